@@ -1,0 +1,60 @@
+# Every command sets itself up: the first one makes .venv from requirements/dev.txt, a changed lock makes it anew.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench soak lock clean
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
+export PYTHONDONTWRITEBYTECODE :=
+
+PYTHON := .venv/bin/python
+CHECKED := $(wildcard src tests benchmarks scripts)
+JOBS ?= 2
+
+help:
+	@echo "make demo    see it work: write, kill, reopen, verify, fold, unfold, rewind"
+	@echo "make test    the whole test suite, with coverage thresholds"
+	@echo "make check   format, lint, types, floors, wheel"
+	@echo "make bench   measured comparisons"
+	@echo "make soak    the crash and slow suites, ten times as long"
+	@echo "make lock    write requirements/dev.txt anew (needs uv; UPGRADE=1 takes newer versions)"
+	@echo "make clean   remove what tools left behind"
+
+setup: .venv/.installed
+
+.venv/.locked: requirements/dev.txt scripts/venv
+	@scripts/venv
+	@touch $@
+
+.venv/.installed: .venv/.locked pyproject.toml scripts/editable
+	@scripts/editable
+	@touch $@
+
+demo: setup
+	@$(PYTHON) -m contextfold.demo
+
+test: setup
+	@$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report= $(ARGS)
+	@$(PYTHON) scripts/check_coverage.py
+
+check: setup
+	@echo "format" && $(PYTHON) -m ruff format --quiet --check .
+	@echo "lint" && $(PYTHON) -m ruff check --quiet .
+	@echo "types" && $(PYTHON) -m mypy --no-error-summary $(CHECKED)
+	@echo "floors" && .venv/bin/lint-imports
+	@echo "wheel" && $(PYTHON) scripts/check_wheel.py
+
+bench: setup
+	@$(PYTHON) -m benchmarks $(ARGS)
+
+soak: setup
+	@CONTEXTFOLD_SOAK=10 $(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "crash or slow" $(ARGS)
+
+# Seven days of age, so that a stolen release is likely found before it is ours.
+lock:
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --exclude-newer "7 days" \
+	    --no-emit-index-url --no-header --no-annotate $(if $(UPGRADE),--upgrade) \
+	    --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+
+clean:
+	@rm -rf build dist .coverage .coverage.* coverage.json .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
