@@ -1,0 +1,58 @@
+"""JSON at the border: values to bytes and back, for every value a caller can hold.
+
+One encoder and one decoder, with one exception each, for lone surrogates: Python strings can hold them, UTF-8 cannot,
+JSON can as an escape. Nothing here builds anything but plain data.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from contextfold.errors import BadMessage
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: object) -> bytes:
+    """The value as JSON bytes, keys in the order they came."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadMessage(f"This value cannot be written as JSON ({error}). Pass plain JSON data.") from error
+
+
+def decode(raw: bytes | str) -> Any:
+    """Plain data from JSON bytes; anything that is not JSON is refused with a reason."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as first:
+        return _decode_escaped_surrogates(raw, first)
+
+
+def _decode_escaped_surrogates(raw: bytes | str, first: Exception) -> Any:
+    """The strict decoder rejects escaped lone surrogates, which are legal JSON and do occur in tool output."""
+    escape = b"\\ud" if isinstance(raw, bytes) else "\\ud"
+    if escape not in raw.lower():  # type: ignore[operator]  # both sides are of one kind
+        raise BadMessage(f"This is not JSON: {first}. Pass a JSON object.") from first
+    try:
+        return json.loads(raw, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"This is not JSON: {error}. Pass a JSON object.") from error
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def encodable(text: str) -> str:
+    """The text itself, or with lone surrogates spelled as escapes when UTF-8 cannot hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text

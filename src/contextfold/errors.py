@@ -1,0 +1,92 @@
+"""Every error raised on purpose, under one root.
+
+    ContextFoldError
+    ├── BadMessage          what was given is not a message we can read
+    ├── BadConfiguration    a setting that contradicts itself or cannot work
+    ├── NotFound            a thread, seq or fold that does not exist here
+    ├── CannotCover         a fold that would part what belongs together, or covers nothing visible
+    ├── CannotFit           the smallest valid request is larger than the window
+    ├── Conflict            the thread moved on since `expected`
+    │   └── KeyConflict     an idempotency key used again with other bytes
+    └── StoreError          the file cannot be used as it is
+        ├── NotOurs         not a contextfold store
+        ├── TooNew          written by a newer contextfold
+        ├── Corrupt         damaged, or its chain does not verify
+        ├── ReadOnly        the disk or file does not allow writing
+        └── DiskFull        no room left; nothing was written
+
+A message says what happened, then what to do; the facts are attributes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class ContextFoldError(Exception):
+    """The root of every error contextfold raises on purpose."""
+
+
+class BadMessage(ContextFoldError):
+    """What was given is not a message in a format we know."""
+
+
+class BadConfiguration(ContextFoldError):
+    """A setting that contradicts another or cannot work."""
+
+
+class NotFound(ContextFoldError):
+    """Something named does not exist here."""
+
+
+class CannotCover(ContextFoldError):
+    """A fold that would part what belongs together, or that covers nothing visible."""
+
+
+class CannotFit(ContextFoldError):
+    """The smallest valid request is larger than the window; nothing was sent and nothing was lost."""
+
+    def __init__(self, parts: Mapping[str, int], limit: int) -> None:
+        self.parts, self.limit = dict(parts), limit
+        needed = sum(parts.values())
+        listing = ", ".join(f"{name} {tokens:,}" for name, tokens in sorted(parts.items(), key=lambda part: -part[1]))
+        super().__init__(
+            f"The smallest valid request needs {needed:,} tokens and the window allows {limit:,}: {listing}. "
+            f"Shorten the largest part, unpin messages, or choose a larger model."
+        )
+
+
+class Conflict(ContextFoldError):
+    """Somebody else wrote to the thread since the seq that was expected."""
+
+    def __init__(self, message: str, *, expected: int = 0, actual: int = 0) -> None:
+        self.expected, self.actual = expected, actual
+        super().__init__(message)
+
+
+class KeyConflict(Conflict):
+    """An idempotency key that was already used for other bytes."""
+
+
+class StoreError(ContextFoldError):
+    """The store cannot be used as it is; nothing was changed."""
+
+
+class NotOurs(StoreError):
+    """The file is not a contextfold store."""
+
+
+class TooNew(StoreError):
+    """The file was written by a newer contextfold."""
+
+
+class Corrupt(StoreError):
+    """The file is damaged, or its chain does not verify."""
+
+
+class ReadOnly(StoreError):
+    """The file or its disk does not allow writing."""
+
+
+class DiskFull(StoreError):
+    """There is no room left on the disk."""
