@@ -4,7 +4,6 @@
 .PHONY: help setup demo test check bench soak lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
-export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON := .venv/bin/python
 CHECKED := $(wildcard src tests benchmarks scripts)
@@ -40,7 +39,7 @@ check: setup
 	@echo "format" && $(PYTHON) -m ruff format --quiet --check .
 	@echo "lint" && $(PYTHON) -m ruff check --quiet .
 	@echo "types" && $(PYTHON) -m mypy --no-error-summary $(CHECKED)
-	@echo "floors" && .venv/bin/lint-imports
+	@echo "floors" && { floors=$$(.venv/bin/lint-imports --no-logo 2>&1) || { echo "$$floors"; exit 1; }; }
 	@echo "wheel" && $(PYTHON) scripts/check_wheel.py
 
 bench: setup

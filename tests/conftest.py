@@ -1,0 +1,34 @@
+"""What every test may lean on: the recorded sessions kept beside the repository, and Hypothesis profiles."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+SOAK = int(os.environ.get("CONTEXTFOLD_SOAK", "1"))
+
+# Speed is measured in benchmarks/, never by a test that fails on a busy machine.
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "soak",
+    settings.get_profile("ci"),
+    derandomize=False,
+    max_examples=100 * SOAK,
+)
+settings.load_profile("soak" if SOAK > 1 else "ci")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The directory of recorded sessions; without it, tests that read them are skipped."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("The recorded sessions are not here: expected ../shared/data beside the repository.")
+    return SHARED_DATA

@@ -1,0 +1,84 @@
+"""What is shipped: few dependencies, a lock and files that name no machine, a wheel that is the source."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import contextfold
+from scripts.check_wheel import problems
+
+ROOT = Path(__file__).parents[2]
+LOCK = (ROOT / "requirements" / "dev.txt").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+MOST_DEPENDENCIES = 5
+
+
+def name_of(requirement: str) -> str:
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found, requirement
+    return found[0]
+
+
+def locked() -> dict[str, list[str]]:
+    """Each locked requirement with its hashes."""
+    entries = [entry.split() for entry in LOCK.replace("\\\n", " ").splitlines() if entry.strip()]
+    return {entry[0]: [word for word in entry if word.startswith("--hash=sha256:")] for entry in entries}
+
+
+def tracked() -> Iterator[tuple[Path, str]]:
+    """Every text file of the repository."""
+    if not shutil.which("git") or not (ROOT / ".git").exists():
+        pytest.skip("Which files are ours is known to git only, and this is no clone.")
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for path in map(Path, listing.split("\0")[:-1]):
+        if (ROOT / path).is_file():
+            yield path, (ROOT / path).read_bytes().decode(errors="replace")
+
+
+def test_the_core_has_at_most_five_dependencies() -> None:
+    assert 0 < len(PROJECT["dependencies"]) <= MOST_DEPENDENCIES
+
+
+def test_the_counter_is_pinned_exactly() -> None:
+    pins = [each for each in PROJECT["dependencies"] if name_of(each) == "splintr-rs"]
+    assert len(pins) == 1
+    assert re.fullmatch(r"splintr-rs==0\.22\.\d+", pins[0])
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert contextfold.__version__ == PROJECT["version"] == version("contextfold")
+
+
+def test_the_lock_holds_every_dependency_with_its_hashes() -> None:
+    assert all(hashes for hashes in locked().values())
+    assert {name_of(each) for each in PROJECT["dependencies"]} <= {name_of(each) for each in locked()}
+
+
+def test_the_lock_names_no_host_path_or_option() -> None:
+    assert not re.search(r"://|^\s*-(?!-hash=)|\s@\s|/", LOCK, re.MULTILINE)
+
+
+def test_no_file_names_a_directory_of_one_machine_or_a_package_registry() -> None:
+    directory, registry = r"(?<![\w.~/*-])/(?:work|root|home)\b", r"\b(?:pypi\.org|pythonhosted\.org)\b"
+    pattern = re.compile(f"{directory}|{registry}", re.IGNORECASE)
+    assert not [f"{path}: {match[0]}" for path, text in tracked() for match in pattern.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    ("built", "problem"),
+    [
+        ({"contextfold/a.py": b"1"}, []),
+        ({}, ["not in the wheel: contextfold/a.py"]),
+        ({"contextfold/a.py": b"2"}, ["differs from the source: contextfold/a.py"]),
+        ({"contextfold/a.py": b"1", "a.pth": b""}, ["not in the source: a.pth", "unexpected kind of file: a.pth"]),
+        ({"contextfold/a.py": b"1", "x.dist-info/hook": b""}, ["unexpected metadata: hook"]),
+    ],
+)
+def test_a_wheel_that_is_not_the_source_is_refused(built: dict[str, bytes], problem: list[str]) -> None:
+    assert problems(built, {"contextfold/a.py": b"1"}) == problem
