@@ -32,7 +32,7 @@ demo: setup
 	@$(PYTHON) -m contextfold.demo
 
 test: setup
-	@$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --cov --cov-report= $(ARGS)
+	@$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --durations 5 --durations-min 10 --cov --cov-report= $(ARGS)
 	@$(PYTHON) scripts/check_coverage.py
 
 check: setup
