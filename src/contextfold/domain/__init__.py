@@ -1,9 +1,10 @@
 """The ground floor: what a conversation is, and what a model sees of it. Pure: no I/O, no clock, no chance."""
 
 from .blocks import Block, Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult, nested
-from .chain import GENESIS, SALT_BYTES, commitment, decode_event, encode_event, link
+from .chain import GENESIS, SALT_BYTES, blobs_of, commitment, decode_event, digest, encode_event, link
 from .counts import Count, Counter
-from .cover import Cover, merged, ranges_of
+from .cover import Cover, merged
+from .covering import check_cover, cover_of
 from .dialect import Dialect, Problem, Reply
 from .events import (
     BRANCH_EVENTS,
@@ -27,11 +28,18 @@ from .events import (
     Unfolded,
     Unpinned,
 )
-from .items import INTERRUPTED, LATE, Edit, Item, ItemKind
+from .fold_tree import Fold, FoldTree
+from .items import INTERRUPTED, LATE, Edit, FoldedBlock, Item, ItemKind
 from .log import Draft, EventLog, Logged, Origin, ThreadRow
 from .messages import Message, Role
+from .path_items import PathItems, Words
+from .projection import Projection
 from .raw import decode, encodable, encode
+from .rules import check as check_view
 from .shapes import BlockKind, BlockShape, Measure, Shape
+from .shown import Lens, Shown
+from .tags import Tags, roo_tags
+from .view import View, ViewMessage, ViewMessages
 
 __all__ = [
     "BRANCH_EVENTS",
@@ -56,12 +64,16 @@ __all__ = [
     "Edit",
     "Event",
     "EventLog",
+    "Fold",
     "FoldKind",
+    "FoldTree",
     "Folded",
+    "FoldedBlock",
     "Image",
     "Intent",
     "Item",
     "ItemKind",
+    "Lens",
     "Logged",
     "Measure",
     "Measured",
@@ -69,15 +81,19 @@ __all__ = [
     "Noted",
     "Opaque",
     "Origin",
+    "PathItems",
     "Pinned",
     "Problem",
+    "Projection",
     "Reasoning",
     "Reply",
     "Rewound",
     "Role",
     "Sent",
     "Shape",
+    "Shown",
     "StandIn",
+    "Tags",
     "Text",
     "ThreadEvent",
     "ThreadRow",
@@ -86,14 +102,23 @@ __all__ = [
     "ToolsProjected",
     "Unfolded",
     "Unpinned",
+    "View",
+    "ViewMessage",
+    "ViewMessages",
+    "Words",
+    "blobs_of",
+    "check_cover",
+    "check_view",
     "commitment",
+    "cover_of",
     "decode",
     "decode_event",
+    "digest",
     "encodable",
     "encode",
     "encode_event",
     "link",
     "merged",
     "nested",
-    "ranges_of",
+    "roo_tags",
 ]

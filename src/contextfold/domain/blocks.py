@@ -53,7 +53,7 @@ class ToolResult(Struct, frozen=True, tag="result"):
 
 
 class Reasoning(Struct, frozen=True, tag="reasoning"):
-    """The model's thinking: readable `text`, the provider's `signature`, or `sealed` (redacted or encrypted) content."""
+    """The model's thinking: readable `text`, the provider's `signature`, or `sealed` content (redacted, encrypted)."""
 
     text: str = ""
     signature: str = ""

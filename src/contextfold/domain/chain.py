@@ -9,14 +9,13 @@ from hashlib import sha256
 
 import msgspec
 
-from .events import Event
-from .log import Draft
+from .events import Event, Sent
 
 GENESIS = bytes(32)
 SALT_BYTES = 16
 
 _event_encoder = msgspec.json.Encoder()
-_event_decoder = msgspec.json.Decoder(Event)
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def encode_event(event: Event) -> bytes:
@@ -33,8 +32,18 @@ def commitment(salt: bytes, body: bytes) -> bytes:
     return sha256(salt + body).digest()
 
 
-def link(previous: bytes, seq: int, draft: Draft, stored: bytes, committed: bytes) -> bytes:
+def link(previous: bytes, seq: int, parent: int, at: float, key: str, stored: bytes, committed: bytes) -> bytes:
     """The next link: changing any earlier event, its order, parent, time, key or body changes it."""
-    head = f"{seq} {draft.parent} {draft.at!r} {len(draft.key.encode('utf-8', 'surrogatepass'))} {len(stored)}".encode()
-    key = draft.key.encode("utf-8", "surrogatepass")
-    return sha256(b"\n".join((previous, head, key, stored, committed))).digest()
+    named = key.encode("utf-8", "surrogatepass")
+    head = f"{seq} {parent} {at!r} {len(named)} {len(stored)}".encode()
+    return sha256(b"\n".join((previous, head, named, stored, committed))).digest()
+
+
+def digest(blob: bytes) -> str:
+    """The name a blob is kept under."""
+    return sha256(blob).hexdigest()
+
+
+def blobs_of(event: Event) -> tuple[str, ...]:
+    """Digests of the blobs this event names; they are kept as long as one event that names them is."""
+    return tuple(name for name in (event.system, event.tools) if name) if isinstance(event, Sent) else ()

@@ -22,22 +22,6 @@ class Cover(Struct, frozen=True, array_like=True):
         return bool(self.ranges or self.blocks or self.folds)
 
 
-def ranges_of(seqs: Iterable[int], everything: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """The fewest inclusive ranges that hold `seqs` and nothing else of `everything` (both ascending)."""
-    wanted = set(seqs)
-    ranges: list[tuple[int, int]] = []
-    extending = False
-    for seq in everything:
-        if seq not in wanted:
-            extending = False
-        elif extending:
-            ranges[-1] = (ranges[-1][0], seq)
-        else:
-            ranges.append((seq, seq))
-            extending = True
-    return tuple(ranges)
-
-
 def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Half-open spans of positions, sorted, with touching neighbours joined."""
     out: list[tuple[int, int]] = []

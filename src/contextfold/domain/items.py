@@ -26,6 +26,14 @@ class Edit(Struct, frozen=True, array_like=True):
     text: str
 
 
+class FoldedBlock(Struct, frozen=True, array_like=True):
+    """A block that a fold of parts hides: the fold, and which of its texts stands in."""
+
+    block: int
+    fold: int
+    text: int
+
+
 class Item(Struct, frozen=True):
     """One place in a view."""
 
@@ -34,8 +42,9 @@ class Item(Struct, frozen=True):
     shape: Shape
     edits: tuple[Edit, ...] = ()
     late: tuple[int, ...] = ()  # result blocks without an open call (too late, twice, unknown): shown as labelled text
+    folded: tuple[FoldedBlock, ...] = ()  # what `edits` will be once the stand-ins' words are read
 
     @property
     def is_touched(self) -> bool:
         """Whether it must be rendered anew instead of being shown as it was given."""
-        return bool(self.edits or self.late)
+        return bool(self.edits or self.late or self.folded)

@@ -43,7 +43,7 @@ class Origin(Struct, frozen=True):
 
 
 class ThreadRow(Struct, frozen=True):
-    """A thread as its log lists it. `last` is the newest seq (a fork that has no event of its own yet: its origin's)."""
+    """A thread as its log lists it. `last` is the newest seq; for a fork without events, its origin's."""
 
     name: str
     last: int = 0

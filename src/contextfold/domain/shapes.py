@@ -5,6 +5,7 @@ Stored beside each event, so a thread of 100,000 messages opens without reading 
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -15,11 +16,16 @@ BlockKind: TypeAlias = Literal["text", "image", "document", "call", "result", "r
 
 
 class Measure(Struct, frozen=True, array_like=True):
-    """Raw sizes of a block: characters by class, media by dimensions, exact tokens by encoding where they were counted."""
+    """Raw sizes of a block: characters by class, media by dimensions, exact tokens by encoding where counted."""
 
     classes: tuple[int, ...] = ()  # in the order of `contextfold.tokens.CLASSES`, trailing zeros left out
     media: tuple[tuple[str, int, int], ...] = ()  # ("image", width, height) or ("document", pages, 0); 0 where unknown
     bpe: dict[str, int] = {}
+
+    def __add__(self, other: Measure) -> Measure:
+        longest = zip_longest(self.classes, other.classes, fillvalue=0)
+        shared = {name: self.bpe[name] + other.bpe[name] for name in self.bpe.keys() & other.bpe.keys()}
+        return Measure(tuple(a + b for a, b in longest), self.media + other.media, shared)
 
 
 class BlockShape(Struct, frozen=True, array_like=True):
@@ -31,6 +37,11 @@ class BlockShape(Struct, frozen=True, array_like=True):
     call: str = ""
     name: str = ""
     is_error: bool = False
+
+    @property
+    def is_blank(self) -> bool:
+        """Text that says nothing: no provider accepts it, so no view shows it."""
+        return self.kind == "text" and self.size == 0
 
 
 class Shape(Struct, frozen=True, array_like=True):
@@ -47,6 +58,15 @@ class Shape(Struct, frozen=True, array_like=True):
     @property
     def results(self) -> tuple[str, ...]:
         return tuple(block.call for block in self.blocks if block.kind == "result")
+
+    @property
+    def has_reasoning(self) -> bool:
+        return any(block.kind == "reasoning" for block in self.blocks)
+
+    @property
+    def is_blank(self) -> bool:
+        """Nothing in it would be shown."""
+        return all(block.is_blank for block in self.blocks)
 
     @property
     def images(self) -> int:

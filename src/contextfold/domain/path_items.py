@@ -1,0 +1,106 @@
+"""The items on the live path, hidden or not: grows with what is said, shrinks when the head moves back.
+
+Beside each item it keeps what the next one needs to know: which calls are open, and where a cut may fall.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from .items import FoldedBlock, Item, ItemKind
+from .rules import Edge, keeps_together
+from .shapes import BlockShape, Measure, Shape
+from .turns import arrive
+
+
+class Words(Struct, frozen=True):
+    """The weights of the fixed words a view may add: of a synthetic result, and of the label on a late one."""
+
+    interrupted: Measure = Measure()
+    late: Measure = Measure()
+
+
+class PathItems:
+    """Parallel arrays along the path; the last entry of each is about the newest item."""
+
+    def __init__(self, words: Words) -> None:
+        self._words = words
+        self.items: list[Item] = []
+        self.starts = bytearray()  # 1 where an atom begins, so a cut in front is legal
+        self._keys: list[int] = []  # ascending; a completion has the key of the item it follows
+        self._open: list[tuple[str, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """Calls that wait for their results."""
+        return self._open[-1] if self._open else ()
+
+    def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
+        """Somebody spoke: complete what that leaves behind, then add it."""
+        waiting = self.open_calls
+        arrival = arrive(waiting, shape)
+        if arrival.abandoned:
+            self._add(self._completion(arrival.abandoned), self._keys[-1], ())
+        item = Item(seq, kind, self._labelled(shape, arrival.late), late=arrival.late)
+        self._add(item, seq, arrival.open)
+
+    def truncate(self, length: int) -> None:
+        for array in (self.items, self.starts, self._keys, self._open):
+            del array[length:]
+
+    def place(self, seq: int) -> int | None:
+        """Where the message of this seq is, or None when it is not on the path."""
+        place = bisect_left(self._keys, seq)
+        return place if place < len(self.items) and self.items[place].seq == seq else None
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """The half-open span of items whose keys lie between two seqs, both included."""
+        return bisect_left(self._keys, first), bisect_right(self._keys, last)
+
+    def atom(self, place: int) -> tuple[int, int]:
+        """The half-open span of what stands or falls with the item at this place."""
+        stop = self.starts.find(1, place + 1)
+        return self.starts.rfind(1, 0, place + 1), len(self.items) if stop < 0 else stop
+
+    def with_folded(self, place: int, parts: Sequence[tuple[FoldedBlock, BlockShape]]) -> Item:
+        """The item with these blocks folded, outlined as it will be shown."""
+        item = self.items[place]
+        blocks = list(item.shape.blocks)
+        for part, stand_in in parts:
+            blocks[part.block] = _in_place_of(blocks[part.block], stand_in)
+        return replace(item, shape=replace(item.shape, blocks=tuple(blocks)), folded=tuple(part for part, _ in parts))
+
+    def _add(self, item: Item, key: int, waiting: tuple[str, ...]) -> None:
+        joins = bool(self.items) and keeps_together(Edge(self.items[-1], item, self._open[-1]))
+        self.items.append(item)
+        self.starts.append(not joins)
+        self._keys.append(key)
+        self._open.append(waiting)
+
+    def _completion(self, calls: tuple[str, ...]) -> Item:
+        caller = next(item for item in reversed(self.items) if item.shape.role == "assistant")
+        blocks = tuple(BlockShape("result", 64, self._words.interrupted, call, is_error=True) for call in calls)
+        return Item(caller.seq, "completion", Shape("user", blocks, 128 * len(calls)))
+
+    def _labelled(self, shape: Shape, late: tuple[int, ...]) -> Shape:
+        if not late:
+            return shape
+        blocks = tuple(
+            replace(block, measure=block.measure + self._words.late) if index in late else block
+            for index, block in enumerate(shape.blocks)
+        )
+        return replace(shape, blocks=blocks)
+
+
+def _in_place_of(block: BlockShape, stand_in: BlockShape) -> BlockShape:
+    """A folded result is still the result of its call; any other block becomes the text that stands in for it."""
+    if block.kind == "result":
+        return replace(block, size=stand_in.size, measure=stand_in.measure)
+    return replace(stand_in, kind="text")

@@ -1,0 +1,15 @@
+"""Two neighbours in a thread, as the cut rules see them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from contextfold.domain.items import Item
+
+
+class Edge(NamedTuple):
+    """The place between two items, and the calls still open there."""
+
+    before: Item
+    after: Item
+    open: tuple[str, ...]

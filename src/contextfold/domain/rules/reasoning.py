@@ -1,0 +1,34 @@
+"""Reasoning stays with what it led to: it is shown with its successor, whole and in place, or not at all.
+
+A step (reasoning, its calls, their results) is already one piece by the pairing rules. What remains is reasoning that
+stands alone in a message and belongs to the assistant message after it. Later steps of a loop that carry no reasoning
+of their own may be parted from it: cutting there hides all of the loop's reasoning, never some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from contextfold.domain.dialect import Problem
+from contextfold.domain.items import Item
+
+from .edge import Edge
+
+
+def keeps_together(edge: Edge) -> bool:
+    return edge.after.shape.role == "assistant" and _leads_on(edge.before)
+
+
+def check(items: Sequence[Item]) -> list[Problem]:
+    """Reasoning alone is followed by what it led to, unless it is the last thing said."""
+    return [
+        Problem(f"seq {item.seq}", "reasoning-without-successor", "Show the next message too, or fold both.")
+        for item, successor in pairwise(items)
+        if _leads_on(item) and successor.kind == "stand_in"
+    ]
+
+
+def _leads_on(item: Item) -> bool:
+    blocks = item.shape.blocks
+    return item.shape.role == "assistant" and bool(blocks) and all(block.kind == "reasoning" for block in blocks)

@@ -1,0 +1,72 @@
+"""Tags in the manner of Roo Code, derived from the folds for import and export; never the truth.
+
+A message carries the fold that hid it directly, a stand-in carries its own id, and only live folds leave tags, so no
+tag can dangle.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from .fold_tree import Fold
+from .projection import Projection
+
+
+class Tags(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What Roo's history would say of one message, or of one stand-in."""
+
+    seq: int
+    condense_parent: str = ""
+    truncation_parent: str = ""
+    is_summary: bool = False
+    condense_id: str = ""
+    is_truncation_marker: bool = False
+    truncation_id: str = ""
+
+
+def roo_tags(projection: Projection) -> list[Tags]:
+    """Tags for every message on the live path and for every live stand-in, in the order of the path."""
+    parents = _parents(projection)
+    stand_ins: dict[int, list[Tags]] = {}
+    for fold in projection.folds:
+        if fold.is_live and fold.spans:
+            stand_ins.setdefault(fold.place, []).append(_stand_in(fold, parents.get(-fold.seq)))
+    tags: list[Tags] = []
+    for place, item in enumerate(projection.items.items):
+        tags += stand_ins.get(place, [])
+        if item.kind != "completion":
+            tags.append(_message(item.seq, parents.get(place)))
+    return tags
+
+
+def _parents(projection: Projection) -> dict[int, Fold]:
+    """The live fold that hides each position directly; stand-ins under the negative of their fold."""
+    parents: dict[int, Fold] = {}
+    for fold in projection.folds:
+        if fold.is_live:
+            parents.update((-inner, fold) for inner in fold.event.cover.folds)
+            for start, stop in fold.spans:
+                for place in range(start, stop):
+                    parents.setdefault(place, fold)
+    return parents
+
+
+def _is_truncation(fold: Fold) -> bool:
+    return fold.event.kind in ("window", "prune")
+
+
+def _message(seq: int, parent: Fold | None) -> Tags:
+    if parent is None:
+        return Tags(seq)
+    name = str(parent.seq)
+    return Tags(seq, truncation_parent=name) if _is_truncation(parent) else Tags(seq, condense_parent=name)
+
+
+def _stand_in(fold: Fold, parent: Fold | None) -> Tags:
+    outer = _message(fold.seq, parent)
+    name = str(fold.seq)
+    if _is_truncation(fold):
+        return Tags(
+            fold.seq, outer.condense_parent, outer.truncation_parent, is_truncation_marker=True, truncation_id=name
+        )
+    return Tags(fold.seq, outer.condense_parent, outer.truncation_parent, is_summary=True, condense_id=name)
