@@ -1,0 +1,7 @@
+"""Wire formats: a package each (parse, render, rules), found by name. No I/O; nothing here decides what to fold."""
+
+from .anthropic import Anthropic
+from .openai_chat import OpenAIChat
+from .registry import Format, detect, find, names, reply
+
+__all__ = ["Anthropic", "Format", "OpenAIChat", "detect", "find", "names", "reply"]

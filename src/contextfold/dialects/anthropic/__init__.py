@@ -1,0 +1,52 @@
+"""Anthropic's Messages API as a dialect: `anthropic`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from contextfold.dialects.wire import Json
+from contextfold.domain import Item, Message, Problem, Reply
+
+from .answer import claims, reply
+from .losses import losses
+from .parse import NAME, parse
+from .render import chunk
+from .request import OPENER, body
+from .rules import RULES, Allowed, check
+
+
+class Anthropic(Struct, frozen=True):
+    """The dialect; `allowed` says what the model at hand takes beyond what every model takes."""
+
+    allowed: Allowed = Allowed()
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def parse(self, raw: bytes) -> Message:
+        return parse(raw)
+
+    def claims(self, value: Json) -> bool:
+        return claims(value)
+
+    def reply(self, body: Mapping[str, Any]) -> Reply | None:
+        return reply(body)
+
+    def chunk(self, item: Item, message: Message) -> bytes:
+        return chunk(item, message)
+
+    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
+        return losses(item, message)
+
+    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
+        return body(chunks, settings, first)
+
+    def check(self, body: Mapping[str, Any]) -> list[Problem]:
+        return check(body, self.allowed)
+
+
+__all__ = ["NAME", "OPENER", "RULES", "Allowed", "Anthropic"]

@@ -1,0 +1,44 @@
+"""What an item loses on its way into Anthropic's format, told in words. Nothing is lost inside one dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contextfold.dialects.ids import fitting
+from contextfold.dialects.neutral import shown
+from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
+
+from .parse import NAME
+from .render import LONGEST_ID, arguments_object, document_source, image_source
+
+
+def losses(item: Item, message: Message) -> tuple[str, ...]:
+    if message.dialect == NAME:
+        return ()
+    return tuple(loss for block in shown(item, message) for loss in _of(block))
+
+
+def _of(block: Block) -> Iterator[str]:
+    match block:
+        case Reasoning():
+            yield "reasoning is left out: it is bound to the provider that wrote it"
+        case Opaque():
+            yield f"{block.kind or 'a provider item'} is left out: Anthropic has no such block"
+        case Image() if image_source(block) is None:
+            yield f"an image ({block.url or block.media_type or 'unknown'}) is named, not shown"
+        case Document() if document_source(block) is None:
+            yield f"a document ({block.title or block.url or block.media_type or 'unknown'}) is named, not shown"
+        case ToolCall():
+            yield from _of_id(block.id)
+            if arguments_object(block) is None:
+                yield f"the arguments of call {block.id!r} are no JSON object and are passed as text"
+        case ToolResult():
+            for inner in block.blocks:
+                yield from _of(inner)
+        case _:
+            pass
+
+
+def _of_id(call: str) -> Iterator[str]:
+    if fitting(call, LONGEST_ID) != call:
+        yield f"the id {call!r} is written as {fitting(call, LONGEST_ID)!r}"

@@ -1,0 +1,137 @@
+"""Anthropic messages into neutral blocks, one block for each block of the original.
+
+What it does not know it carries as an opaque item; it refuses only what no reader could make sense of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from contextfold.domain import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    decode,
+    encodable,
+    encode,
+)
+from contextfold.errors import BadMessage
+
+NAME = "anthropic"
+ROLES: Mapping[object, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+
+
+def parse(raw: bytes) -> Message:
+    """The neutral form of one message; its bytes stay beside it."""
+    value = decode(raw)
+    if not isinstance(value, dict):
+        raise BadMessage("An Anthropic message is a JSON object. Pass {'role': 'user', 'content': ...}.")
+    role = value.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        said = "no role" if role is None else f"the role {role!r}"
+        raise BadMessage(f"This message has {said}. Anthropic knows 'user', 'assistant' and 'system': set one of them.")
+    return Message(ROLES[role], read_content(value.get("content")), raw, NAME)
+
+
+def read_content(content: object) -> tuple[Block, ...]:
+    """Blocks of a content that is a string, a list of blocks, or absent."""
+    if isinstance(content, str):
+        return (Text(encodable(content)),) if content else ()
+    if isinstance(content, list):
+        return tuple([read_block(block) for block in content])
+    if content is None:
+        return ()
+    raise BadMessage(f"'content' is a {type(content).__name__}. Pass a string or a list of content blocks.")
+
+
+def read_block(value: object) -> Block:
+    if not isinstance(value, dict):
+        raise BadMessage(f"A content block is a {type(value).__name__}. Pass objects such as {{'type': 'text', ...}}.")
+    kind = value.get("type")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    block = reader(value) if reader else None
+    return block if block is not None else Opaque(str(kind or ""), encode(value).decode())
+
+
+def _text(value: dict[str, Any]) -> Block | None:
+    text = value.get("text")
+    return Text(encodable(text)) if isinstance(text, str) else None
+
+
+def _image(value: dict[str, Any]) -> Block | None:
+    match value.get("source"):
+        case {"type": "base64", "media_type": str(media_type), "data": str(data)}:
+            return Image(media_type, encodable(data))
+        case {"type": "url", "url": str(url)} | {"type": "file", "file_id": str(url)}:
+            return Image(url=encodable(url))
+        case _:
+            return None
+
+
+def _document(value: dict[str, Any]) -> Block | None:
+    title = value.get("title")
+    title = encodable(title) if isinstance(title, str) else ""
+    match value.get("source"):
+        case {"type": "base64", "media_type": str(media_type), "data": str(data)}:
+            return Document(media_type, data=encodable(data), title=title)
+        case {"type": "text", "data": str(text)}:
+            return Document("text/plain", text=encodable(text), title=title)
+        case {"type": "url", "url": str(url)} | {"type": "file", "file_id": str(url)}:
+            return Document(url=encodable(url), title=title)
+        case {"type": "content", "content": content} if isinstance(content, str | list):
+            inner = [block.text for block in read_content(content) if isinstance(block, Text)]
+            return Document("text/plain", text="\n".join(inner), title=title)
+        case _:
+            return None
+
+
+def _tool_use(value: dict[str, Any]) -> Block:
+    name = value.get("name")
+    arguments = value.get("input")
+    return ToolCall(
+        _id(value, "id"),
+        encodable(name) if isinstance(name, str) else "",
+        encode(arguments).decode() if arguments is not None else "{}",
+    )
+
+
+def _tool_result(value: dict[str, Any]) -> Block:
+    return ToolResult(_id(value, "tool_use_id"), read_content(value.get("content")), value.get("is_error") is True)
+
+
+def _id(value: dict[str, Any], field: str) -> str:
+    call = value.get(field)
+    if not isinstance(call, str):
+        raise BadMessage(f"A {value['type']} block has no {field!r}. Set it: calls and results are paired by it.")
+    return encodable(call)
+
+
+def _thinking(value: dict[str, Any]) -> Block | None:
+    text, signature = value.get("thinking"), value.get("signature")
+    if not isinstance(text, str):
+        return None
+    return Reasoning(encodable(text), encodable(signature) if isinstance(signature, str) else "")
+
+
+def _redacted(value: dict[str, Any]) -> Block | None:
+    data = value.get("data")
+    return Reasoning(sealed=encodable(data)) if isinstance(data, str) else None
+
+
+_READERS: Mapping[str, Callable[[dict[str, Any]], Block | None]] = {
+    "text": _text,
+    "image": _image,
+    "document": _document,
+    "tool_use": _tool_use,
+    "tool_result": _tool_result,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+}

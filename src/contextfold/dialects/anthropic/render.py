@@ -1,0 +1,166 @@
+"""Items as Anthropic messages: the original bytes wherever they stand as they are, blocks written anew elsewhere.
+
+It never alters a thinking block and never writes one: thinking of another dialect is not portable.
+"""
+
+from __future__ import annotations
+
+from contextfold.dialects.ids import fitting
+from contextfold.dialects.media import is_address, placeholder
+from contextfold.dialects.neutral import is_blank, shown
+from contextfold.dialects.wire import Json
+from contextfold.domain import (
+    Block,
+    Document,
+    Image,
+    Item,
+    Message,
+    Opaque,
+    Reasoning,
+    Shape,
+    Text,
+    ToolCall,
+    ToolResult,
+    decode,
+    encode,
+)
+from contextfold.errors import BadMessage
+
+from .parse import NAME
+from .touch import touched
+
+LONGEST_ID = 64
+# Models before Opus 4.8 reject a system message among the others, so what another dialect calls one is shown as text
+# of the user's side; the first one is lifted to the top of the request.
+SYSTEM_LABEL = "[System message]\n"
+_PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+
+
+def chunk(item: Item, message: Message) -> bytes:
+    """The item as zero or one wire message."""
+    if message.raw and message.dialect == NAME:
+        if not item.edits and not item.late and _stands(item.shape, message):
+            return message.raw
+        return touched(item, message)
+    content = _content(item, message)
+    if not content:
+        return b""
+    return encode({"role": "assistant" if message.role == "assistant" else "user", "content": content})
+
+
+def _stands(shape: Shape, message: Message) -> bool:
+    """Whether the API takes the message as it is: something in it, no blank text, results before anything else."""
+    only_results, has_results = True, False
+    for block in shape.blocks:
+        if block.kind == "result":
+            if not only_results:
+                return False
+            has_results = True
+        elif block.kind == "text" and block.size == 0:
+            return False
+        else:
+            only_results = False
+    return bool(shape.blocks) and not (has_results and _has_blank_inside(message))
+
+
+def _has_blank_inside(message: Message) -> bool:
+    for block in message.blocks:
+        if isinstance(block, ToolResult):
+            for inner in block.blocks:
+                if isinstance(inner, Text) and is_blank(inner.text):
+                    return True
+    return False
+
+
+def _content(item: Item, message: Message) -> list[Json]:
+    keeps_ids = message.dialect == NAME
+    blocks = [
+        spelled
+        for block in shown(item, message)
+        if (spelled := _block(block, keeps_ids)) is not None and _fits_role(block, message)
+    ]
+    if message.role == "system" and blocks:
+        blocks[0] = {"type": "text", "text": f"{SYSTEM_LABEL}{blocks[0].get('text', '')}"}
+    return blocks
+
+
+def _fits_role(block: Block, message: Message) -> bool:
+    """Calls are the assistant's and results the user's; a system message is words."""
+    if isinstance(block, ToolCall):
+        return message.role == "assistant"
+    if isinstance(block, ToolResult):
+        return message.role == "user"
+    return message.role != "system" or isinstance(block, Text)
+
+
+def _block(block: Block, keeps_ids: bool) -> Json | None:
+    match block:
+        case Text():
+            return {"type": "text", "text": block.text}
+        case Image() | Document():
+            return _media(block)
+        case ToolCall():
+            call = block.id if keeps_ids else fitting(block.id, LONGEST_ID)
+            return {"type": "tool_use", "id": call, "name": block.name, "input": _arguments(block)}
+        case ToolResult():
+            return _result(block, block.call if keeps_ids else fitting(block.call, LONGEST_ID))
+        case Reasoning() | Opaque():
+            return None
+
+
+def _result(block: ToolResult, call: str) -> Json:
+    inner = [spelled for part in block.blocks if (spelled := _inside(part)) is not None]
+    result: dict[str, object] = {"type": "tool_result", "tool_use_id": call}
+    if inner:
+        result["content"] = inner
+    if block.is_error:
+        result["is_error"] = True
+    return result
+
+
+def _inside(block: Block) -> Json | None:
+    if isinstance(block, Text):
+        return None if is_blank(block.text) else {"type": "text", "text": block.text}
+    return _media(block) if isinstance(block, Image | Document) else None
+
+
+def _media(block: Image | Document) -> Json:
+    source = image_source(block) if isinstance(block, Image) else document_source(block)
+    if source is None:
+        return {"type": "text", "text": placeholder(block)}
+    if isinstance(block, Image):
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, **({"title": block.title} if block.title else {})}
+
+
+def image_source(block: Image) -> Json | None:
+    """Where the picture is, in Anthropic's words; None where it cannot be carried."""
+    if block.data and block.media_type in _PICTURES:
+        return {"type": "base64", "media_type": block.media_type, "data": block.data}
+    return {"type": "url", "url": block.url} if is_address(block.url) else None
+
+
+def document_source(block: Document) -> Json | None:
+    """Where the document is, in Anthropic's words; None where it cannot be carried."""
+    if block.data and block.media_type == "application/pdf":
+        return {"type": "base64", "media_type": block.media_type, "data": block.data}
+    if not is_blank(block.text):
+        return {"type": "text", "media_type": "text/plain", "data": block.text}
+    return {"type": "url", "url": block.url} if is_address(block.url) else None
+
+
+def _arguments(call: ToolCall) -> object:
+    """The input object; what is no object becomes a field of one, since the API takes nothing else."""
+    arguments = arguments_object(call)
+    return {"arguments": call.arguments} if arguments is None else arguments
+
+
+def arguments_object(call: ToolCall) -> Json | None:
+    """The arguments as an object (none at all means an empty one); None where they are something else."""
+    if is_blank(call.arguments):
+        return {}
+    try:
+        value = decode(call.arguments)
+    except BadMessage:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,74 @@
+"""The whole Anthropic request: system and tools on top, the first message from the user.
+
+The joined messages are not looked at, except the very first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Raw
+
+from contextfold.dialects.wire import Json, request
+from contextfold.domain import Item, decode, encode
+
+from .render import SYSTEM_LABEL
+
+# The API wants the user to speak first; a view may begin with the assistant after a fold.
+OPENER = encode({"role": "user", "content": "[The conversation continues from here.]"})
+
+
+def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
+    """The request's bytes: settings in their order, then the messages."""
+    settings = dict(settings)
+    messages = list(filter(None, chunks))
+    if first is not None and first.shape.role == "system" and chunks[0]:
+        settings["system"] = _with_system(settings.get("system"), messages.pop(0))
+    if messages and _speaker(messages[0]) == "assistant":
+        messages.insert(0, OPENER)
+    if "tools" in settings:
+        settings["tools"] = _tools(settings["tools"])
+    return request(settings, messages)
+
+
+def _speaker(message: bytes) -> str:
+    return str(decode(b"[" + message + b"]")[0].get("role"))
+
+
+def _with_system(system: object, message: bytes) -> list[Any]:
+    """The system prompt, followed by what a system message at the head of the thread says."""
+    if isinstance(system, Raw):
+        system = decode(bytes(system))
+    before = system if isinstance(system, list) else _as_blocks(system)
+    return [*before, *_as_blocks(decode(message).get("content"))]
+
+
+def _as_blocks(content: object) -> list[Any]:
+    if isinstance(content, list):
+        return [_unlabelled(block) for block in content]
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _unlabelled(block: Any) -> Any:
+    return {**block, "text": block["text"].removeprefix(SYSTEM_LABEL)} if "text" in block else block
+
+
+def _tools(tools: object) -> object:
+    """Tool definitions; those written for OpenAI chat are turned into Anthropic's."""
+    return [_tool(tool) for tool in tools] if isinstance(tools, list | tuple) else tools
+
+
+def _tool(tool: object) -> object:
+    match tool:
+        case {"type": "function", "function": {"name": str(name)} as function}:
+            described: dict[str, object] = {"name": name}
+            if "description" in function:
+                described["description"] = function["description"]
+            return {**described, "input_schema": _schema(function)}
+        case _:
+            return tool
+
+
+def _schema(function: Json) -> object:
+    return function.get("parameters") or {"type": "object", "properties": {}}

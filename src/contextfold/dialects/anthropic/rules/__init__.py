@@ -1,0 +1,51 @@
+"""What the Messages API rejects, one small rule each. Signatures cannot be verified here; all else in the rule book is.
+
+Rules see a request as the API does: neighbouring messages of one role are merged first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from contextfold.dialects.rulebook import read_messages
+from contextfold.domain import Problem
+
+from . import caching, content, models, pairs, roles
+from .turns import Allowed, Asked, merged
+
+RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
+    roles.unknown_role,
+    roles.first_from_user,
+    roles.system_placement,
+    roles.ends_with_assistant,
+    content.empty_message,
+    content.blank_text,
+    content.misplaced_thinking,
+    content.unsigned_thinking,
+    pairs.unanswered_call,
+    pairs.orphan_result,
+    pairs.orphan_server_result,
+    pairs.results_first,
+    pairs.duplicate_result,
+    pairs.duplicate_call,
+    pairs.misplaced_tool,
+    pairs.malformed_call,
+    caching.too_many_breakpoints,
+    caching.breakpoint_on_thinking,
+    caching.breakpoint_order,
+    models.sampling,
+    models.thinking_budget,
+    models.forced_tool,
+    models.starts_with_thinking,
+)
+
+
+def check(body: Mapping[str, Any], allowed: Allowed) -> list[Problem]:
+    """Everything the API would reject in this request."""
+    messages, problems = read_messages(body)
+    asked = Asked(body, messages, merged(messages), allowed)
+    return problems + [problem for rule in RULES for problem in rule(asked)]
+
+
+__all__ = ["RULES", "Allowed", "check"]

@@ -1,0 +1,124 @@
+"""Calls and results: each call is answered once, at once, and first of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from contextfold.dialects.rulebook import Piece
+from contextfold.domain import Problem
+
+from .turns import Asked, calls, results
+
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+def unanswered_call(asked: Asked) -> Iterator[Problem]:
+    """Every `tool_use` has its `tool_result` in the very next user message."""
+    for turn, following in asked.pairs():
+        answered = {piece.block.get("tool_use_id") for piece in results(following)}
+        for call in calls(turn):
+            if call.block.get("id") not in answered:
+                yield Problem(
+                    call.path,
+                    "unanswered-call",
+                    f"Put a tool_result for {call.block.get('id')!r} into the next user message.",
+                )
+
+
+def orphan_result(asked: Asked) -> Iterator[Problem]:
+    """Every `tool_result` answers a `tool_use` of the assistant's turn right before it."""
+    for previous, turn in asked.pairs():
+        called = {piece.block.get("id") for piece in calls(previous)}
+        for result in results(turn):
+            if result.block.get("tool_use_id") not in called:
+                yield Problem(
+                    result.path,
+                    "orphan-result",
+                    f"Send the call {result.block.get('tool_use_id')!r} right before it, or show the result as text.",
+                )
+
+
+def orphan_server_result(asked: Asked) -> Iterator[Problem]:
+    """A result of a tool that ran at Anthropic follows its `server_tool_use` or `mcp_tool_use`."""
+    called: set[object] = set()
+    for message in asked.messages:
+        for piece in message.pieces:
+            if piece.kind in ("server_tool_use", "mcp_tool_use"):
+                called.add(piece.block.get("id"))
+            elif _is_server_result(piece) and piece.block.get("tool_use_id") not in called:
+                yield Problem(
+                    piece.path, "orphan-server-result", "Send the server's tool call before it, or leave both out."
+                )
+
+
+def _is_server_result(piece: Piece) -> bool:
+    return isinstance(piece.kind, str) and piece.kind.endswith("_tool_result")
+
+
+def results_first(asked: Asked) -> Iterator[Problem]:
+    """In a user's turn, results come before anything else."""
+    for turn in asked.turns:
+        if turn.role != "user":
+            continue
+        other = False
+        for piece in turn.pieces:
+            if piece.kind != "tool_result":
+                other = True
+            elif other:
+                yield Problem(piece.path, "results-first", "Move the tool results in front of the other blocks.")
+
+
+def duplicate_result(asked: Asked) -> Iterator[Problem]:
+    """One result for each call."""
+    for turn in asked.turns:
+        seen: set[object] = set()
+        for piece in results(turn):
+            call = piece.block.get("tool_use_id")
+            if call in seen:
+                yield Problem(piece.path, "duplicate-result", f"Keep one result for {call!r}.")
+            seen.add(call)
+
+
+def duplicate_call(asked: Asked) -> Iterator[Problem]:
+    """Ids of calls are unique in the whole request."""
+    seen: set[object] = set()
+    for turn in asked.turns:
+        for piece in calls(turn):
+            call = piece.block.get("id")
+            if call in seen:
+                yield Problem(
+                    piece.path, "duplicate-call", f"Give the call {call!r} an id of its own, and its result too."
+                )
+            seen.add(call)
+
+
+def misplaced_tool(asked: Asked) -> Iterator[Problem]:
+    """Calls are the assistant's, results the user's."""
+    homes = {"tool_use": "assistant", "tool_result": "user"}
+    for message in asked.messages:
+        for piece in message.pieces:
+            home = homes.get(str(piece.kind))
+            if home is not None and message.role != home:
+                yield Problem(
+                    piece.path, "misplaced-tool", f"A {piece.kind} block belongs into a message of role {home!r}."
+                )
+
+
+def malformed_call(asked: Asked) -> Iterator[Problem]:
+    """A call has an id in a narrow alphabet, a name, and an object as input; a result names its call."""
+    for message in asked.messages:
+        for piece in message.pieces:
+            if piece.kind == "tool_use" and not _is_sound(piece):
+                yield Problem(
+                    piece.path,
+                    "malformed-call",
+                    "Give the tool_use an id of letters, digits, _ and -, a name, and an object as input.",
+                )
+
+
+def _is_sound(piece: Piece) -> bool:
+    id_, name = piece.block.get("id"), piece.block.get("name")
+    if not isinstance(id_, str) or not _ID.fullmatch(id_):
+        return False
+    return isinstance(name, str) and name != "" and isinstance(piece.block.get("input"), Mapping)

@@ -1,0 +1,45 @@
+"""Pictures and files between wire formats: data URLs, and the words that stand for what cannot be carried.
+
+Nothing is fetched, decoded or re-encoded.
+"""
+
+from __future__ import annotations
+
+from contextfold.domain import Block, Document, Image, Opaque
+
+
+def data_url(media_type: str, data: str) -> str:
+    return f"data:{media_type or 'application/octet-stream'};base64,{data}"
+
+
+def split_data_url(url: str) -> tuple[str, str] | None:
+    """Media type and base64 of a data URL; None for any other address."""
+    if not url.startswith("data:"):
+        return None
+    head, comma, data = url[5:].partition(",")
+    if not comma or not head.endswith(";base64"):
+        return None
+    return head[: -len(";base64")].partition(";")[0], data
+
+
+def is_address(url: str) -> bool:
+    """Whether anybody can follow it; a provider's file id means nothing to another provider."""
+    return "://" in url
+
+
+def placeholder(block: Block) -> str:
+    """What is said where a block cannot be carried."""
+    match block:
+        case Image():
+            return f"[Image not carried over: {block.url or block.media_type or 'unknown'}]"
+        case Document():
+            return f"[Document not carried over: {block.title or block.url or block.media_type or 'unknown'}]"
+        case Opaque():
+            return f"[{block.kind or 'Provider item'} not carried over]"
+        case _:
+            return ""
+
+
+def document_text(block: Document) -> str:
+    """A plain-text document as words, under its title."""
+    return f"{block.title}\n{block.text}" if block.title else block.text

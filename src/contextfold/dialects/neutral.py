@@ -1,0 +1,72 @@
+"""An item in neutral blocks, as it is to be shown: edits made, late results turned into text, blank text gone.
+
+Used where there are no original bytes to keep: another dialect's messages, stand-ins, completions. It renders nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult, encode
+
+from .wire import Json
+
+
+def is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def shown(item: Item, message: Message) -> list[Block]:
+    """What the item says: results first, because that is where every provider wants them."""
+    if not item.edits and not item.late:
+        blocks = [block for block in message.blocks if not (isinstance(block, Text) and is_blank(block.text))]
+    else:
+        blocks = _touched(item, message)
+    blocks.sort(key=_is_later)
+    return blocks
+
+
+def _is_later(block: Block) -> bool:
+    return not isinstance(block, ToolResult)
+
+
+def _touched(item: Item, message: Message) -> list[Block]:
+    edits = {edit.block: edit.text for edit in item.edits}
+    blocks: list[Block] = []
+    for index, block in enumerate(message.blocks):
+        if index in item.late and isinstance(block, ToolResult):
+            blocks += late_blocks(block, edits.get(index))
+        elif index in edits:
+            blocks += edited(block, edits[index])
+        elif not (isinstance(block, Text) and is_blank(block.text)):
+            blocks.append(block)
+    return blocks
+
+
+def edited(block: Block, text: str) -> list[Block]:
+    """What stands in place of a folded block: reasoning is shown whole or not at all, a pair keeps its id."""
+    if isinstance(block, Reasoning) or is_blank(text):
+        return []
+    if isinstance(block, ToolResult):
+        return [ToolResult(block.call, (Text(text),), block.is_error)]
+    if isinstance(block, ToolCall):
+        return [ToolCall(block.id, block.name, encode(folded_input(text)).decode())]
+    return [Text(text)]
+
+
+def folded_input(text: str) -> Json:
+    """Arguments are an object on every wire, so the words that stand in for them are a field of one."""
+    return {"folded": text}
+
+
+def late_blocks(block: ToolResult, edit: str | None) -> list[Block]:
+    """A result that nobody waits for any more: labelled text, then what it holds that is not text."""
+    words = edit if edit is not None else said(block.blocks)
+    label = LATE.format(call=block.call)
+    others = [] if edit is not None else [inner for inner in block.blocks if not isinstance(inner, Text)]
+    return [Text(label if is_blank(words) else f"{label}\n{words}"), *others]
+
+
+def said(blocks: Sequence[Block]) -> str:
+    """The words among these blocks."""
+    return "\n".join(block.text for block in blocks if isinstance(block, Text) and not is_blank(block.text))

@@ -1,0 +1,40 @@
+"""What an item loses on its way into OpenAI chat, told in words. Nothing is lost inside one dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contextfold.dialects.ids import fitting
+from contextfold.dialects.neutral import shown
+from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
+
+from .parse import NAME
+from .render import LONGEST_ID, image_url
+
+
+def losses(item: Item, message: Message) -> tuple[str, ...]:
+    if message.dialect == NAME:
+        return ()
+    takes_media = message.role == "user"
+    return tuple(loss for block in shown(item, message) for loss in _of(block, takes_media))
+
+
+def _of(block: Block, takes_media: bool) -> Iterator[str]:
+    match block:
+        case Reasoning():
+            yield "reasoning is left out: it is bound to the provider that wrote it"
+        case Opaque():
+            yield f"{block.kind or 'a provider item'} is left out: OpenAI chat has no such part"
+        case Image() if not takes_media or not image_url(block):
+            yield f"an image ({block.url or block.media_type or 'unknown'}) is named, not shown"
+        case Document() if not block.text and not (takes_media and block.data):
+            yield f"a document ({block.title or block.url or block.media_type or 'unknown'}) is named, not shown"
+        case ToolCall() if fitting(block.id, LONGEST_ID) != block.id:
+            yield f"the id {block.id!r} is written as {fitting(block.id, LONGEST_ID)!r}"
+        case ToolResult():
+            if block.is_error:
+                yield f"the result of {block.call!r} is not marked as an error"
+            for inner in block.blocks:
+                yield from _of(inner, False)
+        case _:
+            pass

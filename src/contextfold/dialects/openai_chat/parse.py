@@ -1,0 +1,174 @@
+"""OpenAI chat messages into neutral blocks, each with its place in the original.
+
+A tool's answer is the user's side speaking. What it does not know it carries as an opaque item; it refuses only what no
+reader could make sense of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from contextfold.dialects.media import split_data_url
+from contextfold.domain import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    decode,
+    encodable,
+    encode,
+)
+from contextfold.errors import BadMessage
+
+NAME = "openai-chat"
+ROLES: Mapping[object, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "user",
+    "function": "user",
+}
+REASONING = ("reasoning_content", "reasoning")  # the two names that compatible servers give it
+# Calls made before tools had ids are paired by the function's name.
+LEGACY = "function--"
+
+
+class Place(NamedTuple):
+    """Where in a message a block stands: a field, and the index in it (-1: the field itself)."""
+
+    field: str
+    at: int = -1
+
+
+def parse(raw: bytes) -> Message:
+    """The neutral form of one message; its bytes stay beside it."""
+    value = decode(raw)
+    if not isinstance(value, dict):
+        raise BadMessage("An OpenAI chat message is a JSON object. Pass {'role': 'user', 'content': ...}.")
+    role = value.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        said = "no role" if role is None else f"the role {role!r}"
+        raise BadMessage(f"This message has {said}. OpenAI chat knows {', '.join(map(repr, ROLES))}: set one of them.")
+    return Message(ROLES[role], tuple([block for _, block in placed(value)]), raw, NAME)
+
+
+def placed(value: Mapping[str, Any]) -> list[tuple[Place, Block]]:
+    """Every block of a message, in the order they are numbered, with its place."""
+    role = value["role"]
+    if role in ("tool", "function"):
+        return [(Place("content"), _result(value))]
+    blocks = list(_content(value.get("content")))
+    if role != "assistant":
+        return blocks
+    return [*_reasoning(value), *blocks, *_extras(value), *_calls(value)]
+
+
+def _content(content: object) -> Iterator[tuple[Place, Block]]:
+    if isinstance(content, str):
+        if content:
+            yield Place("content"), Text(encodable(content))
+    elif isinstance(content, list):
+        for index, part in enumerate(content):
+            yield Place("content", index), _part(part)
+    elif content is not None:
+        raise BadMessage(f"'content' is a {type(content).__name__}. Pass a string, a list of parts, or null.")
+
+
+def _part(part: object) -> Block:
+    match part:
+        case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
+            return Text(encodable(text))
+        case {"type": "image_url", "image_url": {"url": str(url)} as image}:
+            return _image(encodable(url), image.get("detail"))
+        case {"type": "file", "file": dict(file)}:
+            return _file(file)
+        case {"type": kind, **_rest}:
+            return Opaque(str(kind), encode(part).decode())
+        case dict():
+            return Opaque("", encode(part).decode())
+        case _:
+            raise BadMessage(
+                f"A content part is a {type(part).__name__}. Pass objects such as {{'type': 'text', ...}}."
+            )
+
+
+def _image(url: str, detail: object) -> Image:
+    found = split_data_url(url)
+    wanted = detail if isinstance(detail, str) else ""
+    return Image(found[0], found[1], detail=wanted) if found else Image(url=url, detail=wanted)
+
+
+def _file(file: dict[str, Any]) -> Document:
+    data, name, file_id = (value if isinstance(value := file.get(key), str) else "" for key in _FILE)
+    found = split_data_url(data)
+    media_type, inline = found or ("", data)
+    return Document(media_type, data=encodable(inline), url=encodable(file_id), title=encodable(name))
+
+
+_FILE = ("file_data", "filename", "file_id")
+
+
+def _reasoning(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
+    for field in REASONING:
+        text = value.get(field)
+        if isinstance(text, str) and text:
+            yield Place(field), Reasoning(encodable(text))
+            return
+
+
+def _extras(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
+    refusal, audio = value.get("refusal"), value.get("audio")
+    if isinstance(refusal, str) and refusal:
+        yield Place("refusal"), Text(encodable(refusal))
+    if audio is not None:
+        yield Place("audio"), Opaque("audio", encode(audio).decode())
+
+
+def _calls(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
+    calls, function = value.get("tool_calls"), value.get("function_call")
+    if calls is not None and not isinstance(calls, list):
+        raise BadMessage(f"'tool_calls' is a {type(calls).__name__}. Pass a list of calls, or leave it out.")
+    for index, call in enumerate(calls or ()):
+        yield Place("tool_calls", index), _call(call)
+    if isinstance(function, dict):
+        name = _name(function)
+        yield Place("function_call"), ToolCall(LEGACY + name, name, _arguments(function.get("arguments")))
+
+
+def _call(call: object) -> Block:
+    match call:
+        case {"id": str(id_), "function": dict(function)}:
+            return ToolCall(encodable(id_), _name(function), _arguments(function.get("arguments")))
+        case {"id": str(id_), "custom": dict(custom)}:
+            return ToolCall(encodable(id_), _name(custom), encode(custom.get("input", "")).decode())
+        case _:
+            raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
+
+
+def _name(function: dict[str, Any]) -> str:
+    name = function.get("name")
+    return encodable(name) if isinstance(name, str) else ""
+
+
+def _arguments(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return encodable(arguments)
+    return "{}" if arguments is None else encode(arguments).decode()
+
+
+def _result(value: Mapping[str, Any]) -> ToolResult:
+    """A tool's answer; the older `function` role has no id, so its name pairs it."""
+    field = "tool_call_id" if value["role"] == "tool" else "name"
+    call = value.get(field)
+    if not isinstance(call, str):
+        raise BadMessage(f"A {value['role']} message has no {field!r}. Set it: calls and results are paired by it.")
+    blocks = tuple([block for _, block in _content(value.get("content"))])
+    return ToolResult(encodable(call) if field == "tool_call_id" else LEGACY + encodable(call), blocks)

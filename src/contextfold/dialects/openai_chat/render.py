@@ -1,0 +1,113 @@
+"""Items as OpenAI chat messages: the original bytes wherever they stand as they are, messages written anew elsewhere.
+
+A tool message holds words only, so pictures inside a result of another dialect are named, not shown. Reasoning of
+another dialect is not portable and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from contextfold.dialects.ids import fitting
+from contextfold.dialects.media import data_url, document_text, is_address, placeholder
+from contextfold.dialects.neutral import is_blank, shown
+from contextfold.dialects.wire import Json
+from contextfold.domain import Block, Document, Image, Item, Message, Text, ToolCall, ToolResult, encode
+
+from .parse import LEGACY, NAME
+from .stands import stands
+from .touch import touched
+
+LONGEST_ID = 40
+
+
+def chunk(item: Item, message: Message) -> bytes:
+    """The item as zero or more wire messages, joined by commas."""
+    if message.raw and message.dialect == NAME:
+        if not item.edits and not item.late and stands(item.shape, message.raw):
+            return message.raw
+        return touched(item, message)
+    return b",".join(encode(written) for written in _messages(message, shown(item, message)))
+
+
+def _messages(message: Message, blocks: list[Block]) -> Iterable[Json]:
+    if message.role == "assistant":
+        return _assistant(message, blocks)
+    if message.role == "system":
+        return _said("system", said_of(blocks))
+    results = [_result(message, block) for block in blocks if isinstance(block, ToolResult)]
+    return [*results, *_user([block for block in blocks if not isinstance(block, ToolResult)])]
+
+
+def _said(role: str, text: str) -> list[Json]:
+    return [] if is_blank(text) else [{"role": role, "content": text}]
+
+
+def _assistant(message: Message, blocks: Sequence[Block]) -> list[Json]:
+    text = said_of(block for block in blocks if not isinstance(block, ToolCall))
+    calls = [block for block in blocks if isinstance(block, ToolCall)]
+    if not calls:
+        return _said("assistant", text)
+    written: dict[str, object] = {"role": "assistant", "content": text or None}
+    modern = [_call(message, call) for call in calls if not call.id.startswith(LEGACY)]
+    if modern:
+        written["tool_calls"] = modern
+    for call in calls:
+        if call.id.startswith(LEGACY):
+            written["function_call"] = {"name": call.name, "arguments": call.arguments}
+    return [written]
+
+
+def _call(message: Message, call: ToolCall) -> Json:
+    function = {"name": call.name, "arguments": call.arguments if not is_blank(call.arguments) else "{}"}
+    return {"id": _id(message, call.id), "type": "function", "function": function}
+
+
+def _result(message: Message, result: ToolResult) -> Json:
+    content = said_of(result.blocks)
+    if result.call.startswith(LEGACY):
+        return {"role": "function", "name": result.call.removeprefix(LEGACY), "content": content}
+    return {"role": "tool", "tool_call_id": _id(message, result.call), "content": content}
+
+
+def _id(message: Message, call: str) -> str:
+    return call if message.dialect == NAME else fitting(call, LONGEST_ID)
+
+
+def _user(blocks: Sequence[Block]) -> list[Json]:
+    parts = [part for block in blocks if (part := _part(block)) is not None]
+    if not parts:
+        return []
+    if all(part["type"] == "text" for part in parts):
+        return [{"role": "user", "content": "\n".join(str(part["text"]) for part in parts)}]
+    return [{"role": "user", "content": parts}]
+
+
+def _part(block: Block) -> Json | None:
+    if isinstance(block, Image) and (url := image_url(block)):
+        return {"type": "image_url", "image_url": {"url": url, **({"detail": block.detail} if block.detail else {})}}
+    if isinstance(block, Document) and block.data:
+        file = {"filename": block.title or "document", "file_data": data_url(block.media_type, block.data)}
+        return {"type": "file", "file": file}
+    words = word(block)
+    return None if is_blank(words) else {"type": "text", "text": words}
+
+
+def image_url(block: Image) -> str:
+    """The picture as an address; empty where it cannot be carried."""
+    if block.data:
+        return data_url(block.media_type, block.data)
+    return block.url if is_address(block.url) else ""
+
+
+def said_of(blocks: Iterable[Block]) -> str:
+    """Blocks as words, where the wire takes nothing else."""
+    return "\n".join(words for block in blocks if not is_blank(words := word(block)))
+
+
+def word(block: Block) -> str:
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Document) and block.text:
+        return document_text(block)
+    return placeholder(block) if isinstance(block, Image | Document) else ""

@@ -1,0 +1,202 @@
+"""What the Chat Completions API rejects, one small rule each. It changes nothing: repairing is another step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.rulebook import Wire, read_messages
+from contextfold.dialects.wire import Json
+from contextfold.domain import Problem
+
+from .parse import ROLES
+
+_ANSWERS = ("tool", "function")
+
+
+class Call(NamedTuple):
+    """A tool call and its path."""
+
+    path: str
+    value: Json
+
+    @property
+    def id(self) -> object:
+        return self.value.get("id")
+
+
+class Batch(NamedTuple):
+    """A message with the answers right behind it; a request is a row of these."""
+
+    opener: Wire | None
+    answers: tuple[Wire, ...]
+
+
+def batches(messages: list[Wire]) -> Iterator[Batch]:
+    opener: Wire | None = None
+    answers: list[Wire] = []
+    for message in messages:
+        if message.role in _ANSWERS:
+            answers.append(message)
+        else:
+            yield Batch(opener, tuple(answers))
+            opener, answers = message, []
+    yield Batch(opener, tuple(answers))
+
+
+def calls(message: Wire | None) -> list[Call]:
+    """The tool calls of an assistant's message, as far as they can be read."""
+    listed = message.fields.get("tool_calls") if message is not None and message.role == "assistant" else None
+    if message is None or not isinstance(listed, list | tuple):
+        return []
+    numbered = enumerate(listed)
+    return [Call(f"{message.path}.tool_calls[{at}]", call) for at, call in numbered if isinstance(call, Mapping)]
+
+
+def _called_function(message: Wire | None) -> object:
+    match message.fields.get("function_call") if message is not None else None:
+        case {"name": name}:
+            return name
+        case _:
+            return None
+
+
+def unknown_role(messages: list[Wire]) -> Iterator[Problem]:
+    for message in messages:
+        if not isinstance(message.role, str) or message.role not in ROLES:
+            yield Problem(f"{message.path}.role", "unknown-role", f"Use one of {', '.join(map(repr, ROLES))}.")
+
+
+def unanswered_call(messages: list[Wire]) -> Iterator[Problem]:
+    """Calls are followed by one tool message per id, before anything else."""
+    for batch in batches(messages):
+        answered = {answer.fields.get("tool_call_id") for answer in batch.answers}
+        for call in calls(batch.opener):
+            if call.id not in answered:
+                yield Problem(
+                    call.path, "unanswered-call", f"Put a tool message for {call.id!r} right behind this message."
+                )
+        name = _called_function(batch.opener)
+        if batch.opener is not None and name is not None and not batch.answers:
+            path = f"{batch.opener.path}.function_call"
+            yield Problem(path, "unanswered-call", f"Put a function message named {name!r} right behind this message.")
+
+
+def orphan_result(messages: list[Wire]) -> Iterator[Problem]:
+    """A tool message answers a call of the assistant's message before it."""
+    for batch in batches(messages):
+        called = {call.id for call in calls(batch.opener)}
+        for answer in batch.answers:
+            call = answer.fields.get("tool_call_id")
+            if answer.role == "tool" and call not in called:
+                yield Problem(
+                    answer.path, "orphan-result", f"Send the call {call!r} before it, or show the result as text."
+                )
+            name = answer.fields.get("name")
+            if answer.role == "function" and name != _called_function(batch.opener):
+                yield Problem(
+                    answer.path, "orphan-result", f"Send the call of {name!r} before it, or show the result as text."
+                )
+
+
+def duplicate_result(messages: list[Wire]) -> Iterator[Problem]:
+    """One tool message for each call."""
+    for batch in batches(messages):
+        seen: set[object] = set()
+        for answer in batch.answers:
+            call = answer.fields.get("tool_call_id")
+            if call is not None and call in seen:
+                yield Problem(answer.path, "duplicate-result", f"Keep one result for {call!r}.")
+            seen.add(call)
+
+
+def duplicate_call(messages: list[Wire]) -> Iterator[Problem]:
+    """Ids are unique in one message."""
+    for message in messages:
+        seen: set[object] = set()
+        for call in calls(message):
+            if call.id is not None and call.id in seen:
+                yield Problem(
+                    call.path, "duplicate-call", f"Give the call {call.id!r} an id of its own, and its result too."
+                )
+            seen.add(call.id)
+
+
+def missing_id(messages: list[Wire]) -> Iterator[Problem]:
+    """Calls and tool messages carry the id that pairs them."""
+    for message in messages:
+        for call in calls(message):
+            if not _is_said(call.id):
+                yield Problem(
+                    f"{call.path}.id", "missing-id", "Give the call an id, and its tool message the same one."
+                )
+        if message.role == "tool" and not _is_said(message.fields.get("tool_call_id")):
+            yield Problem(f"{message.path}.tool_call_id", "missing-id", "Name the call that this result answers.")
+
+
+def _is_said(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def arguments_not_text(messages: list[Wire]) -> Iterator[Problem]:
+    """Arguments are JSON text, not an object."""
+    for message in messages:
+        for call in calls(message):
+            match call.value:
+                case {"function": {"arguments": str()}} | {"custom": {"input": str()}}:
+                    pass
+                case _:
+                    yield Problem(call.path, "arguments-not-text", "Send the arguments as a string of JSON.")
+
+
+def empty_tool_calls(messages: list[Wire]) -> Iterator[Problem]:
+    """A `tool_calls` that is there holds at least one call."""
+    for message in messages:
+        if "tool_calls" in message.fields and not message.fields["tool_calls"]:
+            yield Problem(f"{message.path}.tool_calls", "empty-tool-calls", "Leave the empty tool_calls out.")
+
+
+def null_content(messages: list[Wire]) -> Iterator[Problem]:
+    """Content is null or absent only beside calls, a refusal or audio."""
+    for message in messages:
+        if message.content is None and not _stands_without_content(message):
+            yield Problem(f"{message.path}.content", "null-content", "Give the message content, or leave it out.")
+
+
+def empty_message(messages: list[Wire]) -> Iterator[Problem]:
+    """A message says something; only a tool may answer nothing."""
+    for message in messages:
+        silent = all(piece.kind == "text" and is_blank(str(piece.block.get("text") or "")) for piece in message.pieces)
+        if (
+            silent
+            and message.content is not None
+            and message.role not in _ANSWERS
+            and not _stands_without_content(message)
+        ):
+            yield Problem(message.path, "empty-message", "Leave the empty message out.")
+
+
+def _stands_without_content(message: Wire) -> bool:
+    fields = ("tool_calls", "function_call", "refusal", "audio")
+    return message.role == "assistant" and any(message.fields.get(field) for field in fields)
+
+
+RULES: tuple[Callable[[list[Wire]], Iterator[Problem]], ...] = (
+    unknown_role,
+    unanswered_call,
+    orphan_result,
+    duplicate_result,
+    duplicate_call,
+    missing_id,
+    arguments_not_text,
+    empty_tool_calls,
+    null_content,
+    empty_message,
+)
+
+
+def check(body: Mapping[str, Any]) -> list[Problem]:
+    """Everything the API would reject in this request."""
+    messages, problems = read_messages(body)
+    return problems + [problem for rule in RULES for problem in rule(messages)]

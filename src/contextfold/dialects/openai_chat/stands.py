@@ -1,0 +1,24 @@
+"""Whether an OpenAI chat message may be sent back as it came: asked of every message, so by its outline alone."""
+
+from __future__ import annotations
+
+from contextfold.domain import Shape
+
+# As a JSON string these bytes cannot occur inside another one, where their quotes are escaped.
+_CALLS, _FUNCTION, _AUDIO = b'"tool_calls"', b'"function_call"', b'"audio"'
+
+
+def stands(shape: Shape, raw: bytes) -> bool:
+    """Something is said in it, and no field that must not be empty is there to be empty."""
+    says, calls = False, False
+    for block in shape.blocks:
+        if block.kind == "call":
+            calls = True
+        elif block.kind == "result":
+            return block.size > 0  # null content looks the same from here
+        elif block.kind != "reasoning" and (block.kind != "text" or block.size):
+            says = True
+    if shape.role == "assistant" and not calls:
+        # An SDK's dump of an answer writes "tool_calls": null, which the API does not take back.
+        return says and not (_CALLS in raw or _FUNCTION in raw or _AUDIO in raw)
+    return says or calls

@@ -1,0 +1,75 @@
+"""Which dialects there are. A new one is its own package and one line here; others come by entry point.
+
+Nothing from outside is imported before it is asked for by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Protocol
+
+from contextfold.domain import Dialect, Item, Message, Reply
+from contextfold.errors import BadConfiguration
+
+from .anthropic import Anthropic
+from .openai_chat import OpenAIChat
+from .wire import Json
+
+GROUP = "contextfold.dialects"
+
+
+class Format(Dialect, Protocol):
+    """What the dialects of this house can do beyond what every dialect must."""
+
+    def claims(self, value: Json) -> bool:
+        """Whether something in a message is written as only this dialect writes it."""
+        ...
+
+    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
+        """What the item cannot bring along into this dialect, in words; empty where it is at home."""
+        ...
+
+
+BUILT_IN: Mapping[str, Format] = {
+    "anthropic": Anthropic(),
+    "openai-chat": OpenAIChat(),
+}
+
+
+def find(name: str) -> Dialect:
+    """The dialect of this name."""
+    built_in = BUILT_IN.get(name)
+    return built_in if built_in is not None else _from_outside(name)
+
+
+def names() -> tuple[str, ...]:
+    """Every dialect that can be found, ours first."""
+    return (*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN))
+
+
+@cache
+def _from_outside(name: str) -> Dialect:
+    for entry in entry_points(group=GROUP, name=name):
+        return _load(entry)
+    raise BadConfiguration(f"There is no dialect {name!r}. Use one of: {', '.join(names())}.")
+
+
+def _load(entry: EntryPoint) -> Dialect:
+    """What the entry point names: a dialect, or something to call for one."""
+    found = entry.load()
+    dialect: Dialect = found() if isinstance(found, type) else found
+    return dialect
+
+
+def detect(value: Mapping[str, Any]) -> str | None:
+    """The dialect a message is written in; None where it would read the same in several."""
+    claimed = [name for name, dialect in BUILT_IN.items() if dialect.claims(value)]
+    return claimed[0] if len(claimed) == 1 else None
+
+
+def reply(body: Mapping[str, Any]) -> Reply | None:
+    """The message inside a whole API answer; None where the body is not an answer of any API we know."""
+    answers = (dialect.reply(body) for dialect in BUILT_IN.values())
+    return next((answer for answer in answers if answer is not None), None)
