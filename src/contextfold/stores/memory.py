@@ -1,0 +1,250 @@
+"""A log in memory: for tests, for one-off work, and as the plainest reading of the contract.
+
+It keeps the same chain as a log on disk. It keeps nothing after the process, and serves one process only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import RLock
+
+from contextfold.domain import (
+    GENESIS,
+    SALT_BYTES,
+    Draft,
+    Logged,
+    Problem,
+    ThreadRow,
+    blobs_of,
+    decode_event,
+    digest,
+)
+
+from .retry import Written, earlier_append
+from .sealed import Salts, Sealed, broken, seal
+from .words import moved_on, name_taken, no_blob, no_event, no_place_to_fork, no_thread
+
+
+class _Thread:
+    """One thread: its row, its events, and where each append began."""
+
+    def __init__(self, row: ThreadRow) -> None:
+        self.row = row
+        self.start = row.origin.seq if row.origin else 0
+        self.entries: list[Sealed] = []
+        self.events: list[Logged] = []
+        self.first_of_append: list[int] = []
+        self.keys: dict[str, int] = {}
+        self.forgotten: set[int] = set()
+
+    @property
+    def last(self) -> int:
+        return self.start + len(self.entries)
+
+    def at(self, seq: int) -> Sealed:
+        return self.entries[seq - self.start - 1]
+
+    def write(self, entry: Sealed, logged: Logged, first: int) -> None:
+        self.entries.append(entry)
+        self.events.append(logged)
+        self.first_of_append.append(first)
+        if entry.key:
+            self.keys[entry.key] = entry.seq
+
+    def cut(self, last: int) -> None:
+        """Take back whatever was written after `last`."""
+        keep = last - self.start
+        for entry in self.entries[keep:]:
+            self.keys.pop(entry.key, None)
+        del self.entries[keep:], self.events[keep:], self.first_of_append[keep:]
+
+    def append_of(self, seq: int) -> list[Written]:
+        first = self.first_of_append[seq - self.start - 1]
+        places = (place for place, begun in enumerate(self.first_of_append) if begun == first)
+        return [Written(self.events[place], self.entries[place].body) for place in places]
+
+    def erase(self, seq: int) -> bool:
+        entry = self.at(seq)
+        if seq in self.forgotten or not (entry.body or blobs_of(decode_event(entry.stored))):
+            return False
+        kept = Sealed(
+            entry.seq, entry.parent, entry.at, entry.key, entry.stored, b"", None, entry.committed, entry.link
+        )
+        self.entries[seq - self.start - 1] = kept
+        self.forgotten.add(seq)
+        return True
+
+
+class MemoryLog:
+    """An `EventLog` that lives as long as the object."""
+
+    def __init__(self, *, salts: Salts = os.urandom) -> None:
+        self._salts = salts
+        self._threads: dict[str, _Thread] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._lock = RLock()
+        self._undo: list[Callable[[], object]] | None = None
+
+    def create(self, row: ThreadRow) -> ThreadRow:
+        with self._lock:
+            if row.name not in self._threads:
+                self._make(row)
+            return self._row(self._threads[row.name])
+
+    def _make(self, row: ThreadRow) -> _Thread:
+        if row.origin and not 0 <= row.origin.seq <= self._thread(row.origin.thread).last:
+            raise no_place_to_fork(row.origin)
+        thread = self._threads[row.name] = _Thread(row)
+        self._on_rollback(lambda: self._threads.pop(row.name))
+        return thread
+
+    def threads(self) -> Sequence[ThreadRow]:
+        with self._lock:
+            return [self._row(thread) for thread in self._threads.values()]
+
+    def append(
+        self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
+    ) -> tuple[Logged, ...]:
+        with self._lock:
+            held = self._thread(thread)
+            done = earlier_append(drafts, held.keys.get, held.append_of)
+            if done is not None:
+                return done
+            if held.last != expected:
+                raise moved_on(thread, expected, held.last)
+            return self._write(held, self._seal(thread, drafts, held.last), blobs)
+
+    def _seal(self, thread: str, drafts: Sequence[Draft], last: int) -> list[tuple[Sealed, Logged]]:
+        previous, sealed = self.link_at(thread, last), []
+        for seq, draft in enumerate(drafts, last + 1):
+            entry = seal(previous, seq, draft, self._salts, SALT_BYTES)
+            sealed.append((entry, Logged(seq, draft.parent, entry.at, draft.event, draft.key)))
+            previous = entry.link
+        return sealed
+
+    def _write(
+        self, held: _Thread, entries: Sequence[tuple[Sealed, Logged]], blobs: Iterable[bytes]
+    ) -> tuple[Logged, ...]:
+        last = held.last
+        self._on_rollback(lambda: held.cut(last))
+        for blob in blobs:
+            self._blobs.setdefault(digest(blob), bytes(blob))
+        for entry, logged in entries:
+            held.write(entry, logged, last + 1)
+        return tuple(logged for _, logged in entries)
+
+    def read(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Logged]:
+        with self._lock:
+            held = self._thread(thread)
+            return iter(held.events[_places(held, after, upto)])
+
+    def sealed(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Sealed]:
+        with self._lock:
+            held = self._thread(thread)
+            return iter(held.entries[_places(held, after, upto)])
+
+    def bodies(self, thread: str, seqs: Sequence[int]) -> Mapping[int, bytes]:
+        with self._lock:
+            held = self._thread(thread)
+            found = ((seq, held.at(seq).body) for seq in seqs if held.start < seq <= held.last)
+            return {seq: body for seq, body in found if body is not None}
+
+    def blob(self, digest: str) -> bytes:
+        with self._lock:
+            if digest not in self._blobs:
+                raise no_blob(digest)
+            return self._blobs[digest]
+
+    def is_current(self) -> bool:
+        return True
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        with self._lock:
+            if self._undo is not None:
+                yield
+                return
+            undo: list[Callable[[], object]] = []
+            self._undo = undo
+            try:
+                yield
+            except BaseException:
+                for step in reversed(undo):
+                    step()
+                raise
+            finally:
+                self._undo = None
+
+    def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
+        with self._lock:
+            held = self._thread(thread)
+            named = range(held.start + 1, held.last + 1) if seqs is None else sorted(set(seqs))
+            for seq in named:
+                if not held.start < seq <= held.last:
+                    raise no_event(thread, seq)
+            erased = sum(held.erase(seq) for seq in named)
+            self._drop_unused_blobs()
+            return erased
+
+    def _drop_unused_blobs(self) -> None:
+        used = {
+            name
+            for held in self._threads.values()
+            for entry in held.events
+            if entry.seq not in held.forgotten
+            for name in blobs_of(entry.event)
+        }
+        self._blobs = {name: blob for name, blob in self._blobs.items() if name in used}
+
+    def forgotten(self, thread: str) -> Sequence[int]:
+        with self._lock:
+            return sorted(self._thread(thread).forgotten)
+
+    def verify(self) -> list[Problem]:
+        with self._lock:
+            return [problem for name, held in self._threads.items() for problem in self._broken(name, held)]
+
+    def _broken(self, name: str, held: _Thread) -> Iterator[Problem]:
+        return broken(name, held.start + 1, self.link_at(name, held.start), held.entries)
+
+    def link_at(self, thread: str, seq: int) -> bytes:
+        held = self._thread(thread)
+        while seq <= held.start and held.row.origin:
+            held = self._thread(held.row.origin.thread)
+        return held.at(seq).link if seq else GENESIS
+
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed], blobs: Iterable[bytes] = ()) -> ThreadRow:
+        with self.batch():
+            if row.name in self._threads:
+                raise name_taken(row.name)
+            held = self._make(row)
+            for entry in entries:
+                held.write(entry, entry.logged, entry.seq)
+                if entry.body is None:
+                    held.forgotten.add(entry.seq)
+            self._write(held, (), blobs)
+            return self._row(held)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _thread(self, name: str) -> _Thread:
+        try:
+            return self._threads[name]
+        except KeyError:
+            raise no_thread(name) from None
+
+    def _row(self, held: _Thread) -> ThreadRow:
+        row = held.row
+        return ThreadRow(row.name, held.last, row.origin, row.created, row.settings)
+
+    def _on_rollback(self, step: Callable[[], object]) -> None:
+        if self._undo is not None:
+            self._undo.append(step)
+
+
+def _places(held: _Thread, after: int, upto: int | None) -> slice:
+    stop = held.last if upto is None else min(upto, held.last)
+    return slice(max(after - held.start, 0), max(stop - held.start, 0))

@@ -1,0 +1,130 @@
+"""Writing events: the few statements between a caller and a durable commit.
+
+Kept short on purpose: what stands here is what `append` costs beside the commit itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+import apsw
+
+from contextfold.domain import SALT_BYTES, Draft, Logged
+from contextfold.stores.retry import Written, earlier_append
+from contextfold.stores.sealed import Salts, Sealed, seal
+from contextfold.stores.words import moved_on
+
+from .directory import DIGESTS, NAME, Place, blob_of, find
+from .read import EVENTS, NO_END, bodies, link_at, logged_of
+from .rows import row, rows, value
+from .schema import INLINE_LIMIT
+
+_TIP = "SELECT seq, link FROM events WHERE space = ? AND thread = ? ORDER BY seq DESC LIMIT 1"
+_BODY = "INSERT INTO bodies (space, thread, seq, blob, salt, bytes) VALUES (?, ?, ?, ?, ?, ?)"
+_EVENT = (
+    "INSERT INTO events (space, thread, seq, parent, step, body, at, key, event, link)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+FORGOTTEN = "INSERT INTO forgotten (space, thread, seq, committed) VALUES (?, ?, ?, ?)"
+_FIRST_OF = "SELECT seq - step FROM events WHERE space = ? AND thread = ? AND seq = ?"
+_END_OF = "SELECT min(seq) - 1 FROM events WHERE space = ? AND thread = ? AND seq > ? AND step = 0"
+
+
+class Appending:
+    """One append inside its transaction."""
+
+    def __init__(self, connection: apsw.Connection, place: Place) -> None:
+        self._connection, self._place = connection, place
+
+    def write(self, drafts: Sequence[Draft], expected: int, salts: Salts) -> tuple[tuple[Logged, ...], bool]:
+        """The events written, and True; or those of the same append made earlier, and False."""
+        place = self._place
+        done = earlier_append(drafts, self._find_key, self._append_of)
+        if done is not None:
+            return done, False
+        last, previous = self.tip()
+        if last != expected:
+            raise moved_on(place.name, expected, last)
+        written = []
+        for step, draft in enumerate(drafts):
+            entry = seal(previous, last + 1 + step, draft, salts, SALT_BYTES)
+            self.insert(entry, step)
+            previous = entry.link
+            written.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
+        return tuple(written), True
+
+    def restore(self, entries: Iterable[Sealed]) -> None:
+        """Write events as they were sealed elsewhere."""
+        for entry in entries:
+            self.insert(entry, 0)
+            if entry.body is None:
+                self._connection.execute(FORGOTTEN, (self._place.space, self._place.thread, entry.seq, entry.committed))
+
+    def tip(self) -> tuple[int, bytes]:
+        """The newest seq and its link."""
+        tip = row(self._connection, _TIP, (self._place.space, self._place.thread))
+        if tip is not None:
+            return tip[0], tip[1]
+        return self._place.start, link_at(self._connection, self._place, self._place.start)
+
+    def insert(self, entry: Sealed, step: int) -> None:
+        connection, place = self._connection, self._place
+        key = blob_of(entry.key) if entry.key else None
+        body = self._insert_body(entry) if entry.body else None
+        connection.execute(
+            _EVENT,
+            (
+                place.space,
+                place.thread,
+                entry.seq,
+                entry.parent,
+                step,
+                body,
+                entry.at,
+                key,
+                entry.stored,
+                entry.link,
+            ),
+        )
+        if key is not None:
+            connection.execute(NAME, (place.space, place.thread, key, entry.seq))
+
+    def _insert_body(self, entry: Sealed) -> int:
+        body = entry.body or b""
+        blob = None if len(body) <= INLINE_LIMIT else keep_blob(self._connection, self._place.space, body)
+        self._connection.execute(
+            _BODY,
+            (
+                self._place.space,
+                self._place.thread,
+                entry.seq,
+                blob,
+                entry.salt,
+                body if blob is None else None,
+            ),
+        )
+        return self._connection.last_insert_rowid()
+
+    def _find_key(self, key: str) -> int | None:
+        return find(self._connection, self._place.space, self._place.thread, blob_of(key))
+
+    def _append_of(self, seq: int) -> list[Written]:
+        """All events that were written in one append with this one."""
+        connection, space, thread = self._connection, self._place.space, self._place.thread
+        first = value(connection, _FIRST_OF, (space, thread, seq))
+        last = value(connection, _END_OF, (space, thread, first)) or NO_END
+        found = rows(connection, EVENTS, (space, thread, first - 1, last, -1))
+        kept = bodies(connection, self._place, [event[0] for event in found])
+        return [Written(logged_of(event), kept.get(event[0])) for event in found]
+
+
+def keep_blob(connection: apsw.Connection, space: int, blob: bytes) -> int:
+    """The number of these bytes in the space, kept once."""
+    name = sha256(blob).digest()
+    number = find(connection, space, DIGESTS, name)
+    if number is None:
+        connection.execute("INSERT INTO blobs (space, bytes) VALUES (?, ?)", (space, blob))
+        number = connection.last_insert_rowid()
+        connection.execute(NAME, (space, DIGESTS, name, number))
+    return number

@@ -1,0 +1,149 @@
+"""The one connection of a log: transactions, shared commits, and the refusal to go on after a failed one.
+
+Statements may come from several Python threads, one at a time. A forked process must open the store itself: SQLite
+connections do not survive a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import RLock
+
+import apsw
+
+from contextfold.errors import StoreError
+
+from .failures import FATAL, as_ours
+
+
+class Database:
+    """An open store file."""
+
+    def __init__(self, connection: apsw.Connection, path: str, on_rollback: Callable[[], None]) -> None:
+        self.connection, self.path = connection, path
+        self._on_rollback = on_rollback
+        self.lock = RLock()
+        self._failure: str | None = None
+        self._batched = self._closed = False
+        self._process = os.getpid()
+        self._seen = self._data_version()
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Statements of one read, without anybody between them."""
+        with self.lock:
+            self._refuse_when_closed()
+            try:
+                yield self.connection
+            except apsw.Error as error:
+                raise as_ours(error, self.path) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """One transaction that is durable at the end, or a part of the batch around it."""
+        with self.lock:
+            self._refuse_when_closed()
+            self._refuse_after_failure()
+            try:
+                if self._batched:
+                    yield from self._part()
+                else:
+                    yield from self._whole()
+            except apsw.Error as error:
+                raise self._noted(error) from error
+
+    def _whole(self) -> Iterator[apsw.Connection]:
+        connection = self.connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _part(self) -> Iterator[apsw.Connection]:
+        """A savepoint, so that an append that fails takes nothing with it but itself."""
+        connection = self.connection
+        if not connection.in_transaction:
+            connection.execute("BEGIN IMMEDIATE")
+        connection.execute("SAVEPOINT part")
+        try:
+            yield connection
+            connection.execute("RELEASE part")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK TO part")
+                connection.execute("RELEASE part")
+            self._on_rollback()
+            raise
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Writes inside share one commit at the end. If the block itself fails, none of them is kept."""
+        with self.lock:
+            if self._batched:
+                yield
+                return
+            self._batched = True
+            try:
+                yield
+                self._commit_batch()
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._batched = False
+
+    def _commit_batch(self) -> None:
+        try:
+            if self.connection.in_transaction:
+                self.connection.execute("COMMIT")
+        except apsw.Error as error:
+            raise self._noted(error) from error
+
+    def _roll_back(self) -> None:
+        self._on_rollback()
+        if self.connection.in_transaction:
+            try:
+                self.connection.execute("ROLLBACK")
+            except apsw.Error as error:
+                self._failure = str(error)
+
+    def _noted(self, error: apsw.Error) -> StoreError:
+        if isinstance(error, FATAL):
+            self._failure = str(error)
+        return as_ours(error, self.path)
+
+    def _refuse_after_failure(self) -> None:
+        if self._failure is not None:
+            raise StoreError(
+                f"A write to {self.path} failed earlier ({self._failure}), so no more are taken: what the disk kept is "
+                f"not certain. Check the disk, then open the store again; nothing acknowledged is lost by that."
+            )
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.path} was closed. Open the store again.")
+        if os.getpid() != self._process:
+            raise StoreError(f"{self.path} was opened by the process this one was forked from. Open the store here.")
+
+    @property
+    def in_batch(self) -> bool:
+        return self._batched
+
+    def is_current(self) -> bool:
+        with self.reading():
+            seen, self._seen = self._seen, self._data_version()
+            return seen == self._seen
+
+    def _data_version(self) -> int:
+        return int(self.connection.execute("PRAGMA data_version").fetchone()[0])  # type: ignore[index]
+
+    def close(self) -> None:
+        with self.lock:
+            if os.getpid() == self._process:
+                self._closed = True
+                self.connection.close()

@@ -1,0 +1,138 @@
+"""Tables computed from events, kept in step inside each append's transaction.
+
+A derived table (full-text search is one) is an object that applies events. The log does not know what it computes. A
+process that writes without having it marks the threads it touches as behind, and whoever has it catches up first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import apsw
+
+from contextfold.domain import Draft, Logged
+from contextfold.errors import StoreError
+
+from .database import Database
+from .directory import Place, places
+from .read import EVENTS, NO_END, bodies, logged_of
+from .rows import rows, value
+
+_PIECE = 512
+_SPACE, _THREAD = 0, 0  # where a derived table's version stands
+_KEEP = (
+    "INSERT INTO derived (space, thread, name, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq"
+)
+_MARK = "INSERT OR IGNORE INTO derived (space, thread, name, seq) VALUES (?, ?, ?, ?)"
+_BEHIND = "SELECT seq FROM derived WHERE space = ? AND thread = ? AND name = ?"
+_CAUGHT_UP = "DELETE FROM derived WHERE space = ? AND thread = ? AND name = ?"
+
+
+class DerivedTable(Protocol):
+    """Something computed from events, kept in tables of its own named `derived_<name>` and `derived_<name>_...`."""
+
+    @property
+    def name(self) -> str:
+        """Lower case letters and underscores."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Raise it when the tables or their meaning change: everything is then computed anew."""
+        ...
+
+    def install(self, connection: apsw.Connection) -> None:
+        """Remove what another version made, and make the tables."""
+        ...
+
+    def apply(self, connection: apsw.Connection, place: Place, entries: Sequence[tuple[Logged, bytes]]) -> None:
+        """Take in events of one thread, in order, each once."""
+        ...
+
+    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
+        """Erase whatever was computed from these events' bodies, for good."""
+        ...
+
+
+class Derivations:
+    """The derived tables this process has."""
+
+    def __init__(self, tables: Sequence[DerivedTable]) -> None:
+        self._tables = {table.name: table for table in tables}
+
+    def install(self, database: Database) -> None:
+        """Make tables that are new or of another version, then bring all of them up to date, thread by thread."""
+        for table in self._tables.values():
+            with database.writing() as connection:
+                if _versions(connection).get(table.name) != table.version:
+                    table.install(connection)
+                    connection.execute(_KEEP, (_SPACE, _THREAD, table.name, table.version))
+                    for place in places(connection):
+                        connection.execute(_KEEP, (place.space, place.thread, table.name, place.start))
+            for place in _behind(database, table.name):
+                with database.writing() as connection:
+                    _catch_up(connection, table, place, None)
+
+    def applied(
+        self, connection: apsw.Connection, place: Place, logged: Sequence[Logged], drafts: Sequence[Draft]
+    ) -> None:
+        """Tell every table of what was just written; mark the thread as behind for those we do not have."""
+        versions = _versions(connection)
+        if not versions or not logged:
+            return
+        before = logged[0].seq - 1
+        entries = [(entry, draft.body) for entry, draft in zip(logged, drafts, strict=True)]
+        for name, version in versions.items():
+            table = self._tables.get(name)
+            if table is None or table.version != version:
+                connection.execute(_MARK, (place.space, place.thread, name, before))
+            else:
+                _catch_up(connection, table, place, before)
+                table.apply(connection, place, entries)
+
+    def behind(self, connection: apsw.Connection, place: Place) -> None:
+        """Mark the whole thread as not applied: it was restored in one piece."""
+        for name in _versions(connection):
+            connection.execute(_MARK, (place.space, place.thread, name, place.start))
+
+    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
+        """Have every table erase what it knows of these events; refuse when one is not here to do it."""
+        for name, version in _versions(connection).items():
+            table = self._tables.get(name)
+            if table is None or table.version != version:
+                raise StoreError(
+                    f"This file also keeps {name!r}, computed from the same messages, and this process cannot erase "
+                    f"there. Open the store with it and forget again."
+                )
+            table.forget(connection, place, seqs)
+
+
+def _versions(connection: apsw.Connection) -> dict[str, int]:
+    return dict(rows(connection, "SELECT name, seq FROM derived WHERE space = ? AND thread = ?", (_SPACE, _THREAD)))
+
+
+def _behind(database: Database, name: str) -> list[Place]:
+    with database.reading() as connection:
+        marked = set(
+            rows(connection, "SELECT space, thread FROM derived WHERE name = ? AND space <> ?", (name, _SPACE))
+        )
+        return [place for place in places(connection) if (place.space, place.thread) in marked]
+
+
+def _catch_up(connection: apsw.Connection, table: DerivedTable, place: Place, upto: int | None) -> None:
+    mark = (place.space, place.thread, table.name)
+    after = value(connection, _BEHIND, mark)
+    if after is None:
+        return
+    for entries in _pieces(connection, place, after, NO_END if upto is None else upto):
+        table.apply(connection, place, entries)
+    connection.execute(_CAUGHT_UP, mark)
+
+
+def _pieces(connection: apsw.Connection, place: Place, after: int, upto: int) -> Iterator[list[tuple[Logged, bytes]]]:
+    """Events from `after` on with their bodies; a forgotten one has none left to apply."""
+    while found := rows(connection, EVENTS, (place.space, place.thread, after, upto, _PIECE)):
+        kept = bodies(connection, place, [event[0] for event in found])
+        yield [(logged_of(event), kept.get(event[0], b"")) for event in found]
+        after = found[-1][0]

@@ -1,0 +1,153 @@
+"""Which number a caller's string stands for: spaces, threads, idempotency keys, digests.
+
+Numbers keep the rows small. A name once given keeps its number for ever, so spaces and threads are remembered.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+from msgspec import Struct
+
+from contextfold.domain import Origin, ThreadRow, decode, encode
+from contextfold.stores.words import no_place_to_fork, no_thread
+
+from .rows import Row, row, rows, value
+
+SPACES: Final = 0
+THREADS: Final = 0
+DIGESTS: Final = -1
+
+NAME = "INSERT INTO names (space, owner, name, number) VALUES (?, ?, ?, ?)"
+_FIND = "SELECT number FROM names WHERE space = ? AND owner = ? AND name = ?"
+_THREAD = "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PLACES = "SELECT space, id, name, origin_seq, origin FROM threads"
+_ROWS = (
+    "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
+    " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings"
+    " FROM threads AS t WHERE space = ?"
+)
+
+
+class Place(Struct, frozen=True):
+    """A thread by its numbers. `start` is the seq it was forked at, `origin` the thread it was forked from."""
+
+    space: int
+    thread: int
+    name: str
+    start: int = 0
+    origin: int | None = None
+
+
+def blob_of(text: str) -> bytes:
+    """A caller's string as it is kept: NUL and lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(blob: bytes) -> str:
+    return blob.decode("utf-8", "surrogatepass")
+
+
+def find(connection: apsw.Connection, space: int, owner: int, name: bytes) -> int | None:
+    number: int | None = value(connection, _FIND, (space, owner, name))
+    return number
+
+
+class Directory:
+    """The threads of one space."""
+
+    def __init__(self, space: str) -> None:
+        self._name = space
+        self._space: int | None = None
+        self._places: dict[str, Place] = {}
+
+    def space(self, connection: apsw.Connection) -> int | None:
+        """The number of the space, None before its first thread."""
+        if self._space is None:
+            self._space = find(connection, SPACES, THREADS, blob_of(self._name))
+        return self._space
+
+    def place(self, connection: apsw.Connection, thread: str) -> Place:
+        """The thread of this name; raises `NotFound`."""
+        place = self._places.get(thread) or self._look_up(connection, thread)
+        if place is None:
+            raise no_thread(thread)
+        return place
+
+    def is_taken(self, connection: apsw.Connection, thread: str) -> bool:
+        return self._look_up(connection, thread) is not None
+
+    def _look_up(self, connection: apsw.Connection, thread: str) -> Place | None:
+        space = self.space(connection)
+        number = None if space is None else find(connection, space, THREADS, blob_of(thread))
+        found = row(connection, _PLACES + " WHERE space = ? AND id = ?", (space, number))
+        if found is None:
+            return None
+        place = self._places[thread] = _place(found)
+        return place
+
+    def create(self, connection: apsw.Connection, new: ThreadRow) -> None:
+        """Make the thread if its name is free, inside the caller's transaction."""
+        if self.is_taken(connection, new.name):
+            return
+        origin = self._origin(connection, new.origin) if new.origin else None
+        start = new.origin.seq if new.origin else 0
+        space = self._space_for_writing(connection)
+        number = 1 + value(connection, "SELECT coalesce(max(id), 0) FROM threads WHERE space = ?", (space,))
+        name, settings = blob_of(new.name), encode(dict(new.settings))
+        connection.execute(NAME, (space, THREADS, name, number))
+        connection.execute(_THREAD, (space, number, name, origin, start, float(new.created), settings))
+
+    def _origin(self, connection: apsw.Connection, origin: Origin) -> int:
+        place = self.place(connection, origin.thread)
+        if not 0 <= origin.seq <= last_of(connection, place):
+            raise no_place_to_fork(origin)
+        return place.thread
+
+    def _space_for_writing(self, connection: apsw.Connection) -> int:
+        space = self.space(connection)
+        if space is None:
+            space = 1 + int(value(connection, "SELECT coalesce(max(number), 0) FROM names WHERE space = 0"))
+            connection.execute(NAME, (SPACES, THREADS, blob_of(self._name), space))
+        return space
+
+    def row(self, connection: apsw.Connection, thread: str) -> ThreadRow:
+        place = self.place(connection, thread)
+        return _thread_row(rows(connection, _ROWS + " AND id = ?", (place.space, place.thread))[0])
+
+    def rows(self, connection: apsw.Connection) -> list[ThreadRow]:
+        space = self.space(connection)
+        return [_thread_row(found) for found in rows(connection, _ROWS + " ORDER BY id", (space,))]
+
+    def clear(self) -> None:
+        """After a rollback a number may not stand for what it did."""
+        self._space = None
+        self._places.clear()
+
+
+def places(connection: apsw.Connection) -> list[Place]:
+    """The threads of all spaces."""
+    return [_place(found) for found in rows(connection, _PLACES + " ORDER BY space, id")]
+
+
+def origin_of(connection: apsw.Connection, place: Place) -> Place | None:
+    found = row(connection, _PLACES + " WHERE space = ? AND id = ?", (place.space, place.origin))
+    return None if found is None else _place(found)
+
+
+def last_of(connection: apsw.Connection, place: Place) -> int:
+    last = value(connection, "SELECT max(seq) FROM events WHERE space = ? AND thread = ?", (place.space, place.thread))
+    return place.start if last is None else int(last)
+
+
+def _place(found: Row) -> Place:
+    space, number, name, start, origin = found
+    return Place(space, number, text_of(name), start, origin)
+
+
+def _thread_row(found: Row) -> ThreadRow:
+    name, last, origin, seq, created, settings = found
+    return ThreadRow(
+        text_of(name), last, None if origin is None else Origin(text_of(origin), seq), created, decode(settings)
+    )

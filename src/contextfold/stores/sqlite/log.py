@@ -1,0 +1,131 @@
+"""The event log in one SQLite file. What each operation does stands in the modules beside this one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import apsw
+
+from contextfold.domain import Draft, Logged, Problem, ThreadRow
+from contextfold.stores.sealed import Salts, Sealed
+from contextfold.stores.words import name_taken
+
+from . import read
+from .append import Appending, keep_blob
+from .backup import backup
+from .database import Database
+from .derived import Derivations, DerivedTable
+from .directory import Directory, Place
+from .forget import forget
+from .verify import verify
+
+
+class SqliteLog:
+    """An `EventLog` on disk: one space of a store file. Made by `open_sqlite`."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: str,
+        *,
+        space: str,
+        salts: Salts = os.urandom,
+        derived: Sequence[DerivedTable] = (),
+    ) -> None:
+        self._directory = Directory(space)
+        self._database = Database(connection, path, self._directory.clear)
+        self._salts = salts
+        self._derivations = Derivations(derived)
+        self._derivations.install(self._database)
+
+    @property
+    def path(self) -> str:
+        return self._database.path
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """For derived tables that answer questions. Writing through it is refused by the file's own guards."""
+        return self._database.connection
+
+    def create(self, row: ThreadRow) -> ThreadRow:
+        with self._database.writing() as connection:
+            self._directory.create(connection, row)
+            return self._directory.row(connection, row.name)
+
+    def threads(self) -> Sequence[ThreadRow]:
+        with self._database.reading() as connection:
+            return self._directory.rows(connection)
+
+    def append(
+        self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
+    ) -> tuple[Logged, ...]:
+        with self._database.writing() as connection:
+            place = self._directory.place(connection, thread)
+            logged, is_new = Appending(connection, place).write(drafts, expected, self._salts)
+            if is_new:
+                for blob in blobs:
+                    keep_blob(connection, place.space, blob)
+                self._derivations.applied(connection, place, logged, drafts)
+            return logged
+
+    def read(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Logged]:
+        return read.events(self._database, self._place(thread), after, upto)
+
+    def sealed(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Sealed]:
+        return read.sealed(self._database, self._place(thread), after, upto)
+
+    def bodies(self, thread: str, seqs: Sequence[int]) -> Mapping[int, bytes]:
+        place = self._place(thread)
+        with self._database.reading() as connection:
+            return read.bodies(connection, place, seqs)
+
+    def blob(self, digest: str) -> bytes:
+        with self._database.reading() as connection:
+            return read.blob(connection, self._directory.space(connection), digest)
+
+    def is_current(self) -> bool:
+        return self._database.is_current()
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._database.batch()
+
+    def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
+        return forget(self._database, self._place(thread), seqs, self._derivations)
+
+    def forgotten(self, thread: str) -> Sequence[int]:
+        place = self._place(thread)
+        with self._database.reading() as connection:
+            return read.forgotten(connection, place)
+
+    def verify(self) -> list[Problem]:
+        return verify(self._database)
+
+    def link_at(self, thread: str, seq: int) -> bytes:
+        place = self._place(thread)
+        with self._database.reading() as connection:
+            return read.link_at(connection, place, seq)
+
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed], blobs: Iterable[bytes] = ()) -> ThreadRow:
+        with self._database.writing() as connection:
+            if self._directory.is_taken(connection, row.name):
+                raise name_taken(row.name)
+            self._directory.create(connection, row)
+            place = self._directory.place(connection, row.name)
+            Appending(connection, place).restore(entries)
+            for blob in blobs:
+                keep_blob(connection, place.space, blob)
+            self._derivations.behind(connection, place)
+            return self._directory.row(connection, row.name)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the whole file, all spaces, while others read and write; the copy is verified before this returns."""
+        backup(self._database, path)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _place(self, thread: str) -> Place:
+        with self._database.reading() as connection:
+            return self._directory.place(connection, thread)

@@ -1,0 +1,148 @@
+"""Opening a store file: made on first use, checked on every other, changed only when all is well."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+
+from contextfold.errors import NotOurs, ReadOnly, StoreError
+from contextfold.stores.sealed import Salts
+
+from .derived import DerivedTable
+from .failures import translated
+from .log import SqliteLog
+from .place import checked, refuse_newer
+from .schema import MIGRATIONS, PAGE_SIZE, VERSION, migrate, objects_of, version_of
+
+BUSY_MILLISECONDS = 30_000
+CHECKPOINT_PAGES = 2_000  # 32 MB of WAL; see docs/storage.md
+
+_WAL_RESET_BUG = range(3_007_000, 3_051_003)
+
+
+def open_sqlite(
+    path: str | os.PathLike[str],
+    *,
+    space: str = "default",
+    create: bool = True,
+    derived: Sequence[DerivedTable] = (),
+    salts: Salts = os.urandom,
+    vfs: str | None = None,
+) -> SqliteLog:
+    """The log in this file, made on first use with mode 0600.
+
+    `derived` are tables kept in step with the events; `vfs` names another SQLite VFS, as fault tests do.
+    """
+    real, is_new = checked(path, create=create)
+    _warn_of_old_library()
+    made = is_new and _make_file(real)
+    try:
+        connection = _connect(real, vfs)
+        try:
+            _prepare(connection, real)
+            return SqliteLog(connection, str(real), space=space, salts=salts, derived=derived)
+        except BaseException:
+            connection.close()
+            raise
+    except BaseException:
+        if made and real.stat().st_size == 0:
+            real.unlink()
+        raise
+
+
+def _warn_of_old_library() -> None:
+    number = apsw.SQLITE_VERSION_NUMBER
+    if number in _WAL_RESET_BUG:
+        warnings.warn(
+            f"SQLite {apsw.sqlite_lib_version()} may damage a file that several processes write (fixed in 3.51.3). "
+            f"Install a newer apsw.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+def _make_file(real: Path) -> bool:
+    """Make the empty file ourselves: SQLite gives the WAL the same mode, and its default is readable by others."""
+    try:
+        os.close(os.open(real, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False  # somebody else was first, or it was empty
+    except PermissionError as error:
+        raise ReadOnly(f"{real.parent} does not allow new files. Check its permissions.") from error
+    except OSError as error:
+        raise StoreError(f"{real} cannot be made ({error.strerror}). Check the path and the disk.") from error
+    return True
+
+
+def _connect(real: Path, vfs: str | None) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+    with translated(str(real)):
+        connection = apsw.Connection(str(real), flags=flags, vfs=vfs)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        for option, value in (
+            (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+            (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+            (apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1),
+            (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+            (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
+            (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
+        ):
+            connection.config(option, value)
+        connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+        return connection
+
+
+def _prepare(connection: apsw.Connection, real: Path) -> None:
+    with translated(str(real)):
+        if connection.readonly("main"):
+            raise ReadOnly(f"{real} cannot be written to. Check the file, its folder and how the disk is mounted.")
+        # Until we know the file, closing it again must not even move its WAL into it.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        _set_manners(connection)
+        version = version_of(connection)
+        refuse_newer(real, version)
+        if version < VERSION:
+            _migrate(connection, real)
+        _refuse_foreign_schema(connection, real)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        connection.pragma("journal_mode", "wal")
+
+
+def _set_manners(connection: apsw.Connection) -> None:
+    """Nothing here writes: page size counts for a new file only, the rest for this connection."""
+    connection.pragma("page_size", PAGE_SIZE)
+    connection.pragma("synchronous", "full")
+    connection.pragma("secure_delete", True)
+    connection.pragma("mmap_size", 0)
+    connection.pragma("temp_store", "memory")  # what is said must not reach another disk
+    connection.wal_autocheckpoint(CHECKPOINT_PAGES)
+
+
+def _migrate(connection: apsw.Connection, real: Path) -> None:
+    """Under the write lock, and looked at again there: somebody else may have been first."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if version_of(connection) == 0 and objects_of(connection):
+            raise NotOurs(f"{real} is another program's database. Choose another path.")
+        migrate(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _refuse_foreign_schema(connection: apsw.Connection, real: Path) -> None:
+    """A file from elsewhere may carry triggers or views that run on our behalf; ours has exactly our own."""
+    fresh = apsw.Connection(":memory:")
+    for migration in MIGRATIONS:
+        fresh.execute(migration)
+    ours, found = objects_of(fresh), objects_of(connection)
+    fresh.close()
+    if ours != found:
+        names = ", ".join(sorted({name for _, name, _ in ours ^ found}))
+        raise NotOurs(f"{real} does not have the tables contextfold makes ({names}). It was changed by something else.")

@@ -1,0 +1,141 @@
+"""The tables of a store file, as numbered migrations that are only ever added to.
+
+Layout, chosen by measurement (docs/storage.md): events are small rows that are scanned, so bodies stand in a table of
+their own that is only ever appended to and is read by number. Callers' strings are BLOBs: they may hold NUL or lone
+surrogates, which SQLite's text cannot. Nothing here reads or writes a row.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+APPLICATION_ID: Final = 0x63666C64  # "cfld"
+PAGE_SIZE: Final = 16384
+INLINE_LIMIT: Final = 4096  # a larger body goes to `blobs`, where equal bytes are kept once
+
+_TABLES = """
+-- Every lookup by a caller's own string. Space 0 lists the spaces. Owner 0: threads, number is the thread's id.
+-- Owner -1: digests of blobs, number is the blob's id. Any other owner: keys of that thread, number is a seq.
+CREATE TABLE names (
+    space INTEGER NOT NULL,
+    owner INTEGER NOT NULL,
+    name BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (space, owner, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE threads (
+    space INTEGER NOT NULL,
+    id INTEGER NOT NULL,
+    name BLOB NOT NULL,
+    origin INTEGER,
+    origin_seq INTEGER NOT NULL,
+    created REAL NOT NULL,
+    settings BLOB NOT NULL,
+    PRIMARY KEY (space, id),
+    FOREIGN KEY (space, origin) REFERENCES threads (space, id)
+) STRICT, WITHOUT ROWID;
+
+-- step: place of the event inside its append, so that a retry finds the whole append again.
+CREATE TABLE events (
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    parent INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    body INTEGER,
+    at REAL NOT NULL,
+    key BLOB,
+    event BLOB NOT NULL,
+    link BLOB NOT NULL,
+    PRIMARY KEY (space, thread, seq),
+    FOREIGN KEY (space, thread) REFERENCES threads (space, id)
+) STRICT, WITHOUT ROWID;
+
+-- Numbered through the whole file, so that rows are only ever added at the end: pages stay full, and no copy of a row
+-- is left behind by moving it, which makes forgetting certain.
+CREATE TABLE bodies (
+    id INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    blob INTEGER,
+    salt BLOB NOT NULL,
+    bytes BLOB
+) STRICT;
+
+CREATE TABLE blobs (
+    id INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE forgotten (
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    committed BLOB NOT NULL,
+    PRIMARY KEY (space, thread, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Space 0, thread 0: a derived table, seq is its version. Otherwise: events of the thread after seq are not applied.
+CREATE TABLE derived (
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (space, thread, name)
+) STRICT, WITHOUT ROWID;
+"""
+
+# What was written stays. A body may be overwritten with as many zeros, once its mark stands in `forgotten`.
+_GUARDS = """
+CREATE TRIGGER events_stay BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events never change'); END;
+CREATE TRIGGER events_remain BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
+CREATE TRIGGER threads_stay BEFORE UPDATE ON threads BEGIN SELECT RAISE(ABORT, 'threads never change'); END;
+CREATE TRIGGER threads_remain BEFORE DELETE ON threads BEGIN SELECT RAISE(ABORT, 'threads are never deleted'); END;
+CREATE TRIGGER forgotten_stay BEFORE UPDATE ON forgotten BEGIN SELECT RAISE(ABORT, 'marks never change'); END;
+CREATE TRIGGER forgotten_remain BEFORE DELETE ON forgotten BEGIN SELECT RAISE(ABORT, 'marks are never deleted'); END;
+CREATE TRIGGER names_stay BEFORE UPDATE ON names BEGIN SELECT RAISE(ABORT, 'names never change'); END;
+CREATE TRIGGER names_remain BEFORE DELETE ON names WHEN OLD.owner <> -1 OR EXISTS (
+    SELECT 1 FROM blobs WHERE id = OLD.number AND bytes <> zeroblob(length(bytes))
+) BEGIN SELECT RAISE(ABORT, 'names are never deleted'); END;
+CREATE TRIGGER bodies_remain BEFORE DELETE ON bodies BEGIN SELECT RAISE(ABORT, 'bodies are never deleted'); END;
+CREATE TRIGGER bodies_stay BEFORE UPDATE ON bodies WHEN
+    NEW.id <> OLD.id OR NEW.space <> OLD.space OR NEW.thread <> OLD.thread OR NEW.seq <> OLD.seq
+    OR NEW.blob IS NOT OLD.blob OR NEW.salt <> zeroblob(length(OLD.salt))
+    OR NEW.bytes IS NOT zeroblob(length(OLD.bytes))
+    OR NOT EXISTS (SELECT 1 FROM forgotten WHERE space = OLD.space AND thread = OLD.thread AND seq = OLD.seq)
+BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
+CREATE TRIGGER blobs_remain BEFORE DELETE ON blobs BEGIN SELECT RAISE(ABORT, 'blobs are never deleted'); END;
+CREATE TRIGGER blobs_stay BEFORE UPDATE ON blobs WHEN
+    NEW.id <> OLD.id OR NEW.space <> OLD.space OR NEW.bytes <> zeroblob(length(OLD.bytes))
+    OR NOT EXISTS (SELECT 1 FROM forgotten)
+BEGIN SELECT RAISE(ABORT, 'blobs never change unless they are forgotten'); END;
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS,)
+VERSION: Final = len(MIGRATIONS)
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Bring the schema up to this version, inside the caller's transaction."""
+    for number in range(version_of(connection), VERSION):
+        connection.execute(MIGRATIONS[number])
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", VERSION)
+
+
+def version_of(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def objects_of(connection: apsw.Connection) -> frozenset[tuple[str, str, str]]:
+    """Everything in the schema that is not a derived table's: kind, name and definition."""
+    rows = connection.execute(
+        "SELECT type, name, coalesce(sql, '') FROM sqlite_schema"
+        " WHERE NOT (type IN ('table', 'index') AND (name GLOB 'derived_*' OR tbl_name GLOB 'derived_*'))"
+    )
+    return frozenset((str(kind), str(name), str(sql)) for kind, name, sql in rows)

@@ -1,0 +1,74 @@
+"""Looking at everything: the file's own structure, every chain, every body, every blob, every name.
+
+Reads only, in pieces, so that others may write meanwhile. It proves that nothing changed by accident; somebody who can
+write the file and knows this code could seal a forgery anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from contextfold.domain import Problem
+from contextfold.stores.sealed import broken
+
+from .database import Database
+from .directory import DIGESTS, THREADS, places, text_of
+from .read import link_at, sealed
+from .rows import rows
+
+_NAMED_BLOBS = (
+    "SELECT n.name, n.number, b.bytes FROM names AS n"
+    " LEFT JOIN blobs AS b ON b.id = n.number AND b.space = n.space WHERE n.owner = ?"
+)
+_LOST_THREADS = (
+    "SELECT name FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM names AS n"
+    " WHERE n.space = t.space AND n.owner = ? AND n.name = t.name AND n.number = t.id)"
+)
+_LOST_KEYS = (
+    "SELECT t.name, e.seq FROM events AS e JOIN threads AS t ON t.space = e.space AND t.id = e.thread"
+    " WHERE e.key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names AS n"
+    " WHERE n.space = e.space AND n.owner = e.thread AND n.name = e.key AND n.number = e.seq)"
+)
+
+
+def verify(database: Database) -> list[Problem]:
+    """Everything that does not verify, in all spaces of the file; empty when sound."""
+    structure = list(_structure(database))
+    if structure:
+        return structure
+    return [*_chains(database), *_blobs(database), *_names(database)]
+
+
+def _structure(database: Database) -> Iterator[Problem]:
+    with database.reading() as connection:
+        for (finding,) in connection.execute("PRAGMA integrity_check"):
+            if finding != "ok":
+                yield Problem(database.path, "structure", f"SQLite reports: {finding}. Restore a backup.")
+        for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+            yield Problem(database.path, "structure", f"A row of {table} ({rowid}) has no {parent}. Restore a backup.")
+
+
+def _chains(database: Database) -> Iterator[Problem]:
+    with database.reading() as connection:
+        found = places(connection)
+    for place in found:
+        with database.reading() as connection:
+            previous = link_at(connection, place, place.start)
+        yield from broken(place.name, place.start + 1, previous, sealed(database, place, place.start, None))
+
+
+def _blobs(database: Database) -> Iterator[Problem]:
+    """Bodies were checked with their chain; blobs that an event names by digest are checked here."""
+    with database.reading() as connection:
+        for name, number, blob in connection.execute(_NAMED_BLOBS, (DIGESTS,)):
+            if blob is None or sha256(blob).digest() != name:
+                yield Problem(f"blob {number}", "digest", "The blob is not what its digest says. Restore a backup.")
+
+
+def _names(database: Database) -> Iterator[Problem]:
+    with database.reading() as connection:
+        for (name,) in rows(connection, _LOST_THREADS, (THREADS,)):
+            yield Problem(text_of(name), "name", "The thread is not found by its name. Restore a backup.")
+        for name, seq in rows(connection, _LOST_KEYS):
+            yield Problem(f"{text_of(name)}/{seq}", "key", "The event is not found by its key. Restore a backup.")
