@@ -44,6 +44,11 @@ def find(name: str) -> Dialect:
     return built_in if built_in is not None else _from_outside(name)
 
 
+def all_known() -> tuple[Format, ...]:
+    """Every dialect of this house."""
+    return tuple(BUILT_IN.values())
+
+
 def names() -> tuple[str, ...]:
     """Every dialect that can be found, ours first."""
     return (*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN))
@@ -71,5 +76,5 @@ def detect(value: Mapping[str, Any]) -> str | None:
 
 def reply(body: Mapping[str, Any]) -> Reply | None:
     """The message inside a whole API answer; None where the body is not an answer of any API we know."""
-    answers = (dialect.reply(body) for dialect in BUILT_IN.values())
+    answers = (dialect.reply(body) for dialect in all_known())
     return next((answer for answer in answers if answer is not None), None)

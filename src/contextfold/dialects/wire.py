@@ -6,7 +6,7 @@ them. It refuses to interpret: which field means what is each dialect's business
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -57,18 +57,17 @@ def listed(parts: Iterable[bytes | Raw]) -> Raw:
     return Raw(b"[" + b",".join(bytes(part) for part in parts) + b"]")
 
 
-def request(settings: Mapping[str, object], messages: Sequence[bytes]) -> bytes:
-    """A whole request. The messages are copied once and never looked at, so its cost is that of memory."""
+def request(settings: Mapping[str, object], messages: list[bytes]) -> bytes:
+    """A whole request. The messages are copied once and never looked at; their list is used up."""
     if "messages" in settings:
         raise BadConfiguration("The messages of a request come from the view. Leave 'messages' out of the settings.")
     head = b"".join(encode(name) + b":" + _spelled(value) + b"," for name, value in settings.items())
     head = b"{" + head + b'"messages":['
     if not messages:
         return head + b"]}"
-    parts = list(messages)
-    parts[0] = head + parts[0]
-    parts[-1] += b"]}"
-    return b",".join(parts)
+    messages[0] = head + messages[0]
+    messages[-1] += b"]}"
+    return b",".join(messages)
 
 
 def _spelled(value: object) -> bytes:

@@ -144,13 +144,14 @@ def _calls(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
 
 
 def _call(call: object) -> Block:
-    match call:
-        case {"id": str(id_), "function": dict(function)}:
+    id_ = call.get("id") if isinstance(call, dict) else None
+    if isinstance(call, dict) and isinstance(id_, str):
+        function, custom = call.get("function"), call.get("custom")
+        if isinstance(function, dict):
             return ToolCall(encodable(id_), _name(function), _arguments(function.get("arguments")))
-        case {"id": str(id_), "custom": dict(custom)}:
+        if isinstance(custom, dict):
             return ToolCall(encodable(id_), _name(custom), encode(custom.get("input", "")).decode())
-        case _:
-            raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
+    raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
 
 
 def _name(function: dict[str, Any]) -> str:

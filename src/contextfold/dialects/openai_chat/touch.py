@@ -16,8 +16,6 @@ from contextfold.domain import Item, Message, ToolResult, decode, encode
 
 from .parse import REASONING, Place, placed
 
-_MUST_NOT_BE_EMPTY = ("tool_calls", "function_call", "audio")
-
 
 def touched(item: Item, message: Message) -> bytes:
     """The message with its changes; nothing where nothing is left, the very same bytes where nothing had to change."""
@@ -27,9 +25,8 @@ def touched(item: Item, message: Message) -> bytes:
         return _touched_result(item, message, value, edits.get(0))
     parts = fields(message.raw)
     before = dict(parts)
-    for field in _MUST_NOT_BE_EMPTY:
-        if field in value and not value[field]:
-            del parts[field]
+    if "tool_calls" in value and not value["tool_calls"]:
+        del parts["tool_calls"]
     _edit(parts, value, edits)
     if not _says_something(parts):
         return b""
@@ -132,7 +129,7 @@ def _say(parts: dict[str, Raw], text: str) -> None:
 
 def _says_something(parts: Mapping[str, Raw]) -> bool:
     """Reasoning alone is nothing to the API: it wants content, calls, a refusal or audio."""
-    if any(field in parts for field in _MUST_NOT_BE_EMPTY) or plain(parts.get("refusal")):
+    if any(plain(parts.get(field)) for field in ("tool_calls", "function_call", "refusal", "audio")):
         return True
     content = plain(parts.get("content"))
     if isinstance(content, list):
