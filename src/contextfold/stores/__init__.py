@@ -1,6 +1,20 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
+from .jsonl import export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
-from .sqlite import SqliteLog, open_sqlite
+from .sealed import Sealed, SealedLog
+from .sqlite import DerivedTable, Place, SqliteLog, open_sqlite
 
-__all__ = ["MemoryLog", "SqliteLog", "open_sqlite"]
+__all__ = [
+    "DerivedTable",
+    "MemoryLog",
+    "Place",
+    "Sealed",
+    "SealedLog",
+    "SqliteLog",
+    "export_lines",
+    "export_thread",
+    "import_lines",
+    "import_thread",
+    "open_sqlite",
+]

@@ -50,6 +50,8 @@ class _Thread:
         self.entries.append(entry)
         self.events.append(logged)
         self.first_of_append.append(first)
+        if entry.body is None:
+            self.forgotten.add(entry.seq)
         if entry.key:
             self.keys[entry.key] = entry.seq
 
@@ -215,16 +217,16 @@ class MemoryLog:
             held = self._thread(held.row.origin.thread)
         return held.at(seq).link if seq else GENESIS
 
-    def restore(self, row: ThreadRow, entries: Iterable[Sealed], blobs: Iterable[bytes] = ()) -> ThreadRow:
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
         with self.batch():
             if row.name in self._threads:
                 raise name_taken(row.name)
             held = self._make(row)
             for entry in entries:
-                held.write(entry, entry.logged, entry.seq)
-                if entry.body is None:
-                    held.forgotten.add(entry.seq)
-            self._write(held, (), blobs)
+                if isinstance(entry, bytes):
+                    self._blobs.setdefault(digest(entry), entry)
+                else:
+                    held.write(entry, entry.logged, entry.seq)
             return self._row(held)
 
     def close(self) -> None:

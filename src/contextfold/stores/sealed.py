@@ -58,8 +58,8 @@ class SealedLog(EventLog, Protocol):
         """The link after this seq, found along the thread's lineage."""
         ...
 
-    def restore(self, row: ThreadRow, entries: Iterable[Sealed], blobs: Iterable[bytes] = ()) -> ThreadRow:
-        """Make a thread that holds exactly these events, all or nothing; the name must be free."""
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
+        """Make a thread that holds exactly these events, and the blobs among them; the name must be free."""
         ...
 
 

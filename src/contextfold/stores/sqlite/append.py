@@ -54,12 +54,16 @@ class Appending:
             written.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
         return tuple(written), True
 
-    def restore(self, entries: Iterable[Sealed]) -> None:
-        """Write events as they were sealed elsewhere."""
+    def restore(self, entries: Iterable[Sealed | bytes]) -> None:
+        """Write events as they were sealed elsewhere, and the blobs they name."""
+        space, thread = self._place.space, self._place.thread
         for entry in entries:
+            if isinstance(entry, bytes):
+                keep_blob(self._connection, space, entry)
+                continue
             self.insert(entry, 0)
             if entry.body is None:
-                self._connection.execute(FORGOTTEN, (self._place.space, self._place.thread, entry.seq, entry.committed))
+                self._connection.execute(FORGOTTEN, (space, thread, entry.seq, entry.committed))
 
     def tip(self) -> tuple[int, bytes]:
         """The newest seq and its link."""

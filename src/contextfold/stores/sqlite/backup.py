@@ -40,6 +40,7 @@ def backup(database: Database, path: str | os.PathLike[str]) -> None:
 
 def _copy(database: Database, partial: Path) -> None:
     with translated(str(partial)), database.lock:
+        database.commit_early()
         copy = apsw.Connection(str(partial))
         with copy.backup("main", database.connection, "main") as copying:
             while not copying.done:

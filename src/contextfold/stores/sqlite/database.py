@@ -27,6 +27,7 @@ class Database:
         self.lock = RLock()
         self._failure: str | None = None
         self._batched = self._closed = False
+        self._spoilt: str | None = None  # why SQLite took back a whole batch
         self._process = os.getpid()
         self._seen = self._data_version()
 
@@ -54,6 +55,19 @@ class Database:
             except apsw.Error as error:
                 raise self._noted(error) from error
 
+    @contextmanager
+    def alone(self) -> Iterator[apsw.Connection]:
+        """One transaction, durable at its end even inside a batch, whose earlier writes are made durable first."""
+        with self.lock:
+            batched, self._batched = self._batched, False
+            try:
+                self._refuse_when_spoilt()
+                self.commit_early()
+                with self.writing() as connection:
+                    yield connection
+            finally:
+                self._batched = batched
+
     def _whole(self) -> Iterator[apsw.Connection]:
         connection = self.connection
         connection.execute("BEGIN IMMEDIATE")
@@ -67,18 +81,29 @@ class Database:
     def _part(self) -> Iterator[apsw.Connection]:
         """A savepoint, so that an append that fails takes nothing with it but itself."""
         connection = self.connection
+        self._refuse_when_spoilt()
         if not connection.in_transaction:
             connection.execute("BEGIN IMMEDIATE")
         connection.execute("SAVEPOINT part")
         try:
             yield connection
             connection.execute("RELEASE part")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK TO part")
-                connection.execute("RELEASE part")
-            self._on_rollback()
+        except BaseException as error:
+            self._take_back_part(error)
             raise
+
+    def _take_back_part(self, error: BaseException) -> None:
+        """A full or failing disk makes SQLite take back the whole transaction: then no part of the batch is kept."""
+        self._on_rollback()
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK TO part")
+            self.connection.execute("RELEASE part")
+        else:
+            self._spoilt = str(error)
+
+    def _refuse_when_spoilt(self) -> None:
+        if self._spoilt is not None:
+            raise StoreError(f"An earlier write of this batch failed ({self._spoilt}), so none of it is kept.")
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -87,17 +112,19 @@ class Database:
             if self._batched:
                 yield
                 return
-            self._batched = True
+            self._batched, self._spoilt = True, None
             try:
                 yield
-                self._commit_batch()
+                self._refuse_when_spoilt()
+                self.commit_early()
             except BaseException:
                 self._roll_back()
                 raise
             finally:
                 self._batched = False
 
-    def _commit_batch(self) -> None:
+    def commit_early(self) -> None:
+        """Make durable what a batch holds so far; what follows begins anew."""
         try:
             if self.connection.in_transaction:
                 self.connection.execute("COMMIT")
@@ -129,10 +156,6 @@ class Database:
             raise StoreError(f"{self.path} was closed. Open the store again.")
         if os.getpid() != self._process:
             raise StoreError(f"{self.path} was opened by the process this one was forked from. Open the store here.")
-
-    @property
-    def in_batch(self) -> bool:
-        return self._batched
 
     def is_current(self) -> bool:
         with self.reading():

@@ -44,9 +44,7 @@ _IS_IN_USE = (
 
 def forget(database: Database, place: Place, seqs: Sequence[int] | None, derivations: Derivations) -> int:
     """Erase these bodies, or all of the thread, and leave no picture of them in the WAL; how many were erased."""
-    if database.in_batch:
-        raise StoreError("Nothing can be forgotten inside a batch, because it must be certain at once. Do it outside.")
-    with database.writing() as connection:
+    with database.alone() as connection:
         named = _own_seqs(connection, place, seqs)
         erased = _Erasing(connection, place).erase(named)
         derivations.forget(connection, place, erased)

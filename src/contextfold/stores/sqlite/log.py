@@ -107,15 +107,13 @@ class SqliteLog:
         with self._database.reading() as connection:
             return read.link_at(connection, place, seq)
 
-    def restore(self, row: ThreadRow, entries: Iterable[Sealed], blobs: Iterable[bytes] = ()) -> ThreadRow:
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
         with self._database.writing() as connection:
             if self._directory.is_taken(connection, row.name):
                 raise name_taken(row.name)
             self._directory.create(connection, row)
             place = self._directory.place(connection, row.name)
             Appending(connection, place).restore(entries)
-            for blob in blobs:
-                keep_blob(connection, place.space, blob)
             self._derivations.behind(connection, place)
             return self._directory.row(connection, row.name)
 

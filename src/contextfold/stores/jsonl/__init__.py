@@ -1,0 +1,5 @@
+"""Threads as lines of JSON, for people, for moving and for keeping."""
+
+from .thread import export_lines, export_thread, import_lines, import_thread
+
+__all__ = ["export_lines", "export_thread", "import_lines", "import_thread"]

@@ -1,0 +1,149 @@
+"""Reading an exported thread back, line by line, trusting none of them.
+
+Every line is parsed into our own types and followed along the chain. What does not fit is refused with its number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+from msgspec import Struct
+
+from contextfold.domain import GENESIS, SALT_BYTES, blobs_of, decode, decode_event, digest
+from contextfold.errors import BadMessage, Corrupt, NotOurs, TooNew
+from contextfold.stores.sealed import Sealed, next_link
+
+from .lines import BlobLine, EndLine, EventLine, HeaderLine, Line, decode_line, taken
+
+_HASH_BYTES = 32
+
+
+class Header(Struct, frozen=True):
+    """What the first line says of the thread."""
+
+    name: str
+    created: float
+    settings: Mapping[str, str]
+
+
+def take_header(lines: Iterator[bytes], version: int) -> Header:
+    try:
+        line = decode_line(next(lines, b""))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        line = None
+    if not isinstance(line, HeaderLine):
+        raise NotOurs("This is not an exported thread: its first line names none. Choose another file.")
+    if line.format > version:
+        raise TooNew(f"This thread was written in format {line.format}; this contextfold knows {version}. Update it.")
+    with _refusing(1):
+        settings = decode(bytes(line.settings))
+        if not isinstance(settings, dict) or not all(isinstance(value, str) for value in settings.values()):
+            raise ValueError("settings must be texts")
+        return Header(_name(line.name, line.name64), _finite(line.created), settings)
+
+
+def take_entries(lines: Iterator[bytes]) -> Iterator[Sealed | bytes]:
+    """Events as they were sealed, each blob before the event that names it."""
+    following = _Following()
+    for number, raw in enumerate(lines, 2):
+        with _refusing(number):
+            line = decode_line(raw)
+            if isinstance(line, EndLine):
+                following.finish(line, lines)
+                return
+            item = following.take(line)
+        yield item
+    raise Corrupt("The file ends before its last line: it was cut short. Export the thread again.")
+
+
+class _Following:
+    """Where in the chain we are."""
+
+    def __init__(self) -> None:
+        self._seq, self._link = 0, GENESIS
+        self._keys: set[str] = set()
+        self._unnamed: set[str] = set()
+
+    def take(self, line: Line) -> Sealed | bytes:
+        match line:
+            case EventLine():
+                return self._follow(_sealed(line))
+            case BlobLine():
+                blob = taken(line.body, line.body64)
+                self._unnamed.add(digest(blob))
+                return blob
+            case _:
+                raise ValueError("a second thread begins")
+
+    def _follow(self, entry: Sealed) -> Sealed:
+        if entry.seq != self._seq + 1:
+            raise ValueError(f"event {entry.seq} follows event {self._seq}")
+        if not 0 <= entry.parent < entry.seq:
+            raise ValueError(f"event {entry.seq} cannot have been written on {entry.parent}")
+        if next_link(self._link, entry) != entry.link:
+            raise ValueError(f"the chain breaks at event {entry.seq}, something was changed")
+        if entry.key in self._keys:
+            raise ValueError(f"the key of event {entry.seq} was used before")
+        if entry.key:
+            self._keys.add(entry.key)
+        self._unnamed.difference_update(blobs_of(decode_event(entry.stored)))
+        self._seq, self._link = entry.seq, entry.link
+        return entry
+
+    def finish(self, line: EndLine, rest: Iterable[bytes]) -> None:
+        if (line.seq, line.link) != (self._seq, self._link.hex()):
+            raise ValueError("the last line does not belong to the events before it")
+        if self._unnamed:
+            raise ValueError("there are blobs that no event names")
+        if any(rest):
+            raise ValueError("something follows the last line")
+
+
+def _sealed(line: EventLine) -> Sealed:
+    is_forgotten = line.forgotten is not None
+    body, salt = taken(line.body, line.body64), bytes.fromhex(line.salt)
+    if is_forgotten and body:
+        raise ValueError("a forgotten event has a body")
+    if len(salt) != (SALT_BYTES if body else 0):
+        raise ValueError("the salt has the wrong length")
+    return Sealed(
+        line.seq,
+        line.parent,
+        _finite(line.at),
+        _name(line.key, line.key64),
+        bytes(line.event),
+        salt,
+        None if is_forgotten else body,
+        _hash(line.forgotten) if line.forgotten is not None else b"",
+        _hash(line.link),
+    )
+
+
+def _name(text: str | None, base64: str | None) -> str:
+    return taken(text, base64).decode("utf-8", "surrogatepass")
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError("a time must be a finite number")
+    return number
+
+
+def _hash(text: str) -> bytes:
+    found = bytes.fromhex(text)
+    if len(found) != _HASH_BYTES:
+        raise ValueError("a hash has the wrong length")
+    return found
+
+
+@contextmanager
+def _refusing(number: int) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, msgspec.MsgspecError, BadMessage, RecursionError) as error:
+        raise Corrupt(
+            f"Line {number} cannot be taken: {error}. Nothing was imported; export the thread again."
+        ) from error
