@@ -1,0 +1,51 @@
+"""What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
+
+from .checks import check
+from .frames import frame, guarded, neutral, nonce_of
+from .language import Language, language_of
+from .prompt import Prompt, prompt
+from .refusal import Refusal
+from .request import Source, SummaryRequest
+from .speech import placeholder, said, spoken
+from .texts import (
+    ClearedKind,
+    cleared_block_text,
+    cleared_text,
+    covered,
+    emergency_header,
+    fold_notice,
+    gap_text,
+    offload_text,
+    pruned_notice,
+    summary_text,
+    window_text,
+)
+
+__all__ = [
+    "ClearedKind",
+    "Language",
+    "Prompt",
+    "Refusal",
+    "Source",
+    "SummaryRequest",
+    "check",
+    "cleared_block_text",
+    "cleared_text",
+    "covered",
+    "emergency_header",
+    "fold_notice",
+    "frame",
+    "gap_text",
+    "guarded",
+    "language_of",
+    "neutral",
+    "nonce_of",
+    "offload_text",
+    "placeholder",
+    "prompt",
+    "pruned_notice",
+    "said",
+    "spoken",
+    "summary_text",
+    "window_text",
+]

@@ -1,0 +1,117 @@
+"""Whether an answer may stand for what it would replace.
+
+A summarizer can fail in more ways than raising: it answers nothing, is cut off, refuses, calls a tool in words, says
+its instructions back, answers in another language, or makes things larger. Each has its reason. What a summary says is
+not judged, and nothing is repaired: a refused answer leaves the thread as it was.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .cuts import Count
+from .instructions import instructions
+from .language import language_of
+from .refusal import Refusal
+from .request import SummaryRequest
+
+LEAST_CHARACTERS = 40
+CEILING = 1.5  # times the budget: a little over is a success, much over is not a summary
+
+_CUT_REASONS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "incomplete", "error", "pause_turn"}
+)
+_CUT_REASONS |= frozenset({"model_context_window_exceeded", "context_length_exceeded"})
+_REFUSAL_REASONS = frozenset(
+    {
+        "refusal",
+        "content_filter",
+        "safety",
+        "recitation",
+        "prohibited_content",
+        "blocklist",
+        "spii",
+        "guardrail_intervened",
+    }
+)
+_TOOL_REASONS = frozenset(
+    {"tool_use", "tool_calls", "function_call", "malformed_function_call", "unexpected_tool_call"}
+)
+_UNKNOWN_REASONS = frozenset({"", "unknown", "none", "null", "other", "finish_reason_unspecified"})
+
+_REFUSES = re.compile(
+    r"\A\W*(?:(?:i'?m|i am|we'?re)\s+(?:very\s+|truly\s+)?(?:sorry|afraid|unable|not able)\b"
+    r"|(?:sorry|apologies|unfortunately)\b[^.\n]{0,80}\b(?:can(?:no|')t|cannot|unable|won'?t|not able)\b"
+    r"|i\s+(?:can(?:no|')t|cannot|can not|won'?t|will not|must decline|have to decline|decline)\b"
+    r"|as an ai\b[^.\n]{0,120}\b(?:can(?:no|')t|cannot|unable|not able)\b"
+    r"|(?:大変)?(?:申し訳(?:ありません|ございません|ないのですが)|すみません|恐れ入りますが|ごめんなさい)"
+    r"|(?:その|この|ご)?(?:依頼|要求|リクエスト|要望)に(?:は)?(?:お応え|お答え|対応)(?:は)?(?:でき|いたしかね|しかね)"
+    r"|お(?:手伝い|答え)(?:は|することは|することが)?でき(?:ません|かね))",
+    re.IGNORECASE,
+)
+_TOOL_MARKUP = re.compile(
+    r"</?(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_code|function_results?)\b[^>\n]{0,200}>"
+    r"|<parameter\s+name=|<\|tool_call|<｜tool|\[TOOL_CALLS\]|<function=|to=functions\.\w"
+    r"|\A\s*(?:```(?:json)?\s*)?\[?\s*\{\s*\"(?:name|tool|function|tool_name|type)\"\s*:\s*\"[^\"\n]{1,80}\"\s*,\s*"
+    r"\"(?:arguments|args|parameters|input|tool_input|function)\"",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_PLACEHOLDER = re.compile(r"\[(?:detailed description|concept \d|file name \d|task \d[^\]]*|\.\.\.)\]", re.IGNORECASE)
+_FINISHED = re.compile(r"[.!?。！？…:：;)\]}）」』】\"'”’`*_>|~\d-]\s*\Z|[\u3040-\u30ff\u4e00-\u9fff]\s*\Z")
+
+
+def check(text: str, request: SummaryRequest, count: Count, *, finish: str = "stop", before: int) -> Refusal | None:
+    """Why this answer cannot stand for `before` tokens of conversation, or None if it can."""
+    reason = finish.strip().lower()
+    said = text.strip()
+    if reason in _REFUSAL_REASONS:
+        return Refusal.REFUSAL
+    if reason in _TOOL_REASONS:
+        return Refusal.TOOL_CALL
+    if reason in _CUT_REASONS:
+        return Refusal.CUT_OFF
+    if not said:
+        return Refusal.EMPTY
+    return _wording(said, request) or _form(said, reason, request) or _size(said, request, count, before)
+
+
+def _wording(said: str, request: SummaryRequest) -> Refusal | None:
+    if _TOOL_MARKUP.search(_CODE.sub(" ", said)) or _TOOL_MARKUP.match(said):
+        return Refusal.TOOL_CALL
+    if len(said) < 2_000 and _REFUSES.search(said):
+        return Refusal.REFUSAL
+    if len(said) < LEAST_CHARACTERS or _repeats_instructions(said, request):
+        return Refusal.EMPTY
+    return None
+
+
+def _form(said: str, reason: str, request: SummaryRequest) -> Refusal | None:
+    if reason in _UNKNOWN_REASONS and (said.count("```") % 2 or not _FINISHED.search(said)):
+        return Refusal.CUT_OFF
+    if language_of([said]) != request.language and _can_tell(said):
+        return Refusal.WRONG_LANGUAGE
+    return None
+
+
+def _size(said: str, request: SummaryRequest, count: Count, before: int) -> Refusal | None:
+    size = count(said)
+    return Refusal.GREW if size >= before or size > request.budget * CEILING else None
+
+
+def _repeats_instructions(said: str, request: SummaryRequest) -> bool:
+    """The task or its empty form said back, in place of an answer."""
+    words = instructions(request.language)
+    plain = " ".join(said.split())
+    phrases = [
+        " ".join(part.split())[:60]
+        for part in (*words.task.split("{")[0].split("\n\n"), words.previous)
+        if part.strip()
+    ]
+    phrases += [section.split(":", 1)[-1].split("：", 1)[-1].strip()[:40] for section in words.sections]
+    return sum(phrase in plain for phrase in phrases) >= 2 or len(_PLACEHOLDER.findall(said)) >= 3
+
+
+def _can_tell(said: str) -> bool:
+    """A list of paths or numbers is in no language."""
+    return sum(letter.isalpha() for letter in _CODE.sub(" ", said)) >= LEAST_CHARACTERS
