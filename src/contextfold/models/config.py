@@ -1,0 +1,141 @@
+"""`contextfold.toml`: what a project says about models and profiles, read strictly.
+
+An unknown key is an error that names the nearest known one: a misspelled limit that is ignored is found in production.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from contextfold.errors import BadConfiguration
+
+from .model import Prices
+from .names import candidates, key
+from .profiles import FOR_ALL, Profile, check_threshold, recommended
+
+FILE = "contextfold.toml"
+_T = TypeVar("_T", bound=Struct)
+
+
+class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file says about one model; None leaves the catalogue's word."""
+
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    threshold: int | None = None
+    tokenizer: str | None = None
+    provider: str | None = None
+    dialect: str | None = None
+    prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_input_tokens", "max_output_tokens"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise BadConfiguration(f"{name} is {value}; it must be above zero.")
+        if self.threshold is not None:
+            check_threshold(self.threshold, "threshold", inherits=True)
+
+
+class Config(Struct, frozen=True):
+    """Everything a settings file can say. Empty when there is none."""
+
+    max_input_tokens: int | None = None
+    for_all: Profile = Profile()
+    models: dict[str, ModelSettings] = {}  # by key
+    profiles: dict[str, Profile] = {}
+    path: str = ""
+
+    def model(self, name: str) -> ModelSettings:
+        """What is said about this model."""
+        found = (self.models[each] for each in candidates(name) if each in self.models)
+        return next(found, ModelSettings())
+
+    def profile(self, name: str = "") -> Profile:
+        """A profile by name, the project's before the recommended ones, over the values for all."""
+        base = self.for_all.over(FOR_ALL)
+        if not name:
+            return base
+        own = self.profiles.get(name)
+        shipped = recommended().get(name)
+        if own is None and shipped is None:
+            choices = sorted({*self.profiles, *recommended()})
+            raise BadConfiguration(f"There is no profile {name!r}{_nearest(name, choices)}")
+
+        return (own or (shipped.profile if shipped else Profile())).over(base)
+
+    def threshold(self, model: str, profile: str = "") -> int:
+        """At what percent to fold: the profile's word, then the model's, then the one for all."""
+        self.profile(profile)
+        shipped = recommended().get(profile)
+        chosen = self.profiles.get(profile) or (shipped.profile if shipped else Profile())
+        own = self.model(model).threshold
+        for value in (chosen.threshold, -1 if own is None else own):
+            if value != -1:
+                return value
+        return self.for_all.over(FOR_ALL).threshold
+
+
+def read_config(path: str | Path) -> Config:
+    """The settings in this file."""
+    try:
+        table = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadConfiguration(f"{path} cannot be read: {error}.") from error
+    return config_from(table, str(path))
+
+
+def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
+    """The settings in a table as TOML gives it."""
+    for_all = tuple(Profile.__struct_fields__)
+    _refuse_unknown(table, (*for_all, "max_input_tokens", "models", "profiles"), path)
+    limit = table.get("max_input_tokens")
+    if limit is not None and (type(limit) is not int or limit <= 0):
+        raise BadConfiguration(f"{path}: max_input_tokens is {limit!r}; it must be a whole number above zero.")
+    return Config(
+        limit,
+        _typed({name: table[name] for name in for_all if name in table}, Profile, path),
+        {
+            key(name): _typed(one, ModelSettings, f'{path} [models."{name}"]')
+            for name, one in _tables(table, "models", path)
+        },
+        {name: _typed(one, Profile, f"{path} [profiles.{name}]") for name, one in _tables(table, "profiles", path)},
+        path,
+    )
+
+
+def _tables(table: Mapping[str, Any], name: str, path: str) -> list[tuple[str, Any]]:
+    inner = table.get(name, {})
+    if not isinstance(inner, Mapping):
+        raise BadConfiguration(f"{path}: {name} must be a table, as in [{name}.example].")
+    return list(inner.items())
+
+
+def _typed(table: Any, kind: type[_T], place: str) -> _T:
+    if not isinstance(table, Mapping):
+        raise BadConfiguration(f"{place} must be a table of settings.")
+    _refuse_unknown(table, kind.__struct_fields__, place)
+    try:
+        return msgspec.convert(table, kind)
+    except (msgspec.ValidationError, BadConfiguration) as error:
+        raise BadConfiguration(f"{place}: {error}") from error
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: str) -> None:
+    choices = list(known)
+    for name in table:
+        if name not in choices:
+            raise BadConfiguration(f"{place}: unknown key {name!r}{_nearest(name, choices)}")
+
+
+def _nearest(name: str, choices: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, choices, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else "."
+    return f"{guess} Known: {', '.join(choices)}."

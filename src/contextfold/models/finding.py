@@ -1,0 +1,95 @@
+"""From a name to a model: the catalogue's row, under what the user's file and environment say.
+
+The order, strongest first: environment for this model, file for this model, environment for all, file for all, the
+catalogue, assumed. A limit for all models never widens a window that is known; a limit for one model is taken at its
+word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from .catalogue import known, unknown
+from .config import FILE, Config, read_config
+from .model import Model, Source
+from .names import candidates
+from .settings import limit_for_all, limit_for_one
+
+CONFIG_VARIABLE = "CONTEXTFOLD_CONFIG"
+
+
+def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config | str | Path | None = None) -> Model:
+    """The model of this name. Never fails on an unknown one: its window is assumed, and says so.
+
+    Without `config`, the file named by `CONTEXTFOLD_CONFIG`, or `contextfold.toml` in the working directory, is read.
+    """
+    environment = os.environ if environ is None else environ
+    settings = config if isinstance(config, Config) else default_config(environment, config)
+    model = known(name) or unknown(name)
+    return _limited(_configured(model, name, settings), name, environment, settings)
+
+
+def default_config(environ: Mapping[str, str], path: str | Path | None = None) -> Config:
+    """The settings file in force; empty when there is none."""
+    if path is not None:
+        return read_config(path)
+    named = environ.get(CONFIG_VARIABLE, "")
+    if named:
+        return read_config(named)
+    try:
+        stat = Path(FILE).stat()
+    except OSError:
+        return Config()
+    return _read_again(str(Path(FILE).absolute()), stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read_again(path: str, _mtime: int, _size: int) -> Config:
+    """Read the file once for each state it was in: models are looked up on every turn."""
+    return read_config(path)
+
+
+def _configured(model: Model, name: str, config: Config) -> Model:
+    said = config.model(name)
+    source = Source(config.path)
+    told: dict[str, object] = {
+        field: value
+        for field, value in (
+            ("output", said.max_output_tokens),
+            ("threshold", None if said.threshold == -1 else said.threshold),
+            ("tokenizer", said.tokenizer),
+            ("provider", said.provider),
+            ("dialect", said.dialect),
+            ("prices", said.prices),
+        )
+        if value is not None
+    }
+    if not told:
+        return model
+    if "tokenizer" in told:
+        told["stand_in"] = False
+    return replace(model, **told, sources={**model.sources, **dict.fromkeys(told, source)})
+
+
+def _limited(model: Model, name: str, environ: Mapping[str, str], config: Config) -> Model:
+    for_one = limit_for_one(environ, (*candidates(name), model.id), model.provider)
+    in_file = config.model(name).max_input_tokens
+    if for_one is not None:
+        return _window(model, for_one[0], for_one[1])
+    if in_file is not None:
+        return _window(model, in_file, config.path)
+    for_all = limit_for_all(environ)
+    if for_all is None and config.max_input_tokens is not None:
+        for_all = (config.max_input_tokens, config.path)
+    if for_all is not None and (model.assumed or for_all[0] < model.window):
+        return _window(model, for_all[0], for_all[1])
+    return model
+
+
+def _window(model: Model, window: int, source: str) -> Model:
+    return replace(model, window=window, assumed=False, sources={**model.sources, "window": Source(source)})

@@ -1,0 +1,122 @@
+"""What a model is, as far as a conversation's size, price and validity depend on it.
+
+Facts only: a field nobody has documented is absent (None or empty), never guessed. Each group of fields says where it
+comes from. Nothing here is read from anywhere; see `catalogue` and `settings`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+# What a window is taken to be when nobody says: small enough to be safe, shown as assumed everywhere.
+ASSUMED_WINDOW = 32_768
+
+# What returned reasoning is tied to. "": nothing known. "prefix": everything before it must be unchanged. "account":
+# that, and the account it was made for. "item": it stays with the item that follows it. "part": it stays on its exact
+# part. "echo": it must be returned on turns that call tools.
+Binding: TypeAlias = Literal["", "prefix", "account", "item", "part", "echo"]
+
+# How a picture is counted. "patches": one token for each square of `patch` pixels. "tiles": `base` plus `tile` for each
+# 512 px square, after shrinking. "crops": `tile` for each 768 px crop. "flat": `base`, whatever its size.
+Formula: TypeAlias = Literal["patches", "tiles", "crops", "flat"]
+
+
+class Tier(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Prices of a request whose input is larger than `above`; what is None stays as below."""
+
+    above: int
+    input: float | None = None
+    output: float | None = None
+
+
+class Prices(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """USD for a million tokens."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None  # for the provider's shortest lifetime
+    cache_write_hour: float | None = None
+    tiers: tuple[Tier, ...] = ()
+
+    def at(self, tokens: int) -> Prices:
+        """The prices a request with this much input pays."""
+        prices = self
+        for tier in sorted(self.tiers, key=lambda tier: tier.above):
+            if tokens > tier.above:
+                prices = replace(
+                    prices,
+                    input=prices.input if tier.input is None else tier.input,
+                    output=prices.output if tier.output is None else tier.output,
+                )
+        return prices
+
+
+class Cache(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a provider keeps the beginning of a prompt."""
+
+    kind: Literal["explicit", "automatic"]
+    least: int | None = None  # a shorter prefix is silently not cached
+    lifetimes: tuple[int, ...] = ()  # seconds, shortest first
+    breakpoints: int | None = None
+    lookback: int | None = None  # blocks before a breakpoint in which an earlier entry is found
+
+
+class Media(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a picture or page costs and how many may be sent."""
+
+    formula: Formula = "patches"
+    patch: int = 28
+    edge: int = 0  # pixels of the long side beyond which a picture is shrunk; 0: no limit
+    most: int = 0  # patches beyond which a picture is shrunk; 0: no limit
+    percent: int = 100  # tokens for a hundred patches
+    base: int = 0
+    tile: int = 0
+    page: int = 3_000  # tokens of one page of a document
+    images: int | None = None  # pictures in one request
+    bytes: int | None = None  # of one request
+
+
+class Source(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where a fact comes from, and when it was true."""
+
+    name: str
+    date: str = ""
+
+
+class Model(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One model. `sources` has an entry for each group of fields that is known."""
+
+    id: str
+    provider: str = ""
+    dialect: str = ""  # the wire format it is usually spoken to in
+    window: int = ASSUMED_WINDOW  # input tokens
+    output: int | None = None  # most tokens of an answer
+    tokenizer: str = ""  # an encoding, or a family of estimates
+    stand_in: bool = False  # the encoding is a relative's, so counts are estimates
+    prices: Prices | None = None
+    cache: Cache | None = None
+    binding: Binding = ""
+    compaction: tuple[str, ...] = ()  # the provider's own ways of shortening a conversation
+    media: Media | None = None
+    threshold: int | None = None  # percent of the window at which to fold, when somebody said so for this model
+    aliases: tuple[str, ...] = ()
+    sources: dict[str, Source] = {}
+    assumed: bool = False  # the window is not known
+
+    def after_overflow(self, tokens: int, reported: int | None = None) -> Model:
+        """The same model after its provider refused a request of `tokens`: an assumed window shrinks.
+
+        A provider that names its limit is believed; otherwise the window goes to just below what was refused.
+        """
+        if reported is not None and 0 < reported < self.window:
+            return self._with_window(reported, "the provider's overflow error", assumed=False)
+        if self.assumed and 0 < tokens <= self.window:
+            return self._with_window(max(1, tokens * 9 // 10), "a refused request", assumed=True)
+        return self
+
+    def _with_window(self, window: int, source: str, *, assumed: bool) -> Model:
+        return replace(self, window=window, assumed=assumed, sources={**self.sources, "window": Source(source)})

@@ -1,0 +1,129 @@
+"""How large a picture or document is, read from the first bytes of its data; and what that costs in tokens.
+
+Providers bill pictures by their pixels and documents by their pages, not by the length of their base64. Nothing here
+decodes more than it needs, trusts a header beyond reason, or raises on data that is no picture at all.
+"""
+
+from __future__ import annotations
+
+import binascii
+from typing import Final
+
+from contextfold.models import Media
+
+# Base64 characters looked at: JPEG files may carry large previews before their size.
+_HEAD: Final = 1 << 18
+_PDF_MOST: Final = 1 << 23
+
+# A picture or document nobody can measure counts as a large one: better to fold early than to be refused.
+UNKNOWN_WIDTH, UNKNOWN_HEIGHT = 2048, 1536
+UNKNOWN_PAGES: Final = 10
+_BYTES_PER_PAGE: Final = 50_000
+
+# Without a provider's own formula: what Claude's newer models charge, which is more than most.
+DEFAULT: Final = Media(edge=2576, most=4784)
+
+
+def dimensions(data: str) -> tuple[int, int]:
+    """Width and height of a base64 picture (PNG, GIF, WebP, JPEG); zeros where they cannot be read."""
+    head = _decoded(data[:64])
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return _big(head, 16, 4), _big(head, 20, 4)
+    if head[:6] in (b"GIF87a", b"GIF89a"):
+        return _little(head, 6, 2), _little(head, 8, 2)
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return _webp(head)
+    if head.startswith(b"\xff\xd8"):
+        return _jpeg(_decoded(data[:_HEAD]))
+    return 0, 0
+
+
+def pages(data: str, media_type: str) -> int:
+    """Pages of a base64 document: counted in a PDF where they show, else guessed from its size."""
+    size = len(data) * 3 // 4
+    guess = max(1, -(-size // _BYTES_PER_PAGE))
+    if media_type != "application/pdf" and not data.startswith("JVBER"):
+        return guess
+    body = _decoded(data[:_PDF_MOST])
+    shown = body.count(b"/Type/Page") + body.count(b"/Type /Page")
+    trees = body.count(b"/Type/Pages") + body.count(b"/Type /Pages")
+    return shown - trees if shown > trees else guess
+
+
+def media_tokens(kind: str, first: int, second: int, rules: Media) -> int:
+    """What one picture (width, height) or document (pages) costs by these rules."""
+    if kind == "document":
+        return max(1, first or UNKNOWN_PAGES) * rules.page
+    return image_tokens(first or UNKNOWN_WIDTH, second or UNKNOWN_HEIGHT, rules)
+
+
+def image_tokens(width: int, height: int, rules: Media) -> int:
+    """What a picture of this size costs by these rules."""
+    if rules.formula == "flat":
+        return rules.base
+    if rules.formula == "tiles":
+        return rules.base + rules.tile * _tiles(width, height)
+    if rules.formula == "crops":
+        return rules.base if max(width, height) <= 384 else rules.tile * _squares(width, height, 768)
+    return -(-_patches(width, height, rules) * rules.percent // 100)
+
+
+def _tiles(width: int, height: int) -> int:
+    """512 px squares after fitting into 2048 px and shrinking the short side to 768 px."""
+    scale = min(1.0, 2048 / max(width, height))
+    scale = min(scale, 768 / min(width, height))
+    return _squares(_scaled(width, scale), _scaled(height, scale), 512)
+
+
+def _patches(width: int, height: int, rules: Media) -> int:
+    """Patches after shrinking to the longest side and the largest number of patches allowed."""
+    if rules.edge and max(width, height) > rules.edge:
+        scale = rules.edge / max(width, height)
+        width, height = _scaled(width, scale), _scaled(height, scale)
+    count = _squares(width, height, rules.patch)
+    return min(count, rules.most) if rules.most else count
+
+
+def _scaled(side: int, scale: float) -> int:
+    return max(1, int(side * scale))
+
+
+def _squares(width: int, height: int, side: int) -> int:
+    return -(-width // side) * -(-height // side)
+
+
+def _decoded(data: str) -> bytes:
+    try:
+        return binascii.a2b_base64(data[: len(data) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _big(raw: bytes, start: int, size: int) -> int:
+    return int.from_bytes(raw[start : start + size], "big")
+
+
+def _little(raw: bytes, start: int, size: int) -> int:
+    return int.from_bytes(raw[start : start + size], "little")
+
+
+def _webp(head: bytes) -> tuple[int, int]:
+    kind = head[12:16]
+    if kind == b"VP8X":
+        return _little(head, 24, 3) + 1, _little(head, 27, 3) + 1
+    if kind == b"VP8L":
+        bits = _little(head, 21, 4)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    if kind == b"VP8 ":
+        return _little(head, 26, 2) & 0x3FFF, _little(head, 28, 2) & 0x3FFF
+    return 0, 0
+
+
+def _jpeg(raw: bytes) -> tuple[int, int]:
+    at = 2
+    while at + 9 < len(raw) and raw[at] == 0xFF:
+        marker = raw[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            return _big(raw, at + 7, 2), _big(raw, at + 5, 2)
+        at += 1 if marker == 0xFF else 2 + max(2, _big(raw, at + 2, 2))
+    return 0, 0
