@@ -1,0 +1,160 @@
+"""The asynchronous twin of every name that does I/O: the same names, awaited.
+
+All work of a store runs on one thread of its own, in the order it was asked for; appends that wait at the same moment
+share one commit. Cancelling a caller never cancels a commit: what was begun is finished or was never written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Self, TypeVar
+
+from contextfold import store as plain
+from contextfold import thread as plain_thread
+from contextfold.domain import Detail, FoldKind, Logged, Message, Problem, StandIn, ThreadRow, View
+from contextfold.models import Model
+from contextfold.thread import Covered, FoldInfo, RewindReport
+from contextfold.worker import Worker
+
+T = TypeVar("T")
+
+__all__ = ["Store", "Thread", "open"]
+
+
+def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:
+    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given."""
+    return Store(plain.open(path, space=space))
+
+
+class Store:
+    """All threads of one space in one file."""
+
+    def __init__(self, store: plain.Store) -> None:
+        self._store = store
+        self._worker = Worker(store.batch)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the file. Everything acknowledged is already on disk."""
+        await asyncio.to_thread(self._worker.stop)
+        self._store.close()
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Appends inside share one commit."""
+        return self._store.batch()
+
+    async def thread(self, name: str, *, model: str | None = None) -> Thread:
+        """The thread of this name, created or continued. Without a model, the one it was created with."""
+        return Thread(await self._worker.run(lambda: self._store.thread(name, model=model)), self._worker)
+
+    async def threads(self) -> Sequence[ThreadRow]:
+        """Every thread here: name, newest seq, origin, when it was created."""
+        return await self._worker.run(self._store.threads)
+
+    async def verify(self) -> list[Problem]:
+        """Everything that does not verify; empty when sound."""
+        return await self._worker.run(self._store.verify)
+
+    async def forget(self, thread: str, seq: int | None = None) -> int:
+        """Erase a message and every stand-in made from it, or a whole thread, for good."""
+        return await self._worker.run(lambda: self._store.forget(thread, seq))
+
+    async def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the live store consistently and verify the copy."""
+        await self._worker.run(lambda: self._store.backup(path))
+
+    async def export(self, thread: str, path: str | os.PathLike[str]) -> None:
+        """Write a thread as JSON lines: every event with its exact bytes, and its chain."""
+        await self._worker.run(lambda: self._store.export(thread, path))
+
+    async def import_(self, path: str | os.PathLike[str], *, name: str | None = None) -> Thread:
+        """Read a thread back from JSON lines, its chain verified, under its own name or another."""
+        return Thread(await self._worker.run(lambda: self._store.import_(path, name=name)), self._worker)
+
+
+class Thread:
+    """One conversation. Made by `Store.thread`."""
+
+    def __init__(self, thread: plain_thread.Thread, worker: Worker) -> None:
+        self._thread, self._worker = thread, worker
+
+    @property
+    def name(self) -> str:
+        return self._thread.name
+
+    @property
+    def model(self) -> Model:
+        return self._thread.model
+
+    @property
+    def view(self) -> Awaitable[View]:
+        """What a model would see next."""
+        return self._worker.run(lambda: self._thread.view)
+
+    @property
+    def folds(self) -> Awaitable[tuple[FoldInfo, ...]]:
+        """The live folds, oldest first."""
+        return self._worker.run(lambda: self._thread.folds)
+
+    @property
+    def events(self) -> Awaitable[Sequence[Logged]]:
+        """Everything that ever happened here, abandoned branches included."""
+        return self._worker.run(lambda: self._thread.events)
+
+    async def message(self, seq: int) -> Message:
+        """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
+        return await self._worker.run(lambda: self._thread.message(seq))
+
+    async def append(self, message: object, *, key: str | None = None, expected: int | None = None) -> int:
+        """Say something: a dict, JSON bytes, an SDK's object or a whole answer. Durable on return; returns its seq."""
+        return await self._worker.run(lambda: self._thread.append(message, key=key, expected=expected))
+
+    async def pin(self, seq: int) -> None:
+        """Keep a message in every view, with whatever stands or falls with it."""
+        await self._worker.run(lambda: self._thread.pin(seq))
+
+    async def unpin(self, seq: int) -> None:
+        """Let a message be folded again."""
+        await self._worker.run(lambda: self._thread.unpin(seq))
+
+    async def fold(
+        self,
+        cover: Covered,
+        stand_in: str | StandIn,
+        *,
+        kind: FoldKind = "summary",
+        details: Mapping[str, Detail] | None = None,
+    ) -> int:
+        """Hide messages, parts of messages or stand-ins behind a stand-in; the fold's id."""
+        return await self._worker.run(lambda: self._thread.fold(cover, stand_in, kind=kind, details=details))
+
+    async def unfold(self, fold: int) -> None:
+        """Take a fold back; everything said since stays."""
+        await self._worker.run(lambda: self._thread.unfold(fold))
+
+    async def rewind(self, *, before: int | None = None, after: int | None = None) -> RewindReport:
+        """Move the head to just before, or just after, something on this branch."""
+        return await self._worker.run(lambda: self._thread.rewind(before=before, after=after))
+
+    async def redo(self) -> RewindReport:
+        """Return to where the last rewind came from, as long as nothing was said since."""
+        return await self._worker.run(self._thread.redo)
+
+    async def fork(self, *, at: int | None = None, name: str | None = None) -> Thread:
+        """Another thread that shares this one's history up to and including `at` (now, when left out)."""
+        return Thread(await self._worker.run(lambda: self._thread.fork(at=at, name=name)), self._worker)
+
+    async def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
+        """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
+        return await self._worker.run(lambda: self._thread.body(dialect=dialect, **settings))

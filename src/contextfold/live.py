@@ -1,0 +1,86 @@
+"""A thread in memory: its projection kept in step with the log, whoever else writes to it.
+
+Writing is optimistic: drafts are made for the head we know, and made again when somebody was faster. The projection
+takes only what the log has acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from contextfold import dialects
+from contextfold.domain import Draft, EventLog, Logged, Projection, ThreadRow, Words
+from contextfold.errors import Conflict, KeyConflict
+
+from .bodies import Bodies, Stretch
+from .rendering import Rendering
+
+MOST_TRIES = 1000  # each lost race means that somebody else made progress
+
+Drafting = Callable[[Projection], Sequence[Draft]]
+
+
+class Live:
+    """One thread's projection and bodies, shared by everybody in this process who holds the thread."""
+
+    def __init__(self, log: EventLog, row: ThreadRow, lineage: Sequence[Stretch], words: Words) -> None:
+        self.log, self.row = log, row
+        self.bodies = Bodies(log, lineage)
+        self.is_behind = False  # somebody else may have written since we last looked
+        self.renderings: dict[str, Rendering] = {}
+        self.projection = Projection(words)
+        if row.origin is not None:
+            origin = Bodies(log, lineage[:-1])
+            self.projection.begin_at(origin.events(), row.origin.seq)
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Take what others wrote."""
+        for logged in self.log.read(self.row.name, after=self.projection.last):
+            self.projection.take(logged)
+        self.is_behind = False
+
+    def rendering(self, dialect: str) -> Rendering:
+        """The bytes of this thread's views in one dialect."""
+        if dialect not in self.renderings:
+            self.renderings[dialect] = Rendering(dialects.find(dialect), self.bodies)
+        return self.renderings[dialect]
+
+    def forget(self) -> None:
+        """Something was forgotten: keep no words of it in memory."""
+        self.bodies.drop()
+        self.renderings.clear()
+
+    def write(
+        self, drafting: Drafting, *, expected: int | None = None, blobs: Sequence[bytes] = ()
+    ) -> tuple[Logged, ...]:
+        """Write what `drafting` makes of the thread as it is; with `expected`, only on that head."""
+        for _ in range(MOST_TRIES):
+            if expected is not None and self.projection.head != expected:
+                break
+            drafts = drafting(self.projection)
+            try:
+                logged = self.log.append(self.row.name, drafts, expected=self.projection.last, blobs=blobs)
+            except KeyConflict:
+                raise
+            except Conflict:
+                self.catch_up()
+                continue
+            self._take(logged, drafts)
+            return logged
+        raise Conflict(
+            f"Thread {self.row.name!r} moved on: its head is {self.projection.head}, not {expected}. Look again.",
+            expected=expected or 0,
+            actual=self.projection.head,
+        )
+
+    def _take(self, logged: Sequence[Logged], drafts: Sequence[Draft]) -> None:
+        if logged and logged[-1].seq <= self.projection.last:
+            return  # a retry: the key was used before, nothing new was written
+        if logged and logged[0].seq != self.projection.last + 1:
+            self.catch_up()
+            return
+        for entry, draft in zip(logged, drafts, strict=True):
+            self.projection.take(entry)
+            if draft.body:
+                self.bodies.keep(entry.seq, draft.body)

@@ -1,0 +1,196 @@
+"""Store, what `contextfold.open` returns: an event log, and the threads in it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Self
+
+from contextfold import models, stores, tokens
+from contextfold.domain import (
+    INTERRUPTED,
+    LATE,
+    Attached,
+    Counter,
+    EventLog,
+    Folded,
+    Logged,
+    Measure,
+    Message,
+    Noted,
+    Origin,
+    Problem,
+    Text,
+    ThreadRow,
+    Words,
+)
+from contextfold.errors import BadConfiguration, NotFound
+
+from .bodies import Stretch
+from .live import Live
+from .locking import locked
+from .thread import Thread
+
+
+def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:
+    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given."""
+    return Store(stores.MemoryLog() if path is None else stores.open_sqlite(path, space=space))
+
+
+class Store:
+    """All threads of one space in one file."""
+
+    def __init__(self, log: EventLog, *, clock: Callable[[], float] = time.time) -> None:
+        self._log, self._clock = log, clock
+        self._live: dict[str, Live] = {}
+        self._lock: AbstractContextManager[object] = RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @locked
+    def close(self) -> None:
+        """Let go of the file. Everything acknowledged is already on disk."""
+        self._live.clear()
+        self._log.close()
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Appends inside share one commit; each is durable when the batch ends."""
+        return self._log.batch()
+
+    @locked
+    def thread(self, name: str, *, model: str | None = None) -> Thread:
+        """The thread of this name, created or continued. Without a model, the one it was created with."""
+        row = self._row(name) or self._log.create(ThreadRow(name, created=self._clock(), settings=_settings(model)))
+        return self._hold(row, model)
+
+    @locked
+    def threads(self) -> Sequence[ThreadRow]:
+        """Every thread here: name, newest seq, origin, when it was created."""
+        return self._log.threads()
+
+    @locked
+    def verify(self) -> list[Problem]:
+        """Everything that does not verify; empty when sound."""
+        return self._log.verify()
+
+    @locked
+    def forget(self, thread: str, seq: int | None = None) -> int:
+        """Erase a message and every stand-in made from it, or a whole thread, for good; how many bodies were erased.
+
+        Forks share their origin's messages, so they are searched too. The chain still verifies what remains.
+        """
+        if self._row(thread) is None:
+            raise NotFound(
+                f"There is no thread {thread!r} here. Known threads: {[row.name for row in self.threads()]}."
+            )
+        erased = 0
+        for name in self._descent(thread):
+            live = self._live_thread(name)
+            erased += self._log.forget(name, _bodies_about(live, thread, seq))
+            live.forget()
+        return erased
+
+    @locked
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the live store consistently and verify the copy."""
+        if not isinstance(self._log, stores.SqliteLog):
+            raise BadConfiguration("Only a store in a file can be backed up. Export its threads instead.")
+        self._log.backup(path)
+
+    @locked
+    def export(self, thread: str, path: str | os.PathLike[str]) -> None:
+        """Write a thread as JSON lines: every event with its exact bytes, and its chain."""
+        stores.export_thread(self._log, thread, Path(path))
+
+    @locked
+    def import_(self, path: str | os.PathLike[str], *, name: str | None = None) -> Thread:
+        """Read a thread back from JSON lines, its chain verified, under its own name or another."""
+        return self.thread(stores.import_thread(self._log, Path(path), name))
+
+    def _row(self, name: str) -> ThreadRow | None:
+        return next((row for row in self._log.threads() if row.name == name), None)
+
+    def _hold(self, row: ThreadRow, model: str | None) -> Thread:
+        chosen = models.find(model or row.settings.get("model", ""))
+        counter = tokens.counter_for(chosen)
+        live = self._live_thread(row.name, counter)
+        return Thread(live, chosen, counter, self._clock, lambda: self._sync(live), self._lock, self._fork)
+
+    def _live_thread(self, name: str, counter: Counter | None = None) -> Live:
+        if name not in self._live:
+            row = self._row(name) or ThreadRow(name)
+            self._live[name] = Live(self._log, row, self._lineage(row), _words(counter or tokens.counter_for(None)))
+        return self._live[name]
+
+    def _lineage(self, row: ThreadRow) -> list[Stretch]:
+        """The threads a thread's events live in, the oldest first, itself last."""
+        stretches = [Stretch(row.name, None)]
+        while row.origin is not None:
+            stretches.insert(0, Stretch(row.origin.thread, row.origin.seq))
+            row = self._row(row.origin.thread) or ThreadRow(row.origin.thread)
+        return stretches
+
+    def _descent(self, name: str) -> list[str]:
+        """A thread and every fork that comes from it, forks of forks included."""
+        names = [name]
+        for each in names:
+            names += [row.name for row in self._log.threads() if row.origin is not None and row.origin.thread == each]
+        return names
+
+    def _sync(self, live: Live) -> None:
+        """Take what other processes wrote, if anybody did."""
+        if not self._log.is_current():
+            for each in self._live.values():
+                each.is_behind = True
+        if live.is_behind:
+            live.catch_up()
+
+    def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
+        origin = Origin(thread.name, at)
+        row = ThreadRow(name or self._free_name(thread.name), at, origin, self._clock(), _settings(thread.model.id))
+        if name is not None and self._row(name) is not None:
+            raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")
+        return self._hold(self._log.create(row), None)
+
+    def _free_name(self, name: str) -> str:
+        taken = {row.name for row in self._log.threads()}
+        return next(free for number in range(1, len(taken) + 2) if (free := f"{name}/fork-{number}") not in taken)
+
+
+def _settings(model: str | None) -> dict[str, str]:
+    return {} if model is None else {"model": model}
+
+
+def _words(counter: Counter) -> Words:
+    """The weights of the fixed words a view may add, by the counter of whoever opens the thread first."""
+
+    def weigh(text: str) -> Measure:
+        return counter.shape(Message("user", (Text(text),))).blocks[0].measure
+
+    return Words(weigh(INTERRUPTED), weigh(LATE))
+
+
+def _bodies_about(live: Live, thread: str, seq: int | None) -> list[int] | None:
+    """The seqs of a thread's own events that hold a message or something made from it; None for all."""
+    is_own = live.row.name == thread
+    if seq is None and is_own:
+        return None
+    about = [logged.seq for logged in live.log.read(live.row.name) if _tells(logged, seq)]
+    return [seq, *about] if is_own and seq is not None else about
+
+
+def _tells(logged: Logged, seq: int | None) -> bool:
+    """Whether a stand-in, note or attachment may repeat what the message said: anything derived after it may."""
+    derived = isinstance(logged.event, Folded | Attached | Noted)
+    return derived and (seq is None or logged.seq > seq)

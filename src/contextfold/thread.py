@@ -1,0 +1,298 @@
+"""A thread as its users hold it: say something, look at the view, fold, go back, try another way.
+
+Each verb writes one event; what it means for the view is decided in the domain. Nothing is ever lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from contextfold import dialects
+from contextfold.domain import (
+    Appended,
+    Counter,
+    Cover,
+    Detail,
+    Draft,
+    Event,
+    Folded,
+    FoldKind,
+    Intent,
+    Item,
+    Logged,
+    Message,
+    Pinned,
+    Projection,
+    Rewound,
+    Shape,
+    StandIn,
+    Text,
+    Unfolded,
+    Unpinned,
+    View,
+    check_cover,
+    cover_of,
+    encode,
+)
+from contextfold.errors import CannotCover, NotFound
+from contextfold.models import Model
+from contextfold.tokens import Calibration
+
+from .incoming import understand
+from .live import Drafting, Live
+from .locking import locked
+from .reading import Reading
+
+Covered = Cover | Iterable[int | tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldInfo:
+    """A live fold: its id, what it hides, and what stands there."""
+
+    id: int
+    kind: FoldKind
+    cover: Cover
+    stand_in: StandIn
+    is_showing: bool  # not itself covered by another fold
+    before: int
+    after: int
+    details: Mapping[str, Detail]
+
+
+@dataclass(frozen=True, slots=True)
+class RewindReport:
+    """What moving the head did: messages left behind or returned to, and folds that vanished or came back."""
+
+    head: int
+    left: int
+    messages: tuple[int, ...]
+    folds: tuple[int, ...]
+
+
+class Thread:
+    """One conversation. Made by `Store.thread`; safe to use from several threads and processes at once."""
+
+    def __init__(
+        self,
+        live: Live,
+        model: Model,
+        counter: Counter,
+        clock: Callable[[], float],
+        sync: Callable[[], None],
+        lock: AbstractContextManager[object],
+        fork: Callable[[Thread, int, str | None], Thread],
+    ) -> None:
+        self._live, self.model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
+        self._lock = lock
+        self._reading = Reading(live.bodies, live.projection.events, counter, Calibration(model.id))
+        self._dialect = model.dialect if model.dialect in dialects.names() else "openai-chat"
+
+    @property
+    def name(self) -> str:
+        return self._live.row.name
+
+    @property
+    @locked
+    def view(self) -> View:
+        """What a model would see next."""
+        self._sync()
+        return self._live.projection.view(self._reading)
+
+    @property
+    @locked
+    def folds(self) -> tuple[FoldInfo, ...]:
+        """The live folds, oldest first."""
+        self._sync()
+        showing = {fold.seq for fold in self._live.projection.folds.outermost()}
+        return tuple(
+            FoldInfo(
+                fold.seq,
+                fold.event.kind,
+                fold.event.cover,
+                self._reading.stand_in(fold.seq),
+                fold.seq in showing or bool(fold.event.cover.blocks),
+                fold.event.before,
+                fold.event.after,
+                fold.event.details,
+            )
+            for fold in self._live.projection.folds
+            if fold.is_live
+        )
+
+    @property
+    @locked
+    def events(self) -> Sequence[Logged]:
+        """Everything that ever happened here, abandoned branches included."""
+        self._sync()
+        return tuple(self._live.projection.events)
+
+    @locked
+    def message(self, seq: int) -> Message:
+        """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
+        self._sync()
+        return self._reading.read(Item(seq, "message", self._appended(seq).shape))
+
+    @locked
+    def append(self, message: object, *, key: str | None = None, expected: int | None = None) -> int:
+        """Say something: a dict, JSON bytes, an SDK's object or a whole answer. Durable on return; returns its seq.
+
+        The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
+        (`view.head`) to write on, else `Conflict`.
+        """
+        said = understand(message, self._dialect).message
+        event = Appended(self._reading.counter.shape(said), said.dialect)
+        return self._write(event, said.raw, key=key, expected=expected)
+
+    @locked
+    def pin(self, seq: int) -> None:
+        """Keep a message in every view, with whatever stands or falls with it."""
+        self._appended(seq)
+        self._write(Pinned(seq))
+
+    @locked
+    def unpin(self, seq: int) -> None:
+        """Let a message be folded again."""
+        if seq not in self._live.projection.pins.messages:
+            raise NotFound(f"Message {seq} is not pinned. The pinned ones are {sorted(self.view.pinned)}.")
+        self._write(Unpinned(seq))
+
+    @locked
+    def fold(
+        self,
+        cover: Covered,
+        stand_in: str | StandIn,
+        *,
+        kind: FoldKind = "summary",
+        details: Mapping[str, Detail] | None = None,
+    ) -> int:
+        """Hide messages (seqs), parts of messages ((seq, block) pairs) or stand-ins (fold ids) behind a stand-in.
+
+        Returns the fold's id. Raises `CannotCover` if that would part what belongs together.
+        """
+        self._sync()
+        words = stand_in if isinstance(stand_in, StandIn) else StandIn(stand_in)
+        projection = self._live.projection
+        chosen = cover if isinstance(cover, Cover) else _named(projection, cover)
+        if chosen.blocks and not words.blocks:
+            words = StandIn(blocks=(words.text,) * len(chosen.blocks))
+        shape = _stand_in_shape(self._reading.counter, chosen, words)
+        event = Folded(kind, chosen, shape, details=dict(details or {}))
+        return self._write(event, encode(words), check=lambda now: check_cover(now, chosen))
+
+    @locked
+    def unfold(self, fold: int) -> None:
+        """Take a fold back; everything said since stays."""
+        self._sync()
+        folds = self._live.projection.folds
+        if fold not in folds or not folds[fold].is_live:
+            live = [each.seq for each in folds if each.is_live]
+            raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live}.")
+        self._write(Unfolded(fold))
+
+    @locked
+    def rewind(self, *, before: int | None = None, after: int | None = None) -> RewindReport:
+        """Move the head to just before, or just after, something on this branch. What came later stays in the log."""
+        if before is not None and after is None:
+            return self._move(self._on_path(before).parent, "rewind")
+        if after is not None and before is None:
+            return self._move(self._on_path(after).seq, "rewind")
+        raise TypeError("rewind() takes one of before= and after=")
+
+    @locked
+    def redo(self) -> RewindReport:
+        """Return to where the last rewind came from, as long as nothing was said since."""
+        self._sync()
+        if not self._live.projection.left:
+            raise NotFound(
+                "There is nothing to redo: no rewind, or something was said since. Fork at the seq you want."
+            )
+        return self._move(self._live.projection.left[-1], "redo")
+
+    @locked
+    def fork(self, *, at: int | None = None, name: str | None = None) -> Thread:
+        """Another thread that shares this one's history up to and including `at` (now, when left out)."""
+        self._sync()
+        seq = self._live.projection.head if at is None else self._on_path(at).seq
+        return self._fork(self, seq, name)
+
+    @locked
+    def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
+        """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
+        return self._live.rendering(dialect or self._dialect).body(self.view, self._reading, settings)
+
+    def _move(self, to: int, intent: Intent) -> RewindReport:
+        projection = self._live.projection
+        before, left = set(projection.path), projection.head
+        self._write_drafts(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
+        moved = sorted(before ^ set(projection.path))
+        kinds = {seq: projection.events[seq - 1].event for seq in moved}
+        return RewindReport(
+            projection.head,
+            left,
+            tuple(seq for seq, event in kinds.items() if isinstance(event, Appended)),
+            tuple(seq for seq, event in kinds.items() if isinstance(event, Folded)),
+        )
+
+    def _write(
+        self,
+        event: Event,
+        body: bytes = b"",
+        *,
+        key: str | None = None,
+        expected: int | None = None,
+        check: Callable[[Projection], None] | None = None,
+    ) -> int:
+        """Write one event on the head, checked again if somebody else was faster; its seq."""
+
+        def drafting(now: Projection) -> list[Draft]:
+            if check is not None:
+                check(now)
+            return [Draft(event, now.head, self._clock(), body, key or "")]
+
+        return self._write_drafts(drafting, expected)[-1].seq
+
+    def _write_drafts(self, drafting: Drafting, expected: int | None = None) -> tuple[Logged, ...]:
+        return self._live.write(drafting, expected=expected)
+
+    def _on_path(self, seq: int) -> Logged:
+        self._sync()
+        projection = self._live.projection
+        if not projection.is_on_path(seq):
+            earlier, later = projection.neighbours(seq)
+            raise NotFound(f"There is no {seq} on this branch. The nearest are {earlier} before and {later} after it.")
+        return projection.events[seq - 1]
+
+    def _appended(self, seq: int) -> Appended:
+        events = self._live.projection.events
+        event = events[seq - 1].event if 0 < seq <= len(events) else None
+        if not isinstance(event, Appended):
+            raise NotFound(f"There is no message {seq} in thread {self.name!r}. Its messages are in `thread.events`.")
+        return event
+
+
+def _named(projection: Projection, cover: Iterable[int | tuple[int, int]]) -> Cover:
+    """A cover from what a view shows: seqs of messages, ids of folds, (seq, block) pairs."""
+    seqs: list[int] = []
+    folds: list[int] = []
+    blocks: list[tuple[int, int]] = []
+    for each in cover:
+        if isinstance(each, tuple):
+            blocks.append(each)
+        else:
+            (folds if each in projection.folds else seqs).append(each)
+    return cover_of(projection, seqs, blocks, folds)
+
+
+def _stand_in_shape(counter: Counter, cover: Cover, words: StandIn) -> Shape:
+    """The outline of a stand-in, weighed like the message or the blocks it will be."""
+    if cover.blocks and (cover.ranges or cover.folds):
+        raise CannotCover("A fold covers whole messages or parts of messages. Make two folds.")
+    if len(words.blocks) != len(cover.blocks):
+        raise CannotCover(
+            f"{len(cover.blocks)} blocks are covered by {len(words.blocks)} texts. Give one text for each block."
+        )
+    texts = words.blocks or (words.text,)
+    return counter.shape(Message("user", tuple(Text(text) for text in texts)))
