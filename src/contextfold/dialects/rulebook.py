@@ -23,6 +23,9 @@ class Piece(NamedTuple):
     def kind(self) -> object:
         return self.block.get("type")
 
+    def id(self, field: str) -> str | None:
+        return id_in(self.block, field)
+
 
 class Wire(NamedTuple):
     """One message of a request, as far as it can be read."""
@@ -32,6 +35,16 @@ class Wire(NamedTuple):
     content: object
     pieces: tuple[Piece, ...]
     fields: Json
+
+    @property
+    def is_empty(self) -> bool:
+        return self.content is None or self.content in ("", [], ())
+
+
+def id_in(value: Json, field: str) -> str | None:
+    """An id that can be compared, whatever a client wrote there."""
+    found = value.get(field)
+    return found if found is None or isinstance(found, str) else repr(found)
 
 
 def read_messages(body: Json) -> tuple[list[Wire], list[Problem]]:

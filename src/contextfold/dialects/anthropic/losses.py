@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextfold.dialects.ids import fitting
+from contextfold.dialects.ids import short_and_simple
 from contextfold.dialects.neutral import shown
 from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
 
 from .parse import NAME
-from .render import LONGEST_ID, arguments_object, document_source, image_source
+from .render import arguments_object, document_source, image_source
 
 
 def losses(item: Item, message: Message) -> tuple[str, ...]:
@@ -40,5 +40,5 @@ def _of(block: Block) -> Iterator[str]:
 
 
 def _of_id(call: str) -> Iterator[str]:
-    if fitting(call, LONGEST_ID) != call:
-        yield f"the id {call!r} is written as {fitting(call, LONGEST_ID)!r}"
+    if short_and_simple(call) != call:
+        yield f"the id {call!r} is written as {short_and_simple(call)!r}"

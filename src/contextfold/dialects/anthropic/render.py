@@ -5,7 +5,7 @@ It never alters a thinking block and never writes one: thinking of another diale
 
 from __future__ import annotations
 
-from contextfold.dialects.ids import fitting
+from contextfold.dialects.ids import short_and_simple
 from contextfold.dialects.media import is_address, placeholder
 from contextfold.dialects.neutral import is_blank, shown
 from contextfold.dialects.wire import Json
@@ -29,7 +29,6 @@ from contextfold.errors import BadMessage
 from .parse import NAME
 from .touch import touched
 
-LONGEST_ID = 64
 # Models before Opus 4.8 reject a system message among the others, so what another dialect calls one is shown as text
 # of the user's side; the first one is lifted to the top of the request.
 SYSTEM_LABEL = "[System message]\n"
@@ -100,10 +99,10 @@ def _block(block: Block, keeps_ids: bool) -> Json | None:
         case Image() | Document():
             return _media(block)
         case ToolCall():
-            call = block.id if keeps_ids else fitting(block.id, LONGEST_ID)
+            call = block.id if keeps_ids else short_and_simple(block.id)
             return {"type": "tool_use", "id": call, "name": block.name, "input": _arguments(block)}
         case ToolResult():
-            return _result(block, block.call if keeps_ids else fitting(block.call, LONGEST_ID))
+            return _result(block, block.call if keeps_ids else short_and_simple(block.call))
         case Reasoning() | Opaque():
             return None
 

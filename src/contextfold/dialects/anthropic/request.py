@@ -23,13 +23,18 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
     """The request's bytes: settings in their order, then the messages."""
     settings = dict(settings)
     messages = list(filter(None, chunks))
-    if first is not None and first.shape.role == "system" and chunks[0]:
+    while messages and (_speaker(messages[0]) == "system" or _is_lifted(first, chunks, messages)):
         settings["system"] = _with_system(settings.get("system"), messages.pop(0))
     if messages and _speaker(messages[0]) == "assistant":
         messages.insert(0, OPENER)
     if "tools" in settings:
         settings["tools"] = _tools(settings["tools"])
     return request(settings, messages)
+
+
+def _is_lifted(first: Item | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
+    """Whether the first message left is the view's first item, and that is a system message shown as text."""
+    return first is not None and first.shape.role == "system" and messages[0] is chunks[0]
 
 
 def _speaker(message: bytes) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextfold.dialects.ids import fitting
+from contextfold.dialects.ids import short
 from contextfold.dialects.neutral import shown
 from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
 
 from .parse import NAME
-from .render import LONGEST_ID, image_url
+from .render import image_url
 
 
 def losses(item: Item, message: Message) -> tuple[str, ...]:
@@ -29,8 +29,8 @@ def _of(block: Block, takes_media: bool) -> Iterator[str]:
             yield f"an image ({block.url or block.media_type or 'unknown'}) is named, not shown"
         case Document() if not block.text and not (takes_media and block.data):
             yield f"a document ({block.title or block.url or block.media_type or 'unknown'}) is named, not shown"
-        case ToolCall() if fitting(block.id, LONGEST_ID) != block.id:
-            yield f"the id {block.id!r} is written as {fitting(block.id, LONGEST_ID)!r}"
+        case ToolCall() if short(block.id) != block.id:
+            yield f"the id {block.id!r} is written as {short(block.id)!r}"
         case ToolResult():
             if block.is_error:
                 yield f"the result of {block.call!r} is not marked as an error"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from contextfold.dialects.ids import fitting
+from contextfold.dialects.ids import short
 from contextfold.dialects.media import data_url, document_text, is_address, placeholder
 from contextfold.dialects.neutral import is_blank, shown
 from contextfold.dialects.wire import Json
@@ -17,8 +17,6 @@ from contextfold.domain import Block, Document, Image, Item, Message, Text, Tool
 from .parse import LEGACY, NAME
 from .stands import stands
 from .touch import touched
-
-LONGEST_ID = 40
 
 
 def chunk(item: Item, message: Message) -> bytes:
@@ -71,7 +69,7 @@ def _result(message: Message, result: ToolResult) -> Json:
 
 
 def _id(message: Message, call: str) -> str:
-    return call if message.dialect == NAME else fitting(call, LONGEST_ID)
+    return call if message.dialect == NAME else short(call)
 
 
 def _user(blocks: Sequence[Block]) -> list[Json]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.rulebook import Wire, read_messages
+from contextfold.dialects.rulebook import Wire, id_in, read_messages
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
@@ -22,8 +22,8 @@ class Call(NamedTuple):
     value: Json
 
     @property
-    def id(self) -> object:
-        return self.value.get("id")
+    def id(self) -> str | None:
+        return id_in(self.value, "id")
 
 
 class Batch(NamedTuple):
@@ -71,7 +71,7 @@ def unknown_role(messages: list[Wire]) -> Iterator[Problem]:
 def unanswered_call(messages: list[Wire]) -> Iterator[Problem]:
     """Calls are followed by one tool message per id, before anything else."""
     for batch in batches(messages):
-        answered = {answer.fields.get("tool_call_id") for answer in batch.answers}
+        answered = {id_in(answer.fields, "tool_call_id") for answer in batch.answers}
         for call in calls(batch.opener):
             if call.id not in answered:
                 yield Problem(
@@ -88,7 +88,7 @@ def orphan_result(messages: list[Wire]) -> Iterator[Problem]:
     for batch in batches(messages):
         called = {call.id for call in calls(batch.opener)}
         for answer in batch.answers:
-            call = answer.fields.get("tool_call_id")
+            call = id_in(answer.fields, "tool_call_id")
             if answer.role == "tool" and call not in called:
                 yield Problem(
                     answer.path, "orphan-result", f"Send the call {call!r} before it, or show the result as text."
@@ -105,7 +105,7 @@ def duplicate_result(messages: list[Wire]) -> Iterator[Problem]:
     for batch in batches(messages):
         seen: set[object] = set()
         for answer in batch.answers:
-            call = answer.fields.get("tool_call_id")
+            call = id_in(answer.fields, "tool_call_id")
             if call is not None and call in seen:
                 yield Problem(answer.path, "duplicate-result", f"Keep one result for {call!r}.")
             seen.add(call)
@@ -127,7 +127,7 @@ def missing_id(messages: list[Wire]) -> Iterator[Problem]:
     """Calls and tool messages carry the id that pairs them."""
     for message in messages:
         for call in calls(message):
-            if not _is_said(call.id):
+            if not _is_said(call.value.get("id")):
                 yield Problem(
                     f"{call.path}.id", "missing-id", "Give the call an id, and its tool message the same one."
                 )
@@ -167,14 +167,14 @@ def null_content(messages: list[Wire]) -> Iterator[Problem]:
 def empty_message(messages: list[Wire]) -> Iterator[Problem]:
     """A message says something; only a tool may answer nothing."""
     for message in messages:
-        silent = all(piece.kind == "text" and is_blank(str(piece.block.get("text") or "")) for piece in message.pieces)
-        if (
-            silent
-            and message.content is not None
-            and message.role not in _ANSWERS
-            and not _stands_without_content(message)
-        ):
+        if message.role not in _ANSWERS and _is_silent(message) and not _stands_without_content(message):
             yield Problem(message.path, "empty-message", "Leave the empty message out.")
+
+
+def _is_silent(message: Wire) -> bool:
+    if message.content is None or not message.pieces:
+        return message.content is not None and message.is_empty
+    return all(piece.kind == "text" and is_blank(str(piece.block.get("text") or "")) for piece in message.pieces)
 
 
 def _stands_without_content(message: Wire) -> bool:

@@ -38,7 +38,7 @@ def empty_message(asked: Asked) -> Iterator[Problem]:
     """No message is empty, except a last one of the assistant's."""
     last = len(asked.messages) - 1
     for index, message in enumerate(asked.messages):
-        if not message.pieces and (index != last or message.role != "assistant"):
+        if message.is_empty and (index != last or message.role != "assistant"):
             yield Problem(message.path, "empty-message", "Leave the empty message out.")
 
 

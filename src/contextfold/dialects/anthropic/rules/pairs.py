@@ -16,9 +16,9 @@ _ID = re.compile(r"[a-zA-Z0-9_-]+")
 def unanswered_call(asked: Asked) -> Iterator[Problem]:
     """Every `tool_use` has its `tool_result` in the very next user message."""
     for turn, following in asked.pairs():
-        answered = {piece.block.get("tool_use_id") for piece in results(following)}
+        answered = {piece.id("tool_use_id") for piece in results(following)}
         for call in calls(turn):
-            if call.block.get("id") not in answered:
+            if call.id("id") not in answered:
                 yield Problem(
                     call.path,
                     "unanswered-call",
@@ -29,9 +29,9 @@ def unanswered_call(asked: Asked) -> Iterator[Problem]:
 def orphan_result(asked: Asked) -> Iterator[Problem]:
     """Every `tool_result` answers a `tool_use` of the assistant's turn right before it."""
     for previous, turn in asked.pairs():
-        called = {piece.block.get("id") for piece in calls(previous)}
+        called = {piece.id("id") for piece in calls(previous)}
         for result in results(turn):
-            if result.block.get("tool_use_id") not in called:
+            if result.id("tool_use_id") not in called:
                 yield Problem(
                     result.path,
                     "orphan-result",
@@ -45,8 +45,8 @@ def orphan_server_result(asked: Asked) -> Iterator[Problem]:
     for message in asked.messages:
         for piece in message.pieces:
             if piece.kind in ("server_tool_use", "mcp_tool_use"):
-                called.add(piece.block.get("id"))
-            elif _is_server_result(piece) and piece.block.get("tool_use_id") not in called:
+                called.add(piece.id("id"))
+            elif _is_server_result(piece) and piece.id("tool_use_id") not in called:
                 yield Problem(
                     piece.path, "orphan-server-result", "Send the server's tool call before it, or leave both out."
                 )
@@ -74,7 +74,7 @@ def duplicate_result(asked: Asked) -> Iterator[Problem]:
     for turn in asked.turns:
         seen: set[object] = set()
         for piece in results(turn):
-            call = piece.block.get("tool_use_id")
+            call = piece.id("tool_use_id")
             if call in seen:
                 yield Problem(piece.path, "duplicate-result", f"Keep one result for {call!r}.")
             seen.add(call)
@@ -85,7 +85,7 @@ def duplicate_call(asked: Asked) -> Iterator[Problem]:
     seen: set[object] = set()
     for turn in asked.turns:
         for piece in calls(turn):
-            call = piece.block.get("id")
+            call = piece.id("id")
             if call in seen:
                 yield Problem(
                     piece.path, "duplicate-call", f"Give the call {call!r} an id of its own, and its result too."
