@@ -17,7 +17,6 @@ from contextfold.domain import (
     LATE,
     Attached,
     Counter,
-    EventLog,
     Folded,
     Logged,
     Measure,
@@ -45,7 +44,7 @@ def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") 
 class Store:
     """All threads of one space in one file."""
 
-    def __init__(self, log: EventLog, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, log: stores.SealedLog, *, clock: Callable[[], float] = time.time) -> None:
         self._log, self._clock = log, clock
         self._live: dict[str, Live] = {}
         self._lock: AbstractContextManager[object] = RLock()

@@ -85,7 +85,7 @@ class Thread:
         lock: AbstractContextManager[object],
         fork: Callable[[Thread, int, str | None], Thread],
     ) -> None:
-        self._live, self.model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
+        self._live, self._model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
         self._lock = lock
         self._reading = Reading(live.bodies, live.projection.events, counter, Calibration(model.id))
         self._dialect = model.dialect if model.dialect in dialects.names() else "openai-chat"
@@ -93,6 +93,11 @@ class Thread:
     @property
     def name(self) -> str:
         return self._live.row.name
+
+    @property
+    def model(self) -> Model:
+        """What the thread is counted and rendered for."""
+        return self._model
 
     @property
     @locked

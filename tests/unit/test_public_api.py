@@ -26,7 +26,8 @@ def aio() -> ModuleType:
 def is_value(cls: type) -> bool:
     """Values are computed and handed out; they never read or write anything themselves."""
     kinds = (msgspec.Struct, enum.Enum, BaseException, tuple, str, int)
-    return issubclass(cls, kinds) or dataclasses.is_dataclass(cls) or getattr(cls, "_is_protocol", False)
+    on_the_ground = cls.__module__.startswith("contextfold.domain")  # the ground floor does no I/O
+    return on_the_ground or issubclass(cls, kinds) or dataclasses.is_dataclass(cls) or getattr(cls, "_is_protocol", False)
 
 
 def classes_in(annotation: object) -> Iterator[type]:
