@@ -88,6 +88,8 @@ def _connect(real: Path, vfs: str | None) -> apsw.Connection:
             (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
             (apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1),
             (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+            # Else a statement is planned anew whenever a bound of a range changes: 30 µs for a body instead of 8.
+            (apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1),
             (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
             (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
         ):

@@ -1,0 +1,29 @@
+"""What every event log must do, as tests: ours run them, and so can whoever writes another log.
+
+Subclass `EventLogContract` in a test module and give it a fixture `log` that opens an empty log; add
+`DurableLogContract` with a fixture `reopen` for a log that outlives its object. Needs pytest.
+"""
+
+from .appending import AppendingContract
+from .batches import BatchContract
+from .durable import DurableLogContract
+from .forgetting import ForgettingContract
+from .forks import ForkContract
+from .keys import KeyContract
+from .making import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
+from .threads import ThreadContract
+
+
+class EventLogContract(ThreadContract, AppendingContract, KeyContract, BatchContract, ForkContract, ForgettingContract):
+    """All of it."""
+
+
+__all__ = [
+    "NASTY_BODIES",
+    "NASTY_TEXTS",
+    "DurableLogContract",
+    "EventLogContract",
+    "appended",
+    "blob_sent",
+    "message",
+]
