@@ -32,30 +32,44 @@ def check_cover(projection: Projection, cover: Cover) -> None:
     """Raise `CannotCover` unless the fold would be legal on this thread as it is now."""
     if not cover:
         raise CannotCover("This fold covers nothing. Name messages, blocks or stand-ins that are visible.")
-    showing = {fold.seq for fold in projection.folds.outermost()}
+    outermost = projection.folds.outermost()
+    showing = {fold.seq for fold in outermost}
     hidden = [fold for fold in cover.folds if fold not in showing]
     if hidden:
         raise CannotCover(f"The stand-ins of folds {hidden} are not visible. Cover only what the view shows.")
-    _check_messages(projection, cover)
-    _check_blocks(projection, cover)
+    if cover.blocks and (cover.ranges or cover.folds):
+        raise CannotCover("A fold covers whole messages or parts of messages. Make two folds.")
+    mask = visibility(projection.items, outermost, projection.pins.messages)
+    _check_messages(projection, cover, mask)
+    _check_blocks(projection, cover, mask)
 
 
-def _check_messages(projection: Projection, cover: Cover) -> None:
+def _check_messages(projection: Projection, cover: Cover, mask: bytearray) -> None:
     path = projection.items
-    mask = visibility(path, projection.folds.outermost(), projection.pins.messages)
     covered = bytearray(len(path))
+    inherited = [span for fold in cover.folds for span in projection.folds[fold].spans]
+    _mark(mask, inherited)
     for first, last in cover.ranges:
         start, stop = path.span(first, last)
-        if 1 not in mask[start:stop]:
-            raise CannotCover(f"Nothing from seq {first} to {last} is visible. Cover only what the view shows.")
-        covered[start:stop] = b"\x01" * (stop - start)
+        if start >= stop or 0 in mask[start:stop]:
+            raise CannotCover(f"Not all from seq {first} to {last} is visible. Cover only what the view shows.")
+        _mark(covered, [(start, stop)])
     for seq in projection.pins.messages:
         _refuse_pinned(path, covered, seq)
-    if path.open_calls and covered and covered[-1]:
-        raise CannotCover("The last turn waits for tool results. Append them, or cover what comes before it.")
+    if covered and covered[-1] and path.is_open:
+        raise CannotCover(
+            "The last turn waits for tool results, or for what its reasoning leads to. Append that, or cover what "
+            "comes before it."
+        )
+    _mark(covered, inherited)
     for first, last in cover.ranges:
         for place in path.span(first, last):
-            _refuse_parting(path, mask, covered, place)
+            _refuse_parting(path, covered, place)
+
+
+def _mark(places: bytearray, spans: Iterable[tuple[int, int]]) -> None:
+    for start, stop in spans:
+        places[start:stop] = b"\x01" * (stop - start)
 
 
 def _refuse_pinned(path: PathItems, covered: bytearray, seq: int) -> None:
@@ -64,32 +78,32 @@ def _refuse_pinned(path: PathItems, covered: bytearray, seq: int) -> None:
         raise CannotCover(f"Message {seq} is pinned. Unpin it first, or leave it and what belongs to it out.")
 
 
-def _refuse_parting(path: PathItems, mask: bytearray, covered: bytearray, edge: int) -> None:
-    """At an edge of a covered range, all that shows of the atom there must be on one side."""
+def _refuse_parting(path: PathItems, covered: bytearray, edge: int) -> None:
+    """At an edge of a covered range, all of the atom there must be on one side."""
     if not 0 < edge < len(path) or path.starts[edge]:
         return
     start, stop = path.atom(edge)
-    visible = [place for place in range(start, stop) if mask[place]]
-    if 0 < sum(covered[place] for place in visible) < len(visible):
-        seqs = sorted({path.items[place].seq for place in visible})
+    if 0 in covered[start:stop]:
+        seqs = sorted({item.seq for item in path.items[start:stop]})
         raise CannotCover(
             f"Messages {seqs} stand or fall together (a call with its results, or reasoning with what it led to). "
             f"Cover all of them or none."
         )
 
 
-def _check_blocks(projection: Projection, cover: Cover) -> None:
+def _check_blocks(projection: Projection, cover: Cover, mask: bytearray) -> None:
     path = projection.items
     taken = {(item.seq, part.block) for item in projection.edited_items() for part in item.folded}
     for seq, block in cover.blocks:
         place = path.place(seq)
-        shape = None if place is None else path.items[place].shape
+        shape = path.items[place].shape if place is not None and mask[place] else None
         if shape is None or not 0 <= block < len(shape.blocks):
-            raise CannotCover(f"There is no block {block} in a message {seq} on this branch. Look at the view's items.")
+            raise CannotCover(f"There is no block {block} in a visible message {seq}. Look at the view's items.")
         if shape.blocks[block].kind == "call":
             raise CannotCover(f"Block {block} of message {seq} is a tool call. Cover its message with its results.")
         if (seq, block) in taken:
-            raise CannotCover(f"Block {block} of message {seq} is folded already. Unfold that first.")
+            raise CannotCover(f"Block {block} of message {seq} is folded already, or named twice. Unfold it first.")
+        taken.add((seq, block))
 
 
 def _place(path: PathItems, seq: int) -> int:

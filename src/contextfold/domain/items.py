@@ -26,7 +26,7 @@ class Edit(Struct, frozen=True, array_like=True):
     text: str
 
 
-class FoldedBlock(Struct, frozen=True, array_like=True):
+class FoldedBlock(Struct, frozen=True, order=True, array_like=True):
     """A block that a fold of parts hides: the fold, and which of its texts stands in."""
 
     block: int

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .items import FoldedBlock, Item, ItemKind
-from .rules import Edge, keeps_together
+from .rules import Edge, keeps_together, leads_on
 from .shapes import BlockShape, Measure, Shape
 from .turns import arrive
 
@@ -33,6 +33,7 @@ class PathItems:
         self.starts = bytearray()  # 1 where an atom begins, so a cut in front is legal
         self._keys: list[int] = []  # ascending; a completion has the key of the item it follows
         self._open: list[tuple[str, ...]] = []
+        self._leads = bytearray()  # 1 where reasoning that stands alone waits for what it led to
 
     def __len__(self) -> int:
         return len(self.items)
@@ -41,6 +42,11 @@ class PathItems:
     def open_calls(self) -> tuple[str, ...]:
         """Calls that wait for their results."""
         return self._open[-1] if self._open else ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the last turn waits for something that will belong to it: results, or what reasoning led to."""
+        return bool(self.open_calls) or bool(self._leads and self._leads[-1])
 
     def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
         """Somebody spoke: complete what that leaves behind, then add it."""
@@ -52,7 +58,7 @@ class PathItems:
         self._add(item, seq, arrival.open)
 
     def truncate(self, length: int) -> None:
-        for array in (self.items, self.starts, self._keys, self._open):
+        for array in (self.items, self.starts, self._keys, self._open, self._leads):
             del array[length:]
 
     def place(self, seq: int) -> int | None:
@@ -75,17 +81,21 @@ class PathItems:
         blocks = list(item.shape.blocks)
         for part, stand_in in parts:
             blocks[part.block] = _in_place_of(blocks[part.block], stand_in)
-        return replace(item, shape=replace(item.shape, blocks=tuple(blocks)), folded=tuple(part for part, _ in parts))
+        late = tuple(part.block for part, _ in parts if part.block in item.late)
+        shape = self._labelled(replace(item.shape, blocks=tuple(blocks)), late)
+        return replace(item, shape=shape, folded=tuple(part for part, _ in parts))
 
     def _add(self, item: Item, key: int, waiting: tuple[str, ...]) -> None:
-        joins = bool(self.items) and keeps_together(Edge(self.items[-1], item, self._open[-1]))
+        leads = bool(self._leads and self._leads[-1])
+        joins = bool(self.items) and keeps_together(Edge(self.items[-1], item, self._open[-1], leads))
         self.items.append(item)
         self.starts.append(not joins)
         self._keys.append(key)
         self._open.append(waiting)
+        self._leads.append(leads_on(item, leads))
 
     def _completion(self, calls: tuple[str, ...]) -> Item:
-        caller = next(item for item in reversed(self.items) if item.shape.role == "assistant")
+        caller = next(item for item in reversed(self.items) if item.shape.role == "assistant" and item.shape.calls)
         blocks = tuple(BlockShape("result", 64, self._words.interrupted, call, is_error=True) for call in calls)
         return Item(caller.seq, "completion", Shape("user", blocks, 128 * len(calls)))
 

@@ -161,7 +161,7 @@ class Projection:
         for place, own in parts.items():
             old = self._edited[place].folded if place in self._edited else ()
             others = [part for part in old if part.fold != fold.seq and part.fold in self.folds]
-            shown = [*others, *own] if fold.is_live else others
+            shown = sorted([*others, *own] if fold.is_live else others)
             self._edited[place] = self.items.with_folded(place, [(part, self._stand_in(part)) for part in shown])
 
     def _stand_in(self, part: FoldedBlock) -> BlockShape:

@@ -19,11 +19,16 @@ _encoder = msgspec.json.Encoder()
 def encode(value: object) -> bytes:
     """The value as JSON bytes, keys in the order they came."""
     try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadMessage(f"This value cannot be written as JSON ({error}). Pass plain JSON data.") from error
+
+
+def _encode(value: object) -> bytes:
+    try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise BadMessage(f"This value cannot be written as JSON ({error}). Pass plain JSON data.") from error
 
 
 def decode(raw: bytes | str) -> Any:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from .fold_tree import Fold
 from .projection import Projection
+from .visible import visibility
 
 
 class Tags(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -26,11 +27,11 @@ class Tags(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 def roo_tags(projection: Projection) -> list[Tags]:
     """Tags for every message on the live path and for every live stand-in, in the order of the path."""
-    parents = _parents(projection)
+    parents, takers = _parents(projection), _takers(projection)
     stand_ins: dict[int, list[Tags]] = {}
     for fold in projection.folds:
         if fold.is_live and fold.spans:
-            stand_ins.setdefault(fold.place, []).append(_stand_in(fold, parents.get(-fold.seq)))
+            stand_ins.setdefault(fold.place, []).append(_stand_in(fold, takers.get(fold.seq)))
     tags: list[Tags] = []
     for place, item in enumerate(projection.items.items):
         tags += stand_ins.get(place, [])
@@ -40,15 +41,25 @@ def roo_tags(projection: Projection) -> list[Tags]:
 
 
 def _parents(projection: Projection) -> dict[int, Fold]:
-    """The live fold that hides each position directly; stand-ins under the negative of their fold."""
+    """The live fold that hides each position directly; a pinned one shows, so nothing hides it."""
+    shows = visibility(projection.items, projection.folds.outermost(), projection.pins.messages)
     parents: dict[int, Fold] = {}
     for fold in projection.folds:
-        if fold.is_live:
-            parents.update((-inner, fold) for inner in fold.event.cover.folds)
-            for start, stop in fold.spans:
-                for place in range(start, stop):
+        for start, stop in fold.spans if fold.is_live else ():
+            for place in range(start, stop):
+                if not shows[place]:
                     parents.setdefault(place, fold)
     return parents
+
+
+def _takers(projection: Projection) -> dict[int, Fold]:
+    """The live fold that hides each stand-in; where the one that covered it was taken back, what covers that one."""
+    takers: dict[int, Fold] = {}
+    for fold in reversed(list(projection.folds)):  # newest first: only a later fold can cover another
+        taker = fold if fold.is_live else takers.get(fold.seq)
+        if taker is not None:
+            takers.update((inner, taker) for inner in fold.event.cover.folds)
+    return takers
 
 
 def _is_truncation(fold: Fold) -> bool:

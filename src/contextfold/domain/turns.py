@@ -44,11 +44,14 @@ def _is_plain(shape: Shape) -> bool:
 
 
 def _answer(waiting: tuple[str, ...], shape: Shape) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The calls still open after these results, and the results that no call was waiting for."""
+    """The calls still open after these results, and the results that no call was waiting for.
+
+    A result that is not the user's side speaking answers nothing: no provider takes it from the assistant.
+    """
     unanswered, late = list(waiting), []
     for index, block in enumerate(shape.blocks):
         if block.kind == "result":
-            if block.call in unanswered:
+            if block.call in unanswered and shape.role == "user":
                 unanswered.remove(block.call)
             else:
                 late.append(index)

@@ -142,7 +142,7 @@ class View:
 
     def cut_at_or_before(self, index: int) -> int:
         """The last legal cut up to here; the start of the view always is one."""
-        return index if index >= self.length else max(self._shown.cuts.rfind(1, 0, index + 1), 0)
+        return self.length if index >= self.length else max(self._shown.cuts.rfind(1, 0, index + 1), 0)
 
     def tail_start(self, tokens: int) -> int:
         """Where the longest legal tail of at most this many raw tokens begins."""

@@ -11,6 +11,7 @@ from contextfold.domain.items import Item
 
 from . import batch, completion, pairing, reasoning
 from .edge import Edge
+from .reasoning import leads_on
 
 RULES = (pairing, batch, completion, reasoning)
 _KEEP = tuple(rule.keeps_together for rule in RULES)
@@ -29,4 +30,4 @@ def check(items: Sequence[Item]) -> list[Problem]:
     return [problem for rule in RULES for problem in rule.check(items)]
 
 
-__all__ = ["RULES", "Edge", "check", "keeps_together"]
+__all__ = ["RULES", "Edge", "check", "keeps_together", "leads_on"]

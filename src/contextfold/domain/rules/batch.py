@@ -8,7 +8,7 @@ from contextfold.domain.dialect import Problem
 from contextfold.domain.items import Item
 
 from .edge import Edge
-from .pairing import shown_results
+from .pairing import shown_results, speaks
 
 
 def keeps_together(edge: Edge) -> bool:
@@ -25,7 +25,7 @@ def check(items: Sequence[Item]) -> list[Problem]:
         if waiting and not _answers_only(item):
             problems += [_open(call, seq) for call, seq in waiting.items()]
             waiting = {}
-        if item.shape.role == "assistant":
+        if speaks(item):
             waiting = dict.fromkeys(item.shape.calls, item.seq)
     return problems
 

@@ -8,7 +8,7 @@ from contextfold.domain.dialect import Problem
 from contextfold.domain.items import Item
 
 from .edge import Edge
-from .pairing import shown_results
+from .pairing import shown_results, speaks
 
 
 def keeps_together(edge: Edge) -> bool:
@@ -20,7 +20,7 @@ def check(items: Sequence[Item]) -> list[Problem]:
     answered: set[str] = set()
     problems = []
     for item in items:
-        if item.shape.role == "assistant":
+        if speaks(item):
             answered = set()
         for call in shown_results(item):
             if call in answered:

@@ -8,8 +8,9 @@ from contextfold.domain.items import Item
 
 
 class Edge(NamedTuple):
-    """The place between two items, and the calls still open there."""
+    """The place between two items, the calls still open there, and whether reasoning there waits for its successor."""
 
     before: Item
     after: Item
-    open: tuple[str, ...]
+    open: tuple[str, ...] = ()
+    leads: bool = False

@@ -20,9 +20,14 @@ def check(items: Sequence[Item]) -> list[Problem]:
     problems = []
     for item in items:
         problems += [_orphan(item, call) for call in shown_results(item) if call not in calls]
-        if item.shape.role == "assistant":
+        if speaks(item):
             calls = set(item.shape.calls)
     return problems
+
+
+def speaks(item: Item) -> bool:
+    """Whether the assistant says something here: a blank message neither calls nor ends a turn."""
+    return item.shape.role == "assistant" and not item.shape.is_blank
 
 
 def shown_results(item: Item) -> Iterator[str]:

@@ -17,18 +17,22 @@ from .edge import Edge
 
 
 def keeps_together(edge: Edge) -> bool:
-    return edge.after.shape.role == "assistant" and _leads_on(edge.before)
+    return edge.leads and (edge.after.shape.role == "assistant" or edge.after.shape.is_blank)
 
 
 def check(items: Sequence[Item]) -> list[Problem]:
     """Reasoning alone is followed by what it led to, unless it is the last thing said."""
+    shown = [item for item in items if item.kind == "stand_in" or not item.shape.is_blank]
     return [
         Problem(f"seq {item.seq}", "reasoning-without-successor", "Show the next message too, or fold both.")
-        for item, successor in pairwise(items)
-        if _leads_on(item) and successor.kind == "stand_in"
+        for item, successor in pairwise(shown)
+        if leads_on(item) and successor.kind == "stand_in"
     ]
 
 
-def _leads_on(item: Item) -> bool:
+def leads_on(item: Item, before: bool = False) -> bool:
+    """Whether reasoning waits for its successor after this item; a blank message changes nothing in that."""
     blocks = item.shape.blocks
-    return item.shape.role == "assistant" and bool(blocks) and all(block.kind == "reasoning" for block in blocks)
+    if item.shape.role == "assistant" and blocks and all(block.kind == "reasoning" for block in blocks):
+        return True
+    return before and item.shape.is_blank

@@ -1,0 +1,119 @@
+"""Validity rules: each file says which neighbours stay together and finds a view that breaks it."""
+
+import pytest
+
+from contextfold.domain import BlockShape, Item, Shape, check_view
+from contextfold.domain.rules import RULES, Edge, batch, completion, keeps_together, leads_on, pairing, reasoning
+from tests.written import Written, assistant, blank, call, result, text, thought, user
+
+
+def item(said: Shape, seq: int = 1, *, late: tuple[int, ...] = ()) -> Item:
+    return Item(seq, "message", said, late=late)
+
+
+STAND_IN = Item(9, "stand_in", user())
+WORDS, CALL, ANSWER = item(user(), 1), item(assistant(call("a")), 2), item(user(result("a")), 3)
+
+
+def found(*items: Item) -> list[tuple[str, str]]:
+    return [(problem.path, problem.rule) for problem in check_view(items)]
+
+
+def test_each_rule_forbids_its_cut_and_only_its_cut() -> None:
+    forbids = {
+        pairing: Edge(CALL, ANSWER, ("a",)),
+        batch: Edge(ANSWER, item(blank()), ("b",)),
+        completion: Edge(CALL, Item(2, "completion", user(result("a")))),
+        reasoning: Edge(item(assistant(thought())), item(assistant()), leads=True),
+    }
+    assert set(forbids) == set(RULES)
+    assert all(rule.keeps_together(edge) for rule, edge in forbids.items())
+    assert not any(rule.keeps_together(Edge(ANSWER, WORDS)) for rule in RULES)
+    assert all(map(keeps_together, forbids.values()))
+    assert not keeps_together(Edge(ANSWER, WORDS))
+
+
+def test_a_sound_view_has_no_problems() -> None:
+    assert found() == []
+    assert found(WORDS, CALL, ANSWER, item(assistant(thought()), 4)) == []
+
+
+def test_a_result_without_its_call_is_found() -> None:
+    assert found(WORDS, ANSWER) == [("seq 3", "result-without-call")]
+    assert found(CALL, ANSWER, item(assistant(), 4), item(user(result("a")), 5)) == [("seq 5", "result-without-call")]
+
+
+def test_a_result_shown_as_text_needs_no_call() -> None:
+    assert found(WORDS, item(user(result("a")), late=(0,))) == []
+
+
+def test_a_call_without_its_result_is_found_unless_it_is_last() -> None:
+    assert found(WORDS, CALL) == []
+    assert found(CALL, item(blank())) == []
+    assert found(CALL, WORDS) == [("seq 2", "call-without-result")]
+    assert found(CALL, STAND_IN, ANSWER) == [("seq 2", "call-without-result")]
+
+
+def test_a_late_result_between_call_and_result_is_not_an_answer() -> None:
+    intruder = item(user(result("x")), 7, late=(0,))
+    assert found(CALL, intruder) == [("seq 2", "call-without-result")]
+
+
+def test_a_result_shown_twice_is_found() -> None:
+    assert found(CALL, ANSWER, item(user(result("a")), 4)) == [("seq 4", "result-twice")]
+
+
+def test_the_same_id_in_a_later_turn_is_another_call() -> None:
+    again = item(assistant(call("a")), 4), item(user(result("a")), 5)
+    assert found(CALL, ANSWER, *again) == []
+
+
+def test_reasoning_whose_successor_is_folded_away_is_found() -> None:
+    alone = item(assistant(thought()), 4)
+    assert found(WORDS, alone, STAND_IN) == [("seq 4", "reasoning-without-successor")]
+    assert found(WORDS, alone, item(blank(), 5), STAND_IN) == [("seq 4", "reasoning-without-successor")]
+    assert found(WORDS, alone, item(assistant(), 5), STAND_IN) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "leads"),
+    [
+        (assistant(thought()), False, True),
+        (assistant(thought(), text()), False, False),
+        (user(thought()), False, False),
+        (assistant(), True, False),
+        (blank("assistant"), True, True),
+        (blank(), False, False),
+        (Shape("assistant"), True, True),
+    ],
+)
+def test_reasoning_alone_leads_on_and_blank_messages_pass_it_on(said: Shape, before: bool, leads: bool) -> None:
+    assert leads_on(item(said), before) is leads
+
+
+def test_a_call_stays_with_all_its_results_and_with_blank_messages_between_them() -> None:
+    thread = Written(
+        user(), assistant(call("a"), call("b")), user(result("b")), blank(), user(result("a")), assistant()
+    )
+    assert list(thread.view.atoms()) == [(0, 1), (1, 5), (5, 6)]
+
+
+def test_reasoning_alone_stays_with_the_next_assistant_message_also_over_a_blank_one() -> None:
+    thread = Written(user(), assistant(thought()), blank(), assistant(call("a")), user(result("a")), user())
+    assert list(thread.view.atoms()) == [(0, 1), (1, 5), (5, 6)]
+
+
+def test_reasoning_that_led_nowhere_stands_alone() -> None:
+    thread = Written(user(), assistant(thought()), user())
+    assert list(thread.view.atoms()) == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_an_interrupted_call_stays_with_its_synthetic_result() -> None:
+    thread = Written(user(), assistant(call("a")), user())
+    assert list(thread.view.atoms()) == [(0, 1), (1, 3), (3, 4)]
+
+
+def test_steps_of_a_loop_may_be_parted_from_each_other() -> None:
+    step: tuple[BlockShape, ...] = (thought(), call("a"))
+    thread = Written(user(), assistant(*step), user(result("a")), assistant(call("b")), user(result("b")))
+    assert list(thread.view.atoms()) == [(0, 1), (1, 3), (3, 5)]
