@@ -1,14 +1,18 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
+from .allowance import Allowance, allowance
 from .catalogue import listed
 from .config import Config, ModelSettings, config_from, read_config
 from .finding import default_config, find
+from .genai_prices import with_genai_prices
+from .litellm import from_litellm
 from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
 from .profiles import Profile, recommended, recommended_for
 from .settings import variable
 
 __all__ = [
     "ASSUMED_WINDOW",
+    "Allowance",
     "Binding",
     "Cache",
     "Config",
@@ -19,12 +23,15 @@ __all__ = [
     "Profile",
     "Source",
     "Tier",
+    "allowance",
     "config_from",
     "default_config",
     "find",
+    "from_litellm",
     "listed",
     "read_config",
     "recommended",
     "recommended_for",
     "variable",
+    "with_genai_prices",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from .names import candidates, key
 @cache
 def listed() -> tuple[Model, ...]:
     """Every model of the catalogue."""
-    file = msgspec.json.decode(files(__package__).joinpath("catalogue.json").read_bytes())
+    file = msgspec.json.decode(Path(__file__).with_name("catalogue.json").read_bytes())
     sources = msgspec.convert(file["sources"], dict[str, Source])
     return tuple(_resolved(row, sources) for row in file["models"])
 

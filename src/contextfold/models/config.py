@@ -5,8 +5,6 @@ An unknown key is an error that names the nearest known one: a misspelled limit 
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +19,7 @@ from .names import candidates, key
 from .profiles import FOR_ALL, Profile, check_threshold, recommended
 
 FILE = "contextfold.toml"
+_ALIKE = 0.5
 _T = TypeVar("_T", bound=Struct)
 
 
@@ -86,8 +85,8 @@ class Config(Struct, frozen=True):
 def read_config(path: str | Path) -> Config:
     """The settings in this file."""
     try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        table = msgspec.toml.decode(Path(path).read_bytes())
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise BadConfiguration(f"{path} cannot be read: {error}.") from error
     return config_from(table, str(path))
 
@@ -136,6 +135,16 @@ def _refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: str) 
 
 
 def _nearest(name: str, choices: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, choices, n=1)
-    guess = f"; did you mean {close[0]!r}?" if close else "."
+    """The known word that shares most pairs of letters with this one, when it shares half of them."""
+    best = max(choices, key=lambda choice: _likeness(name, choice), default="")
+    guess = f"; did you mean {best!r}?" if _likeness(name, best) >= _ALIKE else "."
     return f"{guess} Known: {', '.join(choices)}."
+
+
+def _likeness(one: str, other: str) -> float:
+    pairs, others = _pairs(one), _pairs(other)
+    return 2 * len(pairs & others) / ((len(pairs) + len(others)) or 1)
+
+
+def _pairs(word: str) -> set[str]:
+    return {word[at : at + 2].lower() for at in range(len(word) - 1)}

@@ -24,12 +24,17 @@ Binding: TypeAlias = Literal["", "prefix", "account", "item", "part", "echo"]
 Formula: TypeAlias = Literal["patches", "tiles", "crops", "flat"]
 
 
+_TIERED = ("input", "output", "cache_read", "cache_write")
+
+
 class Tier(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Prices of a request whose input is larger than `above`; what is None stays as below."""
 
     above: int
     input: float | None = None
     output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
 
 
 class Prices(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -44,15 +49,12 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     def at(self, tokens: int) -> Prices:
         """The prices a request with this much input pays."""
-        prices = self
+        told: dict[str, float] = {}
         for tier in sorted(self.tiers, key=lambda tier: tier.above):
             if tokens > tier.above:
-                prices = replace(
-                    prices,
-                    input=prices.input if tier.input is None else tier.input,
-                    output=prices.output if tier.output is None else tier.output,
-                )
-        return prices
+                named = {name: getattr(tier, name) for name in _TIERED}
+                told |= {name: value for name, value in named.items() if value is not None}
+        return replace(self, **told)
 
 
 class Cache(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

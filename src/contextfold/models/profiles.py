@@ -7,7 +7,7 @@ looked up here.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -72,7 +72,7 @@ class Recommended(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def recommended() -> dict[str, Recommended]:
     """The seed's table of recommended profiles, by name."""
-    raw = files(__package__).joinpath("recommended.json").read_bytes()
+    raw = Path(__file__).with_name("recommended.json").read_bytes()
     return msgspec.json.decode(raw, type=dict[str, Recommended])
 
 

@@ -1,8 +1,8 @@
 """Learn from what a provider billed how far our counts are off.
 
 Two numbers for each model: a factor (its tokenizer against our count) and a fixed part (what it adds that we do not
-see: a hidden system prompt, tool schemas). Values, not objects with a history: the same bills give the same calibration on
-every machine. Learns slowly about the factor and quickly about the fixed part.
+see: a hidden system prompt, tool schemas). Values, not objects with a history: the same bills give the same calibration
+on every machine. Learns slowly about the factor and quickly about the fixed part.
 """
 
 from __future__ import annotations

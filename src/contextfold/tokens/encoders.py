@@ -8,12 +8,13 @@ and never takes long: a text of unusual length is cut, at the cost of at most a 
 from __future__ import annotations
 
 import logging
-import re
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Final, Protocol
+from unicodedata import is_normalized, normalize
 
 from .classes import utf8
+from .pieces import LONGEST, pieces
+from .tiktoken_encoder import tiktoken_encoder
 
 _log = logging.getLogger("contextfold.tokens")
 
@@ -32,10 +33,8 @@ VOCABULARIES: Final = {
     "gemma": "gemma4",
 }
 
-# Byte-pair merging is more than linear in the length of one unbroken run (a megabyte of spaces took half a second).
-_LONGEST: Final = 1 << 14
-# A place where every pre-tokenizer splits: between a letter and a blank followed by a letter.
-_SEAM: Final = re.compile(r"[a-z](?= [a-z])", re.ASCII)
+# Qwen composes letters and accents before it splits text; the library's bundled vocabulary leaves that to us.
+_COMPOSED: Final = frozenset({"qwen"})
 
 
 class Encoder(Protocol):
@@ -47,49 +46,48 @@ class Encoder(Protocol):
 class SplintrEncoder:
     """One vocabulary bundled with splintr. Strings that look like special tokens are text."""
 
-    __slots__ = ("_encode",)
+    __slots__ = ("_composed", "_encode")
 
-    def __init__(self, vocabulary: str) -> None:
-        from splintr import Tokenizer  # noqa: PLC0415 - 60 MB of vocabularies, loaded when something is counted exactly
+    def __init__(self, vocabulary: str, *, composed: bool = False) -> None:
+        from splintr import Tokenizer  # noqa: PLC0415 - loaded when something is counted exactly, and replaceable
 
         self._encode = Tokenizer.from_pretrained(vocabulary).encode_ordinary
+        self._composed = composed
 
     def count(self, text: str) -> int:
-        if len(text) <= _LONGEST:
+        if self._composed and not text.isascii() and not is_normalized("NFC", text):
+            text = normalize("NFC", text)
+        if len(text) <= LONGEST:
             return len(self._encode(text))
         return sum(len(self._encode(piece)) for piece in pieces(text))
-
-
-def pieces(text: str, longest: int = _LONGEST) -> list[str]:
-    """The text in pieces of bounded length, cut where a tokenizer would split anyway when there is such a place."""
-    found, start = [], 0
-    while len(text) - start > longest:
-        end = _seam(text, start + longest // 2, start + longest)
-        found.append(text[start:end])
-        start = end
-    found.append(text[start:])
-    return found
-
-
-def _seam(text: str, first: int, last: int) -> int:
-    match = _SEAM.search(text, first, last)
-    return match.end() if match else last
 
 
 @cache
 def encoder(name: str) -> Encoder | None:
     """The encoder of this name: somebody's own before the bundled one; None when there is none."""
+    return _plugged_in(name) or _bundled(name)
+
+
+def _plugged_in(name: str) -> Encoder | None:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - plugins are optional, and looking costs 20 ms
+
     for entry in entry_points(group=GROUP, name=name):
         made: Encoder = entry.load()()
         return made
+    return None
+
+
+def _bundled(name: str) -> Encoder | None:
     vocabulary = VOCABULARIES.get(name)
     if vocabulary is None:
         return None
     try:
-        return SplintrEncoder(vocabulary)
+        return SplintrEncoder(vocabulary, composed=name in _COMPOSED)
     except (ImportError, ValueError) as error:
-        _log.warning("The vocabulary %s cannot be loaded (%s); counts are estimated.", name, error)
-        return None
+        instead = tiktoken_encoder(vocabulary)
+        then = "tiktoken counts instead" if instead else "counts are estimated"
+        _log.warning("The vocabulary %s cannot be loaded (%s); %s.", name, error, then)
+        return instead
 
 
 def count_text(using: Encoder, text: str) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from operator import mul
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -56,7 +56,7 @@ class Weights(Struct, frozen=True):
 @cache
 def families() -> Mapping[str, Weights]:
     """Every family of the file, by name."""
-    raw = files(__package__).joinpath("weights.json").read_bytes()
+    raw = Path(__file__).with_name("weights.json").read_bytes()
     rows: dict[str, dict[str, Any]] = msgspec.json.decode(raw)["families"]
     return {name: _resolved(name, row, rows) for name, row in rows.items()}
 
