@@ -5,7 +5,7 @@ Nothing is fetched, decoded or re-encoded.
 
 from __future__ import annotations
 
-from contextfold.domain import Block, Document, Image, Opaque
+from contextfold.domain import Document, Image
 
 
 def data_url(media_type: str, data: str) -> str:
@@ -27,17 +27,11 @@ def is_address(url: str) -> bool:
     return "://" in url
 
 
-def placeholder(block: Block) -> str:
-    """What is said where a block cannot be carried."""
-    match block:
-        case Image():
-            return f"[Image not carried over: {block.url or block.media_type or 'unknown'}]"
-        case Document():
-            return f"[Document not carried over: {block.title or block.url or block.media_type or 'unknown'}]"
-        case Opaque():
-            return f"[{block.kind or 'Provider item'} not carried over]"
-        case _:
-            return ""
+def placeholder(block: Image | Document) -> str:
+    """What is said where a picture or a file cannot be carried."""
+    if isinstance(block, Image):
+        return f"[Image not carried over: {block.url or block.media_type or 'unknown'}]"
+    return f"[Document not carried over: {block.title or block.url or block.media_type or 'unknown'}]"
 
 
 def document_text(block: Document) -> str:

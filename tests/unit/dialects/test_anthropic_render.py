@@ -64,6 +64,12 @@ def test_blank_text_is_left_out_and_the_rest_keeps_its_bytes() -> None:
     assert ANTHROPIC.chunk(item(message), message) == expected
 
 
+def test_an_outline_that_errs_costs_no_byte() -> None:
+    message = ANTHROPIC.parse(b'{ "role":"user", "content":[ {"type":"text","text":"said"} ] }')
+    silent = item(Message("user", (Text(" "),)))
+    assert ANTHROPIC.chunk(silent, message) is message.raw
+
+
 def test_blank_text_inside_a_result_is_left_out() -> None:
     message = user(result("t1", [text(""), text("out")]), result("t2", [text("")]), result("t3", " "))
     first, second, third = content(ANTHROPIC.chunk(item(message), message))
@@ -301,6 +307,7 @@ def test_edits_and_late_results_of_a_foreign_message_are_shown() -> None:
         Text("old"),
         Reasoning("hm"),
         ToolResult("c", (Text("x"),)),
+        Text("\n"),
     )
     message = Message("user", blocks, dialect="openai-chat")
     edits = (Edit(1, "short"), Edit(2, "new"), Edit(3, "thought"), Edit(4, ""))

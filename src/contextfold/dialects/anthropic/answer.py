@@ -11,9 +11,7 @@ from contextfold.domain import Reply, encode
 from .parse import parse
 
 # Kinds of content block that no other dialect has.
-_OWN = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use", "compaction"}
-)
+_OWN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use", "compaction")
 
 
 def claims(value: Json) -> bool:
@@ -21,7 +19,7 @@ def claims(value: Json) -> bool:
     content = value.get("content")
     if value.get("type") == "message":
         return True
-    return isinstance(content, list) and any(isinstance(block, dict) and _is_own(block) for block in content)
+    return isinstance(content, list | tuple) and any(isinstance(block, dict) and _is_own(block) for block in content)
 
 
 def _is_own(block: Mapping[str, object]) -> bool:

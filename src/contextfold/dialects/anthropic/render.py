@@ -5,6 +5,8 @@ It never alters a thinking block and never writes one: thinking of another diale
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from contextfold.dialects.ids import short_and_simple
 from contextfold.dialects.media import is_address, placeholder
 from contextfold.dialects.neutral import is_blank, shown
@@ -105,6 +107,8 @@ def _block(block: Block, keeps_ids: bool) -> Json | None:
             return _result(block, block.call if keeps_ids else short_and_simple(block.call))
         case Reasoning() | Opaque():
             return None
+        case _:
+            assert_never(block)
 
 
 def _result(block: ToolResult, call: str) -> Json:

@@ -12,7 +12,7 @@ from contextfold.dialects.wire import assembled, elements, fields, listed, plain
 from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult
 
 # What may stand inside a result and in a user's message alike.
-_AT_HOME = frozenset({"image", "document", "search_result"})
+_AT_HOME = ("image", "document", "search_result")
 
 
 def touched(item: Item, message: Message) -> bytes:

@@ -10,9 +10,9 @@ from contextfold.domain import Reply, encode
 
 from .parse import parse
 
-_OWN_ROLES = frozenset({"tool", "function", "developer"})
+_OWN_ROLES = ("tool", "function", "developer")
 _OWN_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content", "refusal", "audio")
-_OWN_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
+_OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
 
 
 def claims(value: Json) -> bool:
@@ -20,7 +20,7 @@ def claims(value: Json) -> bool:
     role, content = value.get("role"), value.get("content")
     if role in _OWN_ROLES or any(value.get(field) is not None for field in _OWN_FIELDS):
         return True
-    return isinstance(content, list) and any(
+    return isinstance(content, list | tuple) and any(
         isinstance(part, dict) and part.get("type") in _OWN_PARTS for part in content
     )
 

@@ -34,11 +34,8 @@ def touched(item: Item, message: Message) -> bytes:
 
 
 def _touched_result(item: Item, message: Message, value: Mapping[str, Any], edit: str | None) -> bytes:
-    result = message.blocks[0]
-    if not isinstance(result, ToolResult):
-        raise TypeError("A tool message is read as one result.")
     if item.late:
-        return _late(result, value, edit)
+        return _late(message.results[0], value, edit)
     if edit is None and value.get("content") is not None:
         return message.raw
     if edit is not None and is_blank(edit):
