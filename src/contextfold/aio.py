@@ -54,9 +54,10 @@ class Store:
         """Appends inside share one commit."""
         return self._store.batch()
 
-    async def thread(self, name: str, *, model: str | None = None) -> Thread:
+    async def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
         """The thread of this name, created or continued. Without a model, the one it was created with."""
-        return Thread(await self._worker.run(lambda: self._store.thread(name, model=model)), self._worker)
+        held = await self._worker.run(lambda: self._store.thread(name, model=model, parent=parent))
+        return Thread(held, self._worker)
 
     async def threads(self) -> Sequence[ThreadRow]:
         """Every thread here: name, newest seq, origin, when it was created."""

@@ -68,9 +68,13 @@ class Store:
         return self._log.batch()
 
     @locked
-    def thread(self, name: str, *, model: str | None = None) -> Thread:
-        """The thread of this name, created or continued. Without a model, the one it was created with."""
-        row = self._row(name) or self._log.create(ThreadRow(name, created=self._clock(), settings=_settings(model)))
+    def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
+        """The thread of this name, created or continued. Without a model, the one it was created with.
+
+        `parent` names the thread whose work this one does: a sub-agent's.
+        """
+        settings = _settings(model=model, parent=parent)
+        row = self._row(name) or self._log.create(ThreadRow(name, created=self._clock(), settings=settings))
         return self._hold(row, model)
 
     @locked
@@ -157,7 +161,9 @@ class Store:
 
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
         origin = Origin(thread.name, at)
-        row = ThreadRow(name or self._free_name(thread.name), at, origin, self._clock(), _settings(thread.model.id))
+        row = ThreadRow(
+            name or self._free_name(thread.name), at, origin, self._clock(), _settings(model=thread.model.id)
+        )
         if name is not None and self._row(name) is not None:
             raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")
         return self._hold(self._log.create(row), None)
@@ -167,8 +173,8 @@ class Store:
         return next(free for number in range(1, len(taken) + 2) if (free := f"{name}/fork-{number}") not in taken)
 
 
-def _settings(model: str | None) -> dict[str, str]:
-    return {} if model is None else {"model": model}
+def _settings(**given: str | None) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _words(counter: Counter) -> Words:

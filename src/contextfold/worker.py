@@ -14,6 +14,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
+from contextfold.errors import StoreError
+
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]"]
 
@@ -27,16 +29,20 @@ class Worker:
         self._batch = batch
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="contextfold", daemon=True)
+        self._is_stopped = False
         self._thread.start()
 
     async def run(self, job: Callable[[], T]) -> T:
         """The job's result, or its error. Cancelling the caller leaves the job to finish."""
+        if self._is_stopped:
+            raise StoreError("This store is closed. Open it again.")
         future: Future[T] = Future()
         self._jobs.put((job, future))
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def stop(self) -> None:
         """Finish what was asked for, then end the thread."""
+        self._is_stopped = True
         self._jobs.put(None)
         self._thread.join()
 
