@@ -1,6 +1,7 @@
 """What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
 
 from .checks import check
+from .extractive import digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
 from .prompt import Prompt, prompt
@@ -32,6 +33,7 @@ __all__ = [
     "cleared_block_text",
     "cleared_text",
     "covered",
+    "digest",
     "emergency_header",
     "fold_notice",
     "frame",

@@ -1,0 +1,170 @@
+"""The digest: a summary without a model, made of the conversation's own lines.
+
+Every line is a candidate; those are shown that most likely will be needed again. Deterministic, within its budget to
+the token, readable, in the order of time. It invents nothing and rewords nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import log
+
+from .coverage import Shown, Worth, choose
+from .cuts import Count, head
+from .layout import Page, heading
+from .lines import Line, lines_of, split
+from .passages import History, Topic, history_of
+from .request import SummaryRequest
+from .requests import keep, sayings, told
+from .scoring import DEFINES, chances
+from .terms import terms_in
+from .texts import wording
+
+REQUESTS, PLAN, LAST, FILES = 0.35, 0.05, 0.08, 0.06  # shares of the budget; the rest is for lines
+
+_WORDS = re.compile(r"[a-z]{4,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")
+_FAILS = re.compile(
+    r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
+    re.IGNORECASE,
+)
+
+
+def digest(request: SummaryRequest, count: Count) -> str:
+    """The digest of the request's sources and its previous summary, within its budget."""
+    history = history_of(request.sources, request.previous)
+    if request.budget <= 0 or not history.passages:
+        return ""
+    lines = lines_of(history.passages)
+    page = _Maker(request, count, history, lines).page()
+    return _fitted(page, request.budget, count)
+
+
+class _Maker:
+    """Fills a page: fixed sections first, then lines by what they bring."""
+
+    def __init__(self, request: SummaryRequest, count: Count, history: History, lines: list[Line]) -> None:
+        self.request, self.count, self.history, self.lines = request, count, history, lines
+        self.words = wording(request.language)
+        self.shown = Shown()
+        self.said = [passage for passage in history.passages if passage.speaker == "user"]
+        wanted = "\n".join(passage.text for passage in self.said[-2:])
+        self.chances = chances(lines, wanted)
+        self._costs: dict[int, int] = {}
+        self._headings: dict[Topic, int] = {}
+        self._rarity, self._line_words = _rare_words(lines)
+
+    def page(self) -> Page:
+        budget = self.request.budget
+        page = Page(self.request.language)
+        page.requests = self._requests(int(budget * REQUESTS))
+        page.plan = self._plan(int(budget * PLAN))
+        page.last = self._last(int(budget * LAST))
+        page.files = self._files(int(budget * FILES))
+        self._show(page.requests + page.plan + page.last + [topic.name for topic in page.files])
+        self.shown.topics.update(page.files)
+        candidates = [line for line in self.lines if line.is_newest and line.passage.speaker != "user"]
+        worth = Worth(self.chances, self._rarity, self._words_of, self._factor)
+        spent = 0
+        for _ in range(3):  # counting parts overestimates the whole; the difference is spent in further rounds
+            spent = self.count(page.text())
+            if spent >= budget - 8:
+                break
+            left = [line for line in candidates if line not in page.lines]
+            page.lines += choose(left, worth, self.shown, budget - spent, self._cost, self._heading_cost)
+        return page
+
+    def _requests(self, room: int) -> list[str]:
+        return told(keep(sayings(self.said), room, self.count))
+
+    def _plan(self, room: int) -> list[str]:
+        steps = self.history.plan.lines()
+        ordered = [step for step in steps if not step[0]] + [step for step in reversed(steps) if step[0]]
+        fit = set(_fill([f"- {text}" for _, text in ordered], room, self.count))
+        return [line for _, text in steps if (line := f"- {text}") in fit]
+
+    def _last(self, room: int) -> list[str]:
+        spoken = [passage for passage in self.history.passages if passage.speaker == "assistant"]
+        lines = [f"#{spoken[-1].seq} - {text}" for text in split(spoken[-1].text)] if spoken else []
+        waiting = [heading(topic, self.words) for topic in self.history.commands[-8:] if not topic.answered]
+        return _fill(waiting + lines, room, self.count)
+
+    def _files(self, room: int) -> list[Topic]:
+        best = sorted(self.history.files.values(), key=lambda topic: (-self._wanted(topic), -topic.order))
+        out = []
+        for topic in best:
+            price = self._heading_cost(topic)
+            if price <= room:
+                room -= price
+                out.append(topic)
+        return out
+
+    def _wanted(self, topic: Topic) -> float:
+        return max((self.chances.get(term, 0.0) for term in terms_in(topic.name)), default=0.0)
+
+    def _show(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.shown.add(terms_in(text), _WORDS.findall(text.lower()))
+
+    def _cost(self, line: Line) -> int:
+        cost = self._costs.get(line.place)
+        if cost is None:
+            cost = self._costs[line.place] = self.count(line.text) + 2
+        return cost
+
+    def _heading_cost(self, topic: Topic) -> int:
+        cost = self._headings.get(topic)
+        if cost is None:
+            cost = self._headings[topic] = self.count(heading(topic, self.words)) + 1
+        return cost
+
+    def _words_of(self, line: Line) -> Sequence[str]:
+        return self._line_words.get(line.place, ())
+
+    def _factor(self, line: Line) -> float:
+        factor = 1.2 if line.passage.speaker in ("assistant", "call") else 1.0
+        if line.passage.is_error or _FAILS.search(line.text):
+            factor *= 1.15
+        if DEFINES.match(line.text):
+            factor *= 1.1
+        if line.text.count(" ") < 3:
+            factor *= 0.6
+        return factor * 0.3 if line.is_replaced else factor
+
+
+def _rare_words(lines: Sequence[Line]) -> tuple[dict[str, float], dict[int, list[str]]]:
+    """How rare each word is among passages, and the words of the assistant's own lines."""
+    where: dict[str, set[int]] = {}
+    own: dict[int, list[str]] = {}
+    for line in lines:
+        words = set(_WORDS.findall(line.text.lower()))
+        for word in words:
+            where.setdefault(word, set()).add(line.passage.order)
+        if line.passage.speaker == "assistant":
+            own[line.place] = sorted(words)
+    many = len({line.passage.order for line in lines}) + 1
+    return {word: log(many / len(places)) for word, places in where.items()}, own
+
+
+def _fill(lines: Iterable[str], room: int, count: Count) -> list[str]:
+    out = []
+    for line in lines:
+        price = count(line) + 1
+        if price <= room:
+            room -= price
+            out.append(line)
+    return out
+
+
+def _fitted(page: Page, budget: int, count: Count) -> str:
+    """The page's text within the budget: the last chosen lines go first, and a very small budget gets its beginning."""
+    text = page.text()
+    while count(text) > budget and (page.lines or page.files or page.plan):
+        if page.lines:
+            page.lines = page.lines[: -max(1, len(page.lines) // 50)]
+        elif page.files:
+            page.files = page.files[:-1]
+        else:
+            page.plan = page.plan[:-1]
+        text = page.text()
+    return text if count(text) <= budget else head(text, budget, count)

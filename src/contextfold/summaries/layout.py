@@ -1,0 +1,91 @@
+"""A digest on the page: sections in a fixed order, lines in the order of time, every foreign line behind a mark.
+
+No line of the history ever begins a line of the digest, so none can pass for a heading or an instruction of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from .frames import neutral
+from .language import Language
+from .lines import Line
+from .passages import Topic
+from .texts import wording
+from .wording import Wording
+
+
+@dataclass(slots=True)
+class Page:
+    """What goes into a digest, section by section."""
+
+    language: Language
+    requests: list[str] = field(default_factory=list)
+    plan: list[str] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    files: list[Topic] = field(default_factory=list)  # also those without a kept line
+    last: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The digest."""
+        words = wording(self.language)
+        about_files = [line for line in self.lines if line.passage.topic and line.passage.topic.is_file]
+        about_commands = [line for line in self.lines if line.passage.topic and not line.passage.topic.is_file]
+        told = [line for line in self.lines if not line.passage.topic]
+        earlier = [line for line in told if line.passage.speaker == "previous"]
+        told = [line for line in told if line.passage.speaker != "previous"]
+        sections = (
+            ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
+            ("requests", self.requests),
+            ("plan", self.plan),
+            ("files", _grouped(about_files, self.files, words)),
+            ("commands", _grouped(about_commands, (), words)),
+            ("decisions", _told(told)),
+            ("work", self.last),
+        )
+        return neutral("\n".join(_sections(sections, words)))
+
+
+def _sections(sections: Iterable[tuple[str, list[str]]], words: Wording) -> Iterable[str]:
+    for name, lines in sections:
+        if lines:
+            yield f"## {words.headings[name]}"
+            yield from lines
+
+
+def _grouped(lines: Sequence[Line], topics: Iterable[Topic], words: Wording) -> list[str]:
+    by_topic: dict[Topic, list[Line]] = {topic: [] for topic in topics}
+    for line in _in_time(lines):
+        if line.passage.topic is not None:
+            by_topic.setdefault(line.passage.topic, []).append(line)
+    out: list[str] = []
+    for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
+        out.append(heading(topic, words))
+        out.extend(f"- {line.text}" for line in own)
+    return out
+
+
+def heading(topic: Topic, words: Wording) -> str:
+    """A file with what was done to it, or a command with how it ended."""
+    marks = words.marks
+    if topic.is_file:
+        done = ", ".join(
+            f"{marks[action]} {many}×" if many > 1 else marks[action] for action, many in topic.actions.items()
+        )
+        return f"{topic.name} ({done}{', ' + marks['failed'] if topic.failed else ''})"
+    end = "" if not topic.failed and topic.answered else f" → {marks['failed' if topic.answered else 'pending']}"
+    return f"#{topic.seq} {topic.name}{end}"
+
+
+def _told(lines: Sequence[Line]) -> list[str]:
+    out: list[str] = []
+    before = None
+    for line in _in_time(lines):
+        out.append(f"- {line.text}" if line.passage.seq == before else f"#{line.passage.seq} - {line.text}")
+        before = line.passage.seq
+    return out
+
+
+def _in_time(lines: Iterable[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: line.place)

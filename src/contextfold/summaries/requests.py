@@ -1,0 +1,103 @@
+"""The user's own words: kept verbatim, newest and most binding first when not all of them fit.
+
+What a person asked for is the part of a conversation that cannot be found out again. Long pastes are shortened where
+they are long; a cut shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .cuts import MARK, Count, head
+from .passages import Passage
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_ASKS = re.compile(
+    r"^(?:please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|"
+    r"write|read|create|update|change|move|keep|look|implement|review|rename|delete|commit|push|test|try|stop|continue|"
+    r"show|find|explain|investigate|refactor|undo|revert|merge|rebase|ask|tell|put|avoid|leave|start|go|give|take|set|"
+    r"replace|open)\b|\b(?:should|must|needs? to|have to|want|don'?t|do not|never|always|make sure|instead|only|"
+    r"please|without)\b"
+    r"|(?:して|せよ|しろ|しない|するな|ください|下さい|お願い|ほしい|欲しい|たい|べき|必要|禁止|必ず|絶対|ないで|まず)"
+    r"|(?:请|不要|必须|需要|应该|务必|帮我)|[?？]\s*\Z",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"```")
+_PROSE = re.compile(r"[^\W\d_]")
+_LONG = 320  # characters of one sentence before it is shortened
+
+
+@dataclass(slots=True)
+class Saying:
+    """One sentence or line of the user's."""
+
+    passage: Passage
+    index: int
+    text: str
+    weight: float
+
+
+def sayings(passages: Sequence[Passage]) -> list[Saying]:
+    """Every sentence the user typed, weighed."""
+    out: list[Saying] = []
+    last = len(passages) - 1
+    for place, passage in enumerate(passages):
+        pieces = [piece.strip() for piece in _SENTENCE.split(passage.text) if piece.strip()]
+        fenced = False
+        for index, piece in enumerate(pieces):
+            if _FENCE.search(piece):
+                fenced = not fenced
+            weight = _weight(piece, index, len(pieces), fenced) * _recency(place, last)
+            out.append(Saying(passage, index, piece, weight))
+    return out
+
+
+def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
+    letters = len(_PROSE.findall(piece)) / max(len(piece), 1)
+    weight = 3.0 if _ASKS.search(piece) else 1.0
+    if fenced or letters < 0.55:
+        weight *= 0.25
+    if of > 30 and not (index < 6 or index >= of - 3):
+        weight *= 0.5
+    return weight
+
+
+def _recency(place: int, last: int) -> float:
+    if place == last:
+        return 4.0
+    return 2.0 if place in (0, last - 1) else 1.0 + place / (last + 1)
+
+
+def keep(candidates: Sequence[Saying], room: int, count: Count) -> list[Saying]:
+    """As many of the weightiest as fit, in the order they were said."""
+    kept: list[Saying] = []
+    seen: set[str] = set()
+    for saying in sorted(
+        candidates, key=lambda each: (-each.weight / (12 + len(each.text)), -each.passage.order, each.index)
+    ):
+        if saying.text in seen:
+            continue
+        text = saying.text if len(saying.text) <= _LONG else head(saying.text[: _LONG * 2], _LONG // 4, count)
+        price = count(text) + 2
+        if price > room:
+            continue
+        room -= price
+        seen.add(saying.text)
+        kept.append(Saying(saying.passage, saying.index, text, saying.weight))
+    return sorted(kept, key=lambda each: (each.passage.order, each.index))
+
+
+def told(kept: Sequence[Saying]) -> list[str]:
+    """The kept sentences as lines, one paragraph a message, with a mark where something was left out."""
+    lines: list[str] = []
+    for place, saying in enumerate(kept):
+        before = kept[place - 1] if place else None
+        if before is None or before.passage is not saying.passage:
+            lines.append(f"#{saying.passage.seq} > {saying.text}")
+        elif before.index + 1 == saying.index:
+            lines.append(f"> {saying.text}")
+        else:
+            lines.append(f"> {MARK} {saying.text}")
+    return lines

@@ -1,0 +1,126 @@
+"""The chance that a term is needed again, from how it was used so far.
+
+A logistic of a few plain facts, fitted on recorded agent runs: how long ago it was seen, whether the assistant itself
+used it, how often, and what the last requests were about. No words are preferred over others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import exp, log1p
+
+from .lines import Line
+from .passages import Passage, Topic
+from .terms import Term, sub_words, terms_in
+
+_BYTES_A_TOKEN = 4
+DEFINES = re.compile(
+    r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
+    r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
+)
+
+
+@dataclass(slots=True)
+class Record:
+    """How one term was used."""
+
+    seen: float = 0.0  # position, in thousands of tokens, of its last appearance
+    used: float = -1.0  # of the assistant's last use; negative if it never did
+    uses: int = 0  # passages of the assistant that have it
+    appearances: int = 0  # passages that have it
+    by_user: bool = False
+    defined: bool = False
+    in_heading: bool = False
+    in_last_words: bool = False
+    crowd: int = 1_000_000  # terms in the least crowded passage that has it
+
+
+def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
+    """The record of every term, and the position where the history ends."""
+    found: dict[Term, Record] = {}
+    position = 0.0
+    headed: set[Topic] = set()
+    for passage, own in _by_passage(lines):
+        position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
+        here: set[Term] = set()
+        for line in own:
+            here.update(line.terms)
+        for term in here:
+            _note(found.setdefault(term, Record()), passage, position, len(here))
+        topic = passage.topic
+        if topic is not None and topic not in headed:
+            headed.add(topic)
+            for term in terms_in(topic.name):
+                record = found.setdefault(term, Record())
+                record.in_heading, record.seen, record.used = True, position, position
+                record.uses += 1
+                record.crowd = min(record.crowd, 3)
+    _mark_definitions(lines, found)
+    _mark_last_words(lines, found)
+    return found, position
+
+
+def chances(lines: Sequence[Line], wanted: str) -> dict[Term, float]:
+    """For each term the chance that it is needed again; `wanted` is what the user said last."""
+    found, end = records(lines)
+    asked = sub_words(wanted)
+    return {term: chance(term, record, end, asked) for term, record in found.items()}
+
+
+def chance(term: Term, record: Record, end: float, asked: frozenset[str]) -> float:
+    """The logistic."""
+    logit = -2.8 - 0.45 * log1p(end - record.seen)
+    if record.used >= 0:
+        logit += 1.25 - 0.15 * log1p(end - record.used)
+    logit += 0.4 * log1p(record.uses) - 0.15 * log1p(record.crowd)
+    logit += 0.6 * record.by_user + 0.3 * record.defined
+    logit += 0.25 * record.in_last_words + 0.35 * record.in_heading
+    logit += _KIND.get(term.kind, 0.0)
+    words = sub_words(term.key)
+    if words:
+        logit += 0.45 * len(words & asked) / len(words)
+    return 1 / (1 + exp(-logit))
+
+
+_KIND = {"path": 0.45, "url": -0.3, "number": -0.9}
+
+
+def _by_passage(lines: Iterable[Line]) -> Iterable[tuple[Passage, list[Line]]]:
+    own: list[Line] = []
+    for line in lines:
+        if own and own[0].passage is not line.passage:
+            yield own[0].passage, own
+            own = []
+        own.append(line)
+    if own:
+        yield own[0].passage, own
+
+
+def _note(record: Record, passage: Passage, position: float, crowd: int) -> None:
+    record.seen = position
+    record.appearances += 1
+    record.crowd = min(record.crowd, crowd)
+    if passage.speaker in ("assistant", "call"):
+        record.used = position
+        record.uses += 1
+    elif passage.speaker == "user":
+        record.by_user = True
+
+
+def _mark_definitions(lines: Sequence[Line], found: dict[Term, Record]) -> None:
+    for line in lines:
+        if line.terms and DEFINES.match(line.text):
+            for term in line.terms:
+                found[term].defined = True
+
+
+def _mark_last_words(lines: Sequence[Line], found: dict[Term, Record]) -> None:
+    last = next((line.passage for line in reversed(lines) if line.passage.speaker == "assistant"), None)
+    for line in reversed(lines):
+        if last is not None and line.passage.order < last.order:
+            break
+        if line.passage is last:
+            for term in line.terms:
+                found[term].in_last_words = True

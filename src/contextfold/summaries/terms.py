@@ -1,0 +1,106 @@
+"""The names a reader may need again: paths, identifiers, hashes, addresses, numbers, flags, errors, quoted phrases.
+
+A path is known by its last two parts, so that an absolute and a relative spelling are one term, and by its file name.
+Words are no terms; they are told apart by how rare they are.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+_EXTENSIONS = (
+    "go|py|pyi|ts|tsx|js|jsx|mjs|cjs|json|jsonl|md|mdx|yml|yaml|sh|bash|toml|rs|java|kt|swift|txt|sql|html|css|scss|mod|sum|"
+    "lock|cfg|ini|env|rb|php|cs|c|h|cc|cpp|hpp|ipynb|rst|xml|csv|tsv|log|pl|lua|tmpl|proto|traj|vue|svelte|ex|exs|hs|scala"
+)
+_TERM = re.compile(
+    r"https?://[^\s\"'`<>)\]}\\]+"
+    r"|(?:~|\.{1,2})?/?(?:[\w.@+~-]+/)+[\w.@+-]+|(?<![\w/])/[\w.@+-]{4,}"
+    rf"|[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})\b"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|(?<![\w-])--[a-z][\w-]{2,}"
+    r"|[a-z0-9]+(?:-[a-z0-9]+){2,}"
+    r"|\w{4,}"
+)
+_QUOTED = re.compile(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'|「([^」\n]{4,40})」")
+_HAS_EXTENSION = re.compile(rf"\.(?:{_EXTENSIONS})\Z")
+_HEX = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\Z")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+_ERROR = re.compile(r"\w*(?:Error|Exception|Err)[A-Z]?\w*\Z|E[A-Z]{4,10}\Z|[A-Z]{1,4}\d{3,5}\Z")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]")
+_DIGIT = re.compile(r"\d")
+
+
+class Term(NamedTuple):
+    """A name and what kind of name it is."""
+
+    kind: str
+    key: str
+
+
+def terms_in(text: str) -> set[Term]:
+    """Every term of a line or a longer text."""
+    found: set[Term] = set()
+    for token in set(_TERM.findall(text)):
+        found.update(_terms_of(token))
+    if '"' in text or "`" in text or "'" in text or "「" in text:
+        found.update(_phrases(text))
+    return found
+
+
+def _phrases(text: str) -> set[Term]:
+    phrases = ("".join(groups).strip() for groups in _QUOTED.findall(text))
+    return {Term("quoted", phrase) for phrase in phrases if len(phrase) >= 4 and " " in phrase and "\\" not in phrase}
+
+
+@lru_cache(maxsize=100_000)
+def _terms_of(token: str) -> tuple[Term, ...]:
+    """The terms one token stands for; a path also stands for its file name."""
+    if token.startswith("http") and "://" in token:
+        return (Term("url", token.rstrip(".,;:!?")),)
+    if token.startswith("--"):
+        return (Term("flag", token),) if len(token) >= 6 else ()
+    if "/" in token:
+        return _path(token.rstrip(".,:;-+@"))
+    if _UUID.match(token) or _HEX.match(token):
+        return (Term("hash", token),)
+    if token.isdigit():
+        return (Term("number", token),)
+    if _HAS_EXTENSION.search(token):
+        return (Term("path", token),) if len(token) >= 6 else ()
+    if "-" in token:
+        return (Term("ident", token),) if len(token) >= 8 and not token.replace("-", "").isdigit() else ()
+    return _name(token)
+
+
+def _path(token: str) -> tuple[Term, ...]:
+    parts = [part for part in token.split("/") if part not in ("", ".", "..", "~", "...")]
+    rooted = token.startswith(("/", "./", "../", "~"))
+    if not parts or not (_HAS_EXTENSION.search(token) or rooted or len(parts) >= 3):
+        return ()
+    if all(part.isdigit() for part in parts):
+        return ()
+    whole = Term("path", "/".join(parts[-2:]))
+    return (whole, Term("path", parts[-1])) if len(parts) > 1 else (whole,)
+
+
+def _name(token: str) -> tuple[Term, ...]:
+    if len(token) >= 4 and _ERROR.match(token):
+        return (Term("error", token),)
+    core = token.strip("_")
+    if len(token) < 6 or len(core) < 4 or not token.isascii():
+        return ()
+    if core.isdigit():
+        return (Term("number", core),)
+    if len(core) >= 6 and ("_" in core or _HUMP.search(core) or (_DIGIT.search(core) and not core[0].isdigit())):
+        return (Term("ident", token),)
+    return ()
+
+
+def sub_words(key: str) -> frozenset[str]:
+    """The plain words inside a name: `parse_file` and `ParseFile` speak of parsing and of files."""
+    return frozenset(word.lower() for word in _SUB_WORDS.findall(key) if len(word) > 2)
+
+
+_SUB_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
