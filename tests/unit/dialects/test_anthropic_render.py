@@ -145,7 +145,8 @@ def test_a_late_result_is_labelled_text_after_the_real_ones() -> None:
 
 
 def test_a_late_result_that_says_nothing_or_is_folded_keeps_its_label() -> None:
-    message = user(result("t1", ""), result("t2", "long"))
+    picture = {"type": "image", "source": {"type": "url", "url": "https://a/b"}}
+    message = user(result("t1", ""), result("t2", [text("long"), picture]))
     chunk = ANTHROPIC.chunk(item(message, Edit(1, "short"), late=(0, 1)), message)
     label = "[Late result of tool call {}]"
     assert content(chunk) == [text(label.format("t1")), text(label.format("t2") + "\nshort")]
