@@ -118,6 +118,7 @@ def _set_manners(connection: apsw.Connection) -> None:
     """Nothing here writes: page size counts for a new file only, the rest for this connection."""
     connection.pragma("page_size", PAGE_SIZE)
     connection.pragma("synchronous", "full")
+    connection.pragma("fullfsync", True)  # macOS: its fsync alone leaves data in the drive's cache
     connection.pragma("secure_delete", True)
     connection.pragma("mmap_size", 0)
     connection.pragma("temp_store", "memory")  # what is said must not reach another disk

@@ -1,0 +1,139 @@
+"""Processes that write to a store as fast as they can, and say so through a pipe after each commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from itertools import count
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from contextfold.domain import ThreadRow
+from contextfold.errors import Conflict
+from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.testing.log_contract import message
+
+# One process imports everything once, and every writer is forked from it: a kill then costs milliseconds to prepare.
+_context = get_context("forkserver")
+_context.set_forkserver_preload(["tests.crash.writers"])
+
+
+class Writer:
+    """A writing process, and what it acknowledged."""
+
+    def __init__(self, work: Callable[..., None], *arguments: Any) -> None:
+        self.connection, say = _context.Pipe(duplex=False)
+        self._process = _context.Process(target=work, args=(say, *arguments))
+        self._process.start()
+        say.close()
+
+    def said(self) -> Iterator[tuple[str, ...]]:
+        """What it says, until it ends."""
+        while True:
+            try:
+                yield tuple(self.connection.recv_bytes().decode().split())
+            except (EOFError, OSError):
+                return
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def end(self) -> int | None:
+        """Wait for its end; the exit code."""
+        self._process.join()
+        code = self._process.exitcode
+        self.connection.close()
+        self._process.close()
+        return code
+
+
+def gather(writers: list[Writer]) -> list[list[tuple[str, ...]]]:
+    """What several say, each until its end, read as it comes so that none has to wait for its pipe."""
+    said: dict[Connection, list[tuple[str, ...]]] = {writer.connection: [] for writer in writers}
+    talking = set(said)
+    while talking:
+        for connection in wait(list(talking)):
+            assert isinstance(connection, Connection)
+            try:
+                said[connection].append(tuple(connection.recv_bytes().decode().split()))
+            except EOFError:
+                talking.discard(connection)
+    return list(said.values())
+
+
+def fingerprint(body: bytes) -> str:
+    return sha256(body).hexdigest()
+
+
+def write_at_full_speed(say: Connection, path: Path, seed: int) -> None:
+    """Append, in batches now and then, forget now and then, and never stop."""
+    chance, log = Random(seed), open_sqlite(path)
+    log.connection.wal_autocheckpoint(chance.choice((8, 100, 2000)))
+    last = log.create(ThreadRow("a")).last
+    say.send_bytes(b"open")
+    while True:
+        bodies = [chance.randbytes(chance.choice((10, 1000, 6000))) for _ in range(chance.choice((1, 1, 1, 5)))]
+        with log.batch():
+            for seq, body in enumerate(bodies, last + 1):
+                log.append("a", [message(body, parent=seq - 1, key=f"{seed} {seq}")], expected=seq - 1)
+        for seq, body in enumerate(bodies, last + 1):
+            say.send_bytes(f"written {seq} {fingerprint(body)}".encode())
+        last += len(bodies)
+        if chance.random() < 0.02:
+            say.send_bytes(f"forgetting {last}".encode())
+            log.forget("a", [last])
+            say.send_bytes(f"forgotten {last}".encode())
+
+
+def write_beside_others(say: Connection, path: Path, number: int, seconds: float) -> None:
+    """Append to a thread that others append to as well, going on from wherever it is, until the time is over."""
+    log = open_sqlite(path)
+    row = log.create(ThreadRow("shared"))
+    own = log.create(ThreadRow(f"own {number}"))
+    last, until = row.last, time.monotonic() + seconds
+    for turn in count():
+        if time.monotonic() > until:
+            break
+        body = f"{number} {turn} ".encode() * (1 + turn % 700)
+        last = _append_somewhere(log, body, f"{number} {turn}", last)
+        log.append(own.name, [message(body, parent=turn)], expected=turn)
+        say.send_bytes(f"{last} {turn}".encode())
+        if number == 0 and turn % 50 == 49:
+            log.forget(own.name, [turn])
+    log.close()
+
+
+def _append_somewhere(log: SqliteLog, body: bytes, key: str, last: int) -> int:
+    while True:
+        try:
+            (logged,) = log.append("shared", [message(body, parent=last, key=key)], expected=last)
+        except Conflict as conflict:
+            last = conflict.actual
+        else:
+            return logged.seq
+
+
+def open_and_append(say: Connection, path: Path, number: int) -> None:
+    """Be one of many who make the same store at the same moment."""
+    log = open_sqlite(path)
+    log.create(ThreadRow("shared"))
+    seq = _append_somewhere(log, b"%d" % number, f"{number}", 0)
+    log.close()
+    say.send_bytes(b"%d" % seq)
+
+
+def hold_open(say: Connection, path: Path, is_reading: bool, go_on: Connection) -> None:
+    """Keep the store open, in the middle of a read if asked to, until told to go on."""
+    log = open_sqlite(path)
+    if is_reading:
+        log.connection.execute("BEGIN")
+        log.connection.execute("SELECT count(*) FROM events").fetchall()
+    say.send_bytes(b"open")
+    go_on.recv_bytes()
+    if is_reading:
+        log.connection.execute("COMMIT")
+    log.close()
