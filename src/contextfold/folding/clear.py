@@ -1,0 +1,214 @@
+"""Fold old tool results, pictures, documents and reasoning away, in rare batches that pay.
+
+The calls stay, so the model knows what it did; each placeholder names the tool, its arguments and how to read the
+result again. Recent results are protected by tokens and by number, errors and answers of people always. It never
+touches what the model has not answered yet, nor anything pinned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from contextfold.domain import BlockKind, Detail, StandIn, View
+from contextfold.errors import BadConfiguration
+from contextfold.summaries import Refusal, cleared_block_text, cleared_text
+
+from .plan import Plan, PlannedFold, Situation
+from .results import Result, arguments_of, results_in, tool_key
+from .survey import Survey
+
+# Seed 002's list.
+COMPACTABLE = frozenset({"bash", "read_file", "write_file", "edit_file", "glob", "grep", "list_dir", "notebook_edit"})
+
+# Kinds whose results are instructions or decisions rather than findings: answers of people, skills, plans.
+EXEMPT = frozenset(
+    {
+        "ask_followup_question",
+        "ask_human",
+        "ask_user",
+        "ask_user_question",
+        "request_user_input",
+        "exit_plan_mode",
+        "load_skill",
+        "skill",
+        "todo_write",
+        "update_plan",
+        "update_todo_list",
+    }
+)
+
+SMALL = 200  # raw tokens of a result that stays even when the request does not fit
+
+# Whether an edit pays: (raw tokens it saves on each later request, raw tokens to be cached anew, situation).
+Pays: TypeAlias = Callable[[int, int, Situation], bool]
+
+_Sort: TypeAlias = Literal["attachments", "results", "media", "reasoning"]
+_MEDIA: dict[BlockKind, Literal["image", "document"]] = {"image": "image", "document": "document"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cleared:
+    """One block that goes: where it stands, what stands in for it, and the raw tokens that saves."""
+
+    sort: _Sort
+    place: int
+    seq: int
+    block: int
+    text: str
+    saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Old results of more than `least_tokens`, if all together save `least_saving` (a tenth of a small window).
+
+    `tools` limits it to some tools, None means all; `exempt` ones always stay. Names are compared without case and
+    separators. Where the request does not fit, only the last `keep_results`, errors, and small ones stay.
+    """
+
+    keep_tokens: int = 40_000
+    keep_results: int = 3
+    least_tokens: int = 1_000
+    least_saving: int = 20_000
+    tools: frozenset[str] | None = None
+    exempt: frozenset[str] = EXEMPT
+    keep_errors: bool = True
+    media: bool = True
+    reasoning: bool = True
+    pays: Pays | None = None
+
+    name = "clear"
+
+    def __post_init__(self) -> None:
+        numbers = (self.keep_tokens, self.keep_results, self.least_tokens, self.least_saving)
+        if min(numbers) < 0:
+            raise BadConfiguration(f"Clearing cannot keep or save a negative amount: {numbers}. Use 0 or more.")
+
+    def plan(self, view: View, situation: Situation) -> Plan:
+        survey = Survey(view)
+        cleared = self._cleared(survey, situation)
+        if situation.is_forced and _saved(cleared) < situation.surplus:
+            harder = replace(self, keep_tokens=0, least_tokens=min(self.least_tokens, SMALL))
+            cleared = harder._cleared(survey, situation)
+        if not cleared:
+            return Plan.nothing()
+        if not self._is_worth(view, cleared, situation):
+            return Plan.nothing(Refusal.UNPROFITABLE)
+        return Plan((_fold(cleared, situation),))
+
+    def _is_worth(self, view: View, cleared: Sequence[_Cleared], situation: Situation) -> bool:
+        if situation.is_forced or situation.trigger in ("images", "bytes"):
+            return True
+        saved = _saved(cleared)
+        if saved < situation.raw(min(self.least_saving, situation.budget.window // 10)):
+            return False
+        first = min(block.place for block in cleared)
+        return self.pays is None or self.pays(saved, max(0, view.tokens(first) - saved), situation)
+
+    def _cleared(self, survey: Survey, situation: Situation) -> list[_Cleared]:
+        found = [*_superseded(survey, situation), *self._results(survey, situation)]
+        if self.media:
+            found += _media(survey, situation)
+        if self.reasoning:
+            found += _reasoning(survey, situation)
+        kept = survey.pinned
+        return sorted(
+            (block for block in found if block.saved > 0 and block.place not in kept),
+            key=lambda block: (block.place, block.block),
+        )
+
+    # -- results ------------------------------------------------------------------------------------------------
+
+    def _results(self, survey: Survey, situation: Situation) -> Iterator[_Cleared]:
+        for result in self._old(survey, situation):
+            arguments = arguments_of(survey, result)
+            text = cleared_text(result.tool, arguments, result.seq, result.tokens, situation.language)
+            saved = result.tokens - situation.count(text)
+            yield _Cleared("results", result.place, result.seq, result.block, text, saved)
+
+    def _old(self, survey: Survey, situation: Situation) -> Iterator[Result]:
+        """Results that have been answered, are not among the newest, and are of a kind and size to go."""
+        results = [result for result in results_in(survey, situation) if result.place < survey.unseen]
+        room = situation.raw(min(self.keep_tokens, situation.budget.limit // 4))
+        least = situation.raw(self.least_tokens)
+        may_go = self._kinds()
+        for newer, result in enumerate(reversed(results)):
+            room -= result.tokens
+            if newer < self.keep_results or room >= 0:
+                continue
+            is_large = result.tokens > least or (situation.trigger == "images" and result.has_media)
+            if is_large and may_go(result):
+                yield result
+
+    def _kinds(self) -> Callable[[Result], bool]:
+        exempt = frozenset(map(tool_key, self.exempt))
+        tools = None if self.tools is None else frozenset(map(tool_key, self.tools))
+
+        def may_go(result: Result) -> bool:
+            key = tool_key(result.tool)
+            if key in exempt or (self.keep_errors and result.shape.is_error):
+                return False
+            return tools is None or key in tools
+
+        return may_go
+
+
+def _superseded(survey: Survey, situation: Situation) -> Iterator[_Cleared]:
+    """Attachments that a newer one of the same first line has replaced: the first to go."""
+    newest: set[str] = set()
+    for place in reversed(range(len(survey.items))):
+        item = survey.items[place]
+        if item.kind != "attachment":
+            continue
+        subject = survey.messages[place].text.partition("\n")[0]
+        if subject in newest and not item.folded:
+            tokens = situation.weigh(item, 0)
+            text = cleared_block_text("document", item.seq, tokens, situation.language)
+            yield _Cleared("attachments", place, item.seq, 0, text, tokens - situation.count(text))
+        newest.add(subject)
+
+
+def _media(survey: Survey, situation: Situation) -> Iterator[_Cleared]:
+    """Pictures and documents of turns that are over."""
+    for place, item in enumerate(survey.items[: survey.turn]):
+        folded = {part.block for part in item.folded}
+        for index, block in enumerate(item.shape.blocks):
+            kind = _MEDIA.get(block.kind)
+            if kind is not None and index not in folded:
+                tokens = situation.weigh(item, index)
+                text = cleared_block_text(kind, item.seq, tokens, situation.language)
+                yield _Cleared("media", place, item.seq, index, text, tokens - situation.count(text))
+
+
+def _reasoning(survey: Survey, situation: Situation) -> Iterator[_Cleared]:
+    """Reasoning of turns that are over, left out whole: no words of ours may pass for the model's.
+
+    Beside a tool call it goes only where the model is known not to ask for it back (see `Model.binding`).
+    """
+    may_stand_alone = situation.model.binding in ("prefix", "account")
+    for atom in survey.atoms:
+        calls = any(survey.items[place].shape.calls for place in atom.places)
+        if atom.stop > survey.turn or (calls and not may_stand_alone):
+            continue
+        for place in atom.places:
+            item = survey.items[place]
+            for index, block in enumerate(item.shape.blocks):
+                if block.kind == "reasoning":  # a folded one is outlined as text
+                    yield _Cleared("reasoning", place, item.seq, index, "", situation.weigh(item, index))
+
+
+def _saved(cleared: Sequence[_Cleared]) -> int:
+    return sum(block.saved for block in cleared)
+
+
+def _fold(cleared: Sequence[_Cleared], situation: Situation) -> PlannedFold:
+    texts = tuple(block.text for block in cleared)
+    sorts = [block.sort for block in cleared]
+    details: dict[str, Detail] = {sort: sorts.count(sort) for sort in dict.fromkeys(sorts)}
+    details["saved"] = _saved(cleared)
+    if "reasoning" in details:
+        details["binding"] = situation.model.binding
+    blocks = tuple((block.seq, block.block) for block in cleared)
+    return PlannedFold("clear", lambda *_: StandIn(blocks=texts), blocks=blocks, details=details)

@@ -1,0 +1,130 @@
+"""Fold what came before the recent messages behind a summary, and keep that summary up to date.
+
+What stays verbatim: the first message, pins, the live request, the user's own instructions within a budget, and a tail
+at a legal cut. An earlier summary is an input of the new one and is covered by it; only what was said since is
+summarized, so nothing is summarized twice. It asks for a summary and never knows who writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contextfold.domain import StandIn, View
+from contextfold.errors import BadConfiguration
+from contextfold.summaries import Refusal, SummaryRequest, summary_text
+
+from .plan import Plan, PlannedFold, Situation
+from .survey import Atom, Survey, is_person
+
+LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
+
+    `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
+    `budget` is the size of the summary; both shrink with the window.
+    """
+
+    tail: int = 20_000
+    keep_last: int | None = None
+    keep_first: bool = True
+    keep_instructions: int = 4_000
+    budget: int = 2_000
+
+    name = "summary"
+
+    def __post_init__(self) -> None:
+        if min(self.tail, self.keep_last or 0, self.keep_instructions) < 0:
+            raise BadConfiguration("A summary cannot keep a negative amount. Use 0 or more.")
+        if self.budget < LEAST_SUMMARY:
+            raise BadConfiguration(f"A summary of {self.budget} tokens says nothing. Allow at least {LEAST_SUMMARY}.")
+
+    def plan(self, view: View, situation: Situation) -> Plan:
+        survey = Survey(view)
+        covered = self._covered(survey, situation)
+        fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
+        if sum(atom.tokens for atom in fresh) < self._least(situation):
+            shows_one = any(item.kind == "stand_in" and item.seq in situation.previous for item in survey.items)
+            return Plan.nothing(Refusal.JUST_FOLDED if shows_one else Refusal.NOTHING_TO_FOLD)
+        return Plan((self._fold(survey, covered, fresh, situation),))
+
+    def _least(self, situation: Situation) -> int:
+        """Raw tokens worth a summary; whoever asks for one gets it for anything."""
+        return 1 if situation.trigger == "explicit" else situation.raw(self._size(situation)) // 2
+
+    def _size(self, situation: Situation) -> int:
+        return max(LEAST_SUMMARY, min(self.budget, situation.budget.limit // 8))
+
+    def _fold(
+        self, survey: Survey, covered: Sequence[Atom], fresh: Sequence[Atom], situation: Situation
+    ) -> PlannedFold:
+        ranges, folds, language = survey.ranges(covered), survey.folds(covered), situation.language
+        updated = [fold for fold in folds if fold in situation.previous]
+        request = SummaryRequest(
+            sources=survey.sources(fresh),
+            previous="\n\n".join(situation.previous[fold] for fold in updated),
+            instructions=situation.instructions,
+            language=language,
+            budget=self._size(situation),
+        )
+
+        def words(fold: int, text: str) -> StandIn:
+            return StandIn(summary_text(text, fold=fold, ranges=ranges, language=language, nonce=situation.nonce))
+
+        details = {"messages": survey.count(fresh), "first": ranges[0][0], "last": ranges[-1][1]}
+        return PlannedFold("summary", words, survey.seqs(covered), folds, summary=request, details=details)
+
+    # -- what stays ---------------------------------------------------------------------------------------------
+
+    def _covered(self, survey: Survey, situation: Situation) -> list[Atom]:
+        """Everything in front of the tail that nobody asked to keep, stand-ins of earlier folds included."""
+        loose = [atom for atom in survey.loose if not (self.keep_first and atom == survey.first)]
+        said = [atom for atom in loose if atom.stop == atom.start + 1 and is_person(survey.items[atom.start])]
+        tail = self._tail(survey, loose, said, situation)
+        kept = self._instructions([atom for atom in said if atom.start < tail], situation)
+        return [atom for atom in loose if atom.start < tail and atom not in kept]
+
+    def _tail(self, survey: Survey, loose: Sequence[Atom], said: Sequence[Atom], situation: Situation) -> int:
+        """Where the tail begins: as long as asked for, as short as the goal demands."""
+        if self.keep_last is not None:
+            places = [place for place, item in enumerate(survey.items) if item.kind == "message"]
+            kept = places[-self.keep_last :] if self.keep_last else []
+            return survey.view.cut_at_or_before(kept[0]) if kept else len(survey.items)
+        instructions = min(sum(atom.tokens for atom in said), self._instructed(situation))
+        staying = survey.view.tokens() - sum(atom.tokens for atom in loose) + instructions
+        room = situation.raw(situation.goal - situation.budget.fixed - self._size(situation)) - staying
+        return _longest_tail(survey, frozenset(loose), self._length(situation), room)
+
+    def _length(self, situation: Situation) -> int:
+        return situation.raw(min(self.tail, situation.budget.limit // 4))
+
+    def _instructed(self, situation: Situation) -> int:
+        return situation.raw(min(self.keep_instructions, situation.budget.limit // 8))
+
+    def _instructions(self, said: Sequence[Atom], situation: Situation) -> frozenset[Atom]:
+        """The newest of what people said that fit; one that does not fit makes room for an older, shorter one."""
+        room = self._instructed(situation)
+        kept: list[Atom] = []
+        for atom in reversed(said):
+            if atom.tokens <= room:
+                kept.append(atom)
+                room -= atom.tokens
+        return frozenset(kept)
+
+
+def _longest_tail(survey: Survey, loose: frozenset[Atom], length: int, room: int) -> int:
+    """The start of the longest run of newest atoms within `length`, those that may go within `room`.
+
+    A summary ends it: a summary that stays would stand beside the next one.
+    """
+    start = len(survey.items)
+    for atom in reversed(survey.atoms):
+        length -= atom.tokens
+        room -= atom.tokens if atom in loose else 0
+        if length < 0 or room < 0 or survey.is_stand_in(atom):
+            break
+        start = atom.start
+    return start

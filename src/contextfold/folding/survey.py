@@ -1,0 +1,151 @@
+"""What a view looks like to a strategy: atoms with their weight, and those that no strategy takes.
+
+Never taken: what the system says, pins with whatever stands or falls with them, the live request, and the newest atom,
+because that is what the model is to go on from. It chooses nothing; each strategy does that for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from contextfold.domain import Item, View, ViewMessages
+from contextfold.summaries import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """Items that stand or fall together: half-open places in the view, and their raw tokens."""
+
+    start: int
+    stop: int
+    tokens: int
+
+    @property
+    def places(self) -> range:
+        return range(self.start, self.stop)
+
+
+class Survey:
+    """One look at a view, taken once: O(view), which is fine because it happens only when folding."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.items: Sequence[Item] = view.items
+        self.atoms = tuple(Atom(start, stop, view.tokens(start, stop)) for start, stop in view.atoms())
+
+    @cached_property
+    def messages(self) -> ViewMessages:
+        """The words behind the items, read when they are looked at."""
+        return self.view.messages
+
+    @cached_property
+    def live(self) -> int | None:
+        """The place of the live request: the newest message of a person."""
+        return next((place for place in reversed(range(len(self.items))) if is_person(self.items[place])), None)
+
+    @cached_property
+    def turn(self) -> int:
+        """Where the live turn begins; without a person, at the newest atom."""
+        if self.live is not None:
+            return self.live
+        return self.atoms[-1].start if self.atoms else 0
+
+    @cached_property
+    def first(self) -> Atom | None:
+        """The first message of the conversation with what belongs to it, if it still shows."""
+        said = (atom for atom in self.atoms if self.items[atom.start].shape.role != "system")
+        atom = next(said, None)
+        return atom if atom is not None and self.items[atom.start].kind == "message" else None
+
+    @cached_property
+    def unseen(self) -> int:
+        """Where the items begin that no answer has followed yet."""
+        last = (place for place in reversed(range(len(self.items))) if self.items[place].shape.role == "assistant")
+        return next(last, -1) + 1
+
+    @cached_property
+    def fixed(self) -> frozenset[int]:
+        """Places that stay in the view whatever happens."""
+        kept = [atom for atom in self.atoms if any(self._stays(place) for place in atom.places)]
+        return frozenset(place for atom in (*kept, *self.atoms[-1:]) for place in atom.places)
+
+    def _stays(self, place: int) -> bool:
+        item = self.items[place]
+        return item.shape.role == "system" or place == self.live or self._is_pinned(item)
+
+    def _is_pinned(self, item: Item) -> bool:
+        return item.kind != "stand_in" and item.seq in self.view.pinned
+
+    @cached_property
+    def pinned(self) -> frozenset[int]:
+        """Places of pinned messages and of whatever stands or falls with them."""
+        kept = (atom for atom in self.atoms if any(self._is_pinned(self.items[place]) for place in atom.places))
+        return frozenset(place for atom in kept for place in atom.places)
+
+    @property
+    def loose(self) -> tuple[Atom, ...]:
+        """The atoms that may be folded, oldest first."""
+        return tuple(atom for atom in self.atoms if atom.start not in self.fixed)
+
+    def is_stand_in(self, atom: Atom) -> bool:
+        return self.items[atom.start].kind == "stand_in"
+
+    # -- from atoms to what a fold names ------------------------------------------------------------------------
+
+    def seqs(self, atoms: Iterable[Atom]) -> tuple[int, ...]:
+        """The messages and attachments in these atoms."""
+        chosen = (self.items[place] for atom in atoms for place in atom.places)
+        return tuple(sorted({item.seq for item in chosen if item.kind != "stand_in"}))
+
+    def folds(self, atoms: Iterable[Atom]) -> tuple[int, ...]:
+        """The folds whose stand-ins are in these atoms."""
+        chosen = (self.items[place] for atom in atoms for place in atom.places)
+        return tuple(sorted(item.seq for item in chosen if item.kind == "stand_in"))
+
+    def count(self, atoms: Iterable[Atom]) -> int:
+        """How many messages were said in these atoms."""
+        return sum(self.items[place].kind == "message" for atom in atoms for place in atom.places)
+
+    def sources(self, atoms: Iterable[Atom]) -> tuple[Source, ...]:
+        """The words of these atoms as they were said, before any block of them was folded; no stand-ins."""
+        return tuple(
+            Source(self.items[place].seq, self.messages[place].message)
+            for atom in atoms
+            for place in atom.places
+            if self.items[place].kind in ("message", "attachment")
+        )
+
+    def ranges(self, atoms: Sequence[Atom]) -> tuple[tuple[int, int], ...]:
+        """The seqs these atoms stand for, neighbours in the view joined; a stand-in counts for what it hides."""
+        runs: list[tuple[int, int]] = []
+        for atom in atoms:
+            if runs and runs[-1][1] == atom.start:
+                runs[-1] = (runs[-1][0], atom.stop)
+            else:
+                runs.append((atom.start, atom.stop))
+        return tuple(self._range(start, stop) for start, stop in runs)
+
+    def _range(self, start: int, stop: int) -> tuple[int, int]:
+        """What a stand-in hides begins after the message before it, and ends before the one behind it."""
+        first, last = self.items[start], self.items[stop - 1]
+        begin = first.seq if first.kind != "stand_in" else self._before(start) + 1
+        end = self._behind(stop, last.seq) - 1 if last.kind == "stand_in" else begin
+        said = (item.seq for item in self.items[start:stop] if item.kind != "stand_in")
+        return begin, max(begin, end, *said)
+
+    def _before(self, start: int) -> int:
+        earlier = (self.items[place].seq for place in reversed(range(start)) if self.items[place].kind != "stand_in")
+        return next(earlier, 0)
+
+    def _behind(self, stop: int, default: int) -> int:
+        later = (self.items[place].seq for place in range(stop, len(self.items)))
+        return min(next(later, default), default)
+
+
+def is_person(item: Item) -> bool:
+    """Whether somebody spoke here, rather than a tool: the user's side, no results, something to read or see."""
+    if item.kind != "message" or item.shape.role != "user" or item.shape.is_blank:
+        return False
+    return all(block.kind != "result" for block in item.shape.blocks)

@@ -1,0 +1,130 @@
+"""Fold the oldest messages away behind a marker: the strategy that needs no model and always has an answer.
+
+Oldest first, whole atoms, counted over what is visible. What it would rather not take comes last: the work on the live
+request, then summaries (their marker takes over what they cover), then the first message. It never takes the live
+request itself, pins, what the system says, or the newest atom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from contextfold.domain import StandIn, View
+from contextfold.errors import BadConfiguration
+from contextfold.summaries import window_text
+
+from .plan import Plan, PlannedFold, Situation
+from .survey import Atom, Survey, is_person
+
+MARKER = 80  # raw tokens a marker may take in either language, with ranges to name
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Hide a `fraction` of the messages after the first (seed 001: half), or as few as it takes to reach the goal.
+
+    With a fraction, hides that much again while the request would not fit. `whole_turns` hides a person's message and
+    everything up to the next one together, as long as the turn is over.
+    """
+
+    fraction: float | None = None
+    keep_first: bool = True
+    keep_last: int = 1  # messages
+    whole_turns: bool = False
+
+    name = "window"
+
+    def __post_init__(self) -> None:
+        if self.fraction is not None and not 0 < self.fraction <= 1:
+            raise BadConfiguration(f"A window hides a fraction between 0 and 1, not {self.fraction}. Half is 0.5.")
+        if self.keep_last < 0:
+            raise BadConfiguration(f"{self.keep_last} messages cannot be kept. Keep 0 or more at the end.")
+
+    def plan(self, view: View, situation: Situation) -> Plan:
+        survey = Survey(view)
+        groups = self._groups(survey, situation)
+        if self.fraction is None:
+            chosen = _enough(groups, situation.surplus)
+        else:
+            chosen = _share(survey, groups, self.fraction, situation)
+        chosen.sort(key=lambda atom: atom.start)
+        if _weight(chosen) <= MARKER:
+            return Plan.nothing()
+        return Plan((_hidden(survey, chosen, situation),))
+
+    def _groups(self, survey: Survey, situation: Situation) -> list[list[Atom]]:
+        """Atoms in the order they are given up."""
+        edge = survey.view.cut_at_or_before(max(0, len(survey.items) - self.keep_last))
+        loose = [atom for atom in survey.loose if atom.start < edge]
+        first = [atom for atom in loose if self.keep_first and atom == survey.first]
+        summaries = [atom for atom in loose if survey.is_stand_in(atom) and _seq(survey, atom) in situation.previous]
+        plain = [atom for atom in loose if atom not in first and atom not in summaries]
+        over = [atom for atom in plain if atom.start < survey.turn]
+        turns = _turns(survey, over) if self.whole_turns else [[atom] for atom in over]
+        reluctant = (*summaries, *first) if situation.is_forced else ()
+        return [*turns, *([atom] for atom in plain if atom.start >= survey.turn), *([atom] for atom in reluctant)]
+
+
+def _enough(groups: Iterable[list[Atom]], surplus: int) -> list[Atom]:
+    """The fewest groups that save as much, the marker paid for; all of them if that is not enough."""
+    chosen: list[Atom] = []
+    missing = surplus + MARKER if surplus else 0
+    for group in groups:
+        if missing <= 0:
+            break
+        chosen += group
+        missing -= _weight(group)
+    return chosen
+
+
+def _share(survey: Survey, groups: Iterable[list[Atom]], fraction: float, situation: Situation) -> list[Atom]:
+    """A share of the visible messages after the first, and a share of what is left as long as that does not fit.
+
+    Shares are even, as in seed 001, so that a plain chat is cut between an answer and the next question.
+    """
+    over = situation.raw(situation.used - situation.budget.usable)
+    missing = over + MARKER if over > 0 else 0
+    visible, hidden, chosen = survey.count(survey.atoms), 0, list[Atom]()
+    wanted = _even((visible - 1) * fraction)
+    for group in groups:
+        if hidden >= wanted:
+            if missing <= 0:
+                break
+            wanted = hidden + max(2, _even((visible - hidden - 1) * fraction))
+        chosen += group
+        hidden += survey.count(group)
+        missing -= _weight(group)
+    return chosen
+
+
+def _even(messages: float) -> int:
+    return max(0, int(messages) // 2 * 2)
+
+
+def _turns(survey: Survey, atoms: Iterable[Atom]) -> list[list[Atom]]:
+    """Atoms grouped by turn: from a person's message up to the next one."""
+    groups: list[list[Atom]] = []
+    for atom in atoms:
+        if not groups or any(is_person(survey.items[place]) for place in atom.places):
+            groups.append([])
+        groups[-1].append(atom)
+    return groups
+
+
+def _hidden(survey: Survey, atoms: Sequence[Atom], situation: Situation) -> PlannedFold:
+    ranges, messages, language = survey.ranges(atoms), survey.count(atoms), situation.language
+
+    def words(fold: int, _: str) -> StandIn:
+        return StandIn(window_text(fold, ranges, messages, language))
+
+    details = {"messages": messages, "first": ranges[0][0], "last": ranges[-1][1]}
+    return PlannedFold("window", words, survey.seqs(atoms), survey.folds(atoms), details=details)
+
+
+def _seq(survey: Survey, atom: Atom) -> int:
+    return survey.items[atom.start].seq
+
+
+def _weight(atoms: Iterable[Atom]) -> int:
+    return sum(atom.tokens for atom in atoms)
