@@ -23,15 +23,21 @@ Drafting = Callable[[Projection], Sequence[Draft]]
 class Live:
     """One thread's projection and bodies, shared by everybody in this process who holds the thread."""
 
-    def __init__(self, log: EventLog, row: ThreadRow, lineage: Sequence[Stretch], words: Words) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        row: ThreadRow,
+        lineage: Sequence[Stretch],
+        words: Words,
+        origin: Projection | None = None,
+    ) -> None:
         self.log, self.row = log, row
         self.bodies = Bodies(log, lineage)
         self.is_behind = False  # somebody else may have written since we last looked
         self.renderings: dict[str, Rendering] = {}
-        self.projection = Projection(words)
-        if row.origin is not None:
-            origin = Bodies(log, lineage[:-1])
-            self.projection.begin_at(origin.events(), row.origin.seq)
+        self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
+        if origin is None and row.origin is not None:
+            self.projection.begin_at(Bodies(log, lineage[:-1]).events(), row.origin.seq)
         self.catch_up()
 
     def catch_up(self) -> None:

@@ -166,7 +166,10 @@ class Store:
         )
         if name is not None and self._row(name) is not None:
             raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")
-        return self._hold(self._log.create(row), None)
+        row = self._log.create(row)
+        origin_live = self._live_thread(thread.name)
+        self._live[row.name] = Live(self._log, row, self._lineage(row), Words(), origin_live.projection)
+        return self._hold(row, None)
 
     def _free_name(self, name: str) -> str:
         taken = {row.name for row in self._log.threads()}

@@ -41,7 +41,7 @@ from contextfold.models import Model
 from contextfold.tokens import Calibration
 
 from .incoming import understand
-from .live import Drafting, Live
+from .live import Live
 from .locking import locked
 from .reading import Reading
 
@@ -230,15 +230,15 @@ class Thread:
 
     def _move(self, to: int, intent: Intent) -> RewindReport:
         projection = self._live.projection
-        before, left = set(projection.path), projection.head
-        self._write_drafts(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
-        moved = sorted(before ^ set(projection.path))
-        kinds = {seq: projection.events[seq - 1].event for seq in moved}
+        left, behind = projection.head, projection.path_after(to)
+        self._live.write(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
+        moved = behind or projection.path_after(left)
+        events = [projection.events[seq - 1] for seq in moved]
         return RewindReport(
             projection.head,
             left,
-            tuple(seq for seq, event in kinds.items() if isinstance(event, Appended)),
-            tuple(seq for seq, event in kinds.items() if isinstance(event, Folded)),
+            tuple(each.seq for each in events if isinstance(each.event, Appended)),
+            tuple(each.seq for each in events if isinstance(each.event, Folded)),
         )
 
     def _write(
@@ -257,10 +257,7 @@ class Thread:
                 check(now)
             return [Draft(event, now.head, self._clock(), body, key or "")]
 
-        return self._write_drafts(drafting, expected)[-1].seq
-
-    def _write_drafts(self, drafting: Drafting, expected: int | None = None) -> tuple[Logged, ...]:
-        return self._live.write(drafting, expected=expected)
+        return self._live.write(drafting, expected=expected)[-1].seq
 
     def _on_path(self, seq: int) -> Logged:
         self._sync()

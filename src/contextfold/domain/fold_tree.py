@@ -45,6 +45,12 @@ class FoldTree:
     def __iter__(self) -> Iterator[Fold]:
         return iter(self._folds.values())
 
+    def copy(self) -> FoldTree:
+        twin = FoldTree()
+        twin._folds = {fold.seq: Fold(fold.seq, fold.event, fold.spans, fold.is_live) for fold in self}
+        twin._unfolded = self._unfolded[:]
+        return twin
+
     def add(self, seq: int, event: Folded, own: Spans) -> Fold:
         """Take a new fold in; `own` are the positions it names itself."""
         inherited = [span for inner in event.cover.folds if inner in self._folds for span in self._folds[inner].spans]

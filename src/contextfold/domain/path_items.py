@@ -48,6 +48,11 @@ class PathItems:
         """Whether the last turn waits for something that will belong to it: results, or what reasoning led to."""
         return bool(self.open_calls) or bool(self._leads and self._leads[-1])
 
+    def copy(self) -> PathItems:
+        twin = PathItems(self._words)
+        twin.items, twin.starts, twin._keys, twin._open = self.items[:], self.starts[:], self._keys[:], self._open[:]
+        return twin
+
     def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
         """Somebody spoke: complete what that leaves behind, then add it."""
         waiting = self.open_calls

@@ -10,6 +10,11 @@ class Pins:
         self._marks: list[tuple[int, int, bool]] = []  # (seq of the event, message, pinned or unpinned)
         self.messages: frozenset[int] = frozenset()
 
+    def copy(self) -> Pins:
+        twin = Pins()
+        twin._marks, twin.messages = self._marks[:], self.messages
+        return twin
+
     def add(self, seq: int, message: int, is_pinned: bool) -> None:
         self._marks.append((seq, message, is_pinned))
         self.messages = self.messages | {message} if is_pinned else self.messages - {message}

@@ -63,6 +63,10 @@ class Projection:
         """Seqs of the branch events from the root to the head."""
         return tuple(self._path)
 
+    def path_after(self, seq: int) -> tuple[int, ...]:
+        """Seqs of the branch events on the live path behind this one."""
+        return tuple(self._path[bisect_right(self._path, seq) :])
+
     def is_on_path(self, seq: int) -> bool:
         index = bisect_left(self._path, seq)
         return index < len(self._path) and self._path[index] == seq
@@ -88,6 +92,16 @@ class Projection:
         """Start as a fork: know the origin's events, and stand where it was cut."""
         self.events.extend(history)
         self._move(head)
+
+    def fork(self, head: int) -> Projection:
+        """The same thread up to a place on its path, free to go its own way: copied arrays, nothing replayed."""
+        fork = Projection()
+        fork.events = self.events[:head]
+        fork.items, fork.folds, fork.pins = self.items.copy(), self.folds.copy(), self.pins.copy()
+        fork.notes, fork._path, fork._places = self.notes[:], self._path[:], self._places[:]
+        fork._edited = dict(self._edited)
+        fork._leave(head)
+        return fork
 
     def take(self, logged: Logged) -> None:
         """One more thing happened."""
