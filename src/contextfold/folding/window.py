@@ -17,7 +17,7 @@ from contextfold.summaries import window_text
 from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
 
-MARKER = 80  # raw tokens a marker may take in either language, with ranges to name
+_LONG_MARKER = (10**6, ((10**5, 10**5),) * 3, 10**4)  # for its weight: the fold, what it covers, how many messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,15 @@ class Window:
 
     def plan(self, view: View, situation: Situation) -> Plan:
         survey = Survey(view)
+        marker = situation.count(window_text(*_LONG_MARKER, situation.language))
         groups = self._groups(survey, situation)
         if self.fraction is None:
-            chosen = _enough(groups, situation.surplus)
+            chosen = _enough(groups, situation.surplus, marker)
         else:
-            chosen = _share(survey, groups, self.fraction, situation)
+            over = situation.raw(situation.used - situation.budget.usable)
+            chosen = _share(survey, groups, self.fraction, over, marker)
         chosen.sort(key=lambda atom: atom.start)
-        if _weight(chosen) <= MARKER:
+        if _weight(chosen) <= marker:
             return Plan.nothing()
         return Plan((_hidden(survey, chosen, situation),))
 
@@ -66,10 +68,10 @@ class Window:
         return [*turns, *([atom] for atom in plain if atom.start >= survey.turn), *([atom] for atom in reluctant)]
 
 
-def _enough(groups: Iterable[list[Atom]], surplus: int) -> list[Atom]:
+def _enough(groups: Iterable[list[Atom]], surplus: int, marker: int) -> list[Atom]:
     """The fewest groups that save as much, the marker paid for; all of them if that is not enough."""
     chosen: list[Atom] = []
-    missing = surplus + MARKER if surplus else 0
+    missing = surplus + marker if surplus else 0
     for group in groups:
         if missing <= 0:
             break
@@ -78,13 +80,12 @@ def _enough(groups: Iterable[list[Atom]], surplus: int) -> list[Atom]:
     return chosen
 
 
-def _share(survey: Survey, groups: Iterable[list[Atom]], fraction: float, situation: Situation) -> list[Atom]:
+def _share(survey: Survey, groups: Iterable[list[Atom]], fraction: float, over: int, marker: int) -> list[Atom]:
     """A share of the visible messages after the first, and a share of what is left as long as that does not fit.
 
     Shares are even, as in seed 001, so that a plain chat is cut between an answer and the next question.
     """
-    over = situation.raw(situation.used - situation.budget.usable)
-    missing = over + MARKER if over > 0 else 0
+    missing = over + marker if over > 0 else 0
     visible, hidden, chosen = survey.count(survey.atoms), 0, list[Atom]()
     wanted = _even((visible - 1) * fraction)
     for group in groups:
@@ -103,12 +104,15 @@ def _even(messages: float) -> int:
 
 
 def _turns(survey: Survey, atoms: Iterable[Atom]) -> list[list[Atom]]:
-    """Atoms grouped by turn: from a person's message up to the next one."""
+    """Atoms grouped by turn: from what a person said, in one message or several, up to when one speaks again."""
     groups: list[list[Atom]] = []
+    was_person = False
     for atom in atoms:
-        if not groups or any(is_person(survey.items[place]) for place in atom.places):
+        is_said = any(is_person(survey.items[place]) for place in atom.places)
+        if not groups or (is_said and not was_person):
             groups.append([])
         groups[-1].append(atom)
+        was_person = is_said
     return groups
 
 
