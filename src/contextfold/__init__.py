@@ -1,8 +1,14 @@
 """The public API of contextfold and nothing else: every other name may change without notice."""
 
 from contextfold import aio
+from contextfold.counting import count
 from contextfold.domain import Count, Cover, Message, Problem, StandIn, View
 from contextfold.errors import CannotCover, CannotFit, Conflict, ContextFoldError, KeyConflict, NotFound
+from contextfold.fitting import fit
+from contextfold.folding import recipes
+from contextfold.models import find as model
+from contextfold.request import Request
+from contextfold.session import Session
 from contextfold.store import Store, open
 from contextfold.thread import Thread
 
@@ -19,10 +25,16 @@ __all__ = [
     "Message",
     "NotFound",
     "Problem",
+    "Request",
+    "Session",
     "StandIn",
     "Store",
     "Thread",
     "View",
     "aio",
+    "count",
+    "fit",
+    "model",
     "open",
+    "recipes",
 ]

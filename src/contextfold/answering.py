@@ -1,0 +1,102 @@
+"""What is written when somebody speaks in a session: the message, large outputs offloaded at the door, and for an
+answer what was sent and what it cost, in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from contextfold import tokens
+from contextfold.domain import Appended, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
+from contextfold.folding import Context, PlannedFold, Steps, content_of, draft_folds, record, save, tell
+
+from .desk import Desk
+from .incoming import understand
+from .request import Request
+
+
+def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
+    """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
+    reply = understand(given, desk.dialect)
+    message = reply.message
+    request = desk.request if message.role == "assistant" else None
+    event = Appended(desk.counter.shape(message), message.dialect)
+    billed = tokens.billed_input(reply.usage, message.dialect) if reply.usage else 0
+    blobs = _blobs(desk, request)
+
+    def drafting(now: Projection) -> list[Draft]:
+        drafts = [] if request is None else [Draft(_sent(desk, request), now.head, desk.now())]
+        drafts.append(Draft(event, now.head, desk.now(), message.raw, key or ""))
+        if request is not None and billed:
+            seq = now.last + len(drafts)
+            measured = Measured(now.last + 1, request.model, billed, request.report.after, _numbers(reply.usage))
+            drafts.append(Draft(measured, seq, desk.now()))
+        return drafts
+
+    logged = yield from record(drafting, blobs)
+    seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
+    if request is not None:
+        desk.request = None
+    if request is not None and billed:
+        yield from learn(desk, request, billed)
+    yield from _offload(desk, seq)
+    return seq
+
+
+def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
+    """Correct the counts by what was billed, and say so once when they were far off."""
+    reading = desk.thread._reading
+    raw = request.raw_tokens
+    desk.watch, drift = desk.watch.seen(request.model, request.report.after, billed)
+    reading.calibration = tokens.learn(reading.calibration, raw, billed)
+    if drift is not None:
+        yield from tell(desk.hooks.on_drift, drift)
+
+
+def _sent(desk: Desk, request: Request) -> Sent:
+    factor = desk.thread._reading.calibration.factor
+    details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
+    system, tools = (_digest(part) for part in (desk.frame.system, desk.frame.tools))
+    return Sent(request.head, request.model, request.dialect, request.report.after, factor, system, tools, details)
+
+
+def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:
+    if request is None:
+        return ()
+    return tuple(encode(part) for part in (desk.frame.system, desk.frame.tools) if part)
+
+
+def _digest(part: object) -> str:
+    return sha256(encode(part)).hexdigest() if part else ""
+
+
+def _numbers(usage: Mapping[str, object]) -> dict[str, Detail]:
+    return {
+        name: value for name, value in usage.items() if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _offload(desk: Desk, seq: int) -> Steps[None]:
+    """A large output goes behind a preview as soon as it is in the log; with `artifacts`, also into a file."""
+    if desk.policy.door is None:
+        return
+    view = desk.view()
+    item = view.item(view.length - 1) if view.length else None
+    if item is None or item.seq != seq or not item.shape.results:
+        return
+    message = desk.thread._reading.read(item)
+    plan = desk.policy.door.plan_for(item, message, desk.situation(desk.decide()))
+    for planned in plan.folds:
+        if desk.artifacts is not None:
+            block = message.blocks[planned.blocks[0][1]]
+            if isinstance(block, ToolResult):
+                yield from save(str(planned.details["artifact"]), content_of(block).encode())
+    if plan.folds:
+        yield from _fold_at_the_door(desk, plan.folds)
+
+
+def _fold_at_the_door(desk: Desk, folds: Sequence[PlannedFold]) -> Steps[None]:
+    factor = desk.thread._reading.calibration.factor
+    context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "door"})
+    yield from record(lambda now: draft_folds(now, folds, [""] * len(folds), context))

@@ -1,0 +1,193 @@
+"""A session's desk: the thread, the model and the policy laid out for the steps that work on them.
+
+Answers questions about the thread as it is now and writes what it is given; decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from contextfold.domain import Counter, Item, Logged, Measured, Message, Sent, Text, View
+from contextfold.errors import CannotFit
+from contextfold.folding import Budget, Decision, Policy, Signals, Situation, budget_for, decide
+from contextfold.models import Model
+from contextfold.summaries import Language, language_of
+from contextfold.tokens import Watch, learn
+
+from .hooks import Hook, Hooks
+from .live import Drafting
+from .request import Request
+from .thread import Thread
+
+LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
+
+
+System = str | Sequence[Mapping[str, Any]] | None
+Tools = Sequence[Mapping[str, Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What surrounds the messages of a request, as the caller gives it. What is left out stays as it was."""
+
+    system: System = None
+    tools: Tools = None
+    output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The surroundings in force, weighed once for each content."""
+
+    system: System = None
+    tools: Tools = None
+    output: int | None = None
+    system_tokens: int = 0
+    tool_tokens: int = 0
+
+
+@dataclass(slots=True)
+class Desk:
+    """Everything the steps of one session work with."""
+
+    thread: Thread
+    policy: Policy
+    hooks: Hooks = field(default_factory=Hooks)
+    artifacts: Path | None = None
+    frame: Frame = field(default_factory=Frame)
+    signals: Signals = field(default_factory=Signals)
+    request: Request | None = None  # prepared last, not answered yet
+    instructions: str = ""
+    failures: int = 0
+    watch: Watch = field(default_factory=Watch)
+    was_warned: bool = False
+    checked: object = None  # the view array that was validated as a whole
+    checked_length: int = 0
+    _language: Language | None = None
+
+    @property
+    def model(self) -> Model:
+        return self.thread.model
+
+    @property
+    def dialect(self) -> str:
+        return self.thread._dialect
+
+    @property
+    def counter(self) -> Counter:
+        return self.thread._reading.counter
+
+    @property
+    def on_progress(self) -> Hook:
+        return self.hooks.on_progress
+
+    def resume(self) -> None:
+        """Learn again what earlier bills taught, and refuse a configuration in which nothing could fit."""
+        sent = {entry.seq: entry.event for entry in self.thread.events if isinstance(entry.event, Sent)}
+        for entry in self.thread.events:
+            if isinstance(entry.event, Measured) and entry.event.model == self.model.id and entry.event.sent in sent:
+                raw = sent[entry.event.sent].details.get("raw")
+                self._learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+        self.check()
+
+    def check(self) -> None:
+        """Refuse system and tools that leave no room for a single message."""
+        budget = self.budget()
+        if budget.limit < 1:
+            raise CannotFit(self.parts(), budget.window)
+
+    def _learn(self, raw: int, billed: int) -> None:
+        reading = self.thread._reading
+        reading.calibration = learn(reading.calibration, raw, billed)
+
+    def overflowed(self, limit: int | None) -> None:
+        """Believe a provider that says how much it takes."""
+        self.thread._model = self.model.after_overflow(self.decide().used, limit)
+
+    def view(self) -> View:
+        return self.thread.view
+
+    def budget(self) -> Budget:
+        calibration = self.thread._reading.calibration
+        fixed = calibration.scaled(self.frame.system_tokens + self.frame.tool_tokens)
+        return budget_for(self.model, fixed=fixed, output=self.frame.output)
+
+    def decide(self) -> Decision:
+        return decide(self.view(), self.budget(), self.policy, self.model, self.signals)
+
+    def situation(self, decision: Decision) -> Situation:
+        view = self.view()
+        return Situation(
+            self.budget(),
+            self.model,
+            decision.used,
+            decision.goal,
+            decision.trigger,
+            factor=self.thread._reading.calibration.factor,
+            language=self.language(),
+            nonce=self.nonce(),
+            instructions=self.instructions,
+            count=self.count_text,
+            weigh=self.weigh_block,
+            previous={item.seq: self.thread._reading.stand_in(item.seq).text for item in view.items if _is_fold(item)},
+            is_forced=decision.is_forced,
+        )
+
+    def count_text(self, text: str) -> int:
+        return self.counter.block_tokens(self.counter.shape(Message("user", (Text(text),))).blocks[0].measure)
+
+    def weigh_block(self, item: Item, block: int) -> int:
+        return self.counter.block_tokens(item.shape.blocks[block].measure)
+
+    def language(self) -> Language:
+        """Chosen once: stand-ins of one thread speak one language."""
+        if self._language is None:
+            said = [m for m in self.view().messages if m.kind == "message" and m.role == "user"]
+            if not said:
+                return "en"
+            self._language = language_of([message.text for message in said[:LANGUAGE_SAMPLE]])
+        return self._language
+
+    def nonce(self) -> str:
+        """Stable for the thread, unknown to whoever writes tool results: frames cannot be forged from outside."""
+        row = self.thread._live.row
+        return sha256(f"{row.name}\0{row.created!r}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+    def now(self) -> float:
+        return self.thread._clock()
+
+    def last_seq(self) -> int:
+        return self.thread._live.projection.last
+
+    def write(self, drafting: Drafting, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
+        return self.thread._live.write(drafting, blobs=blobs)
+
+    def parts(self) -> Mapping[str, int]:
+        """Where the tokens of a request that does not fit are."""
+        view, calibration, budget = self.view(), self.thread._reading.calibration, self.budget()
+        live = live_request(view)
+        sizes = {
+            "system": calibration.scaled(self.frame.system_tokens),
+            "tools": calibration.scaled(self.frame.tool_tokens),
+            "the live request": calibration.scaled(view.tokens(live)),
+            "what is kept before it": calibration.scaled(view.tokens(0, live)),
+            "room for the answer": budget.reserve,
+        }
+        return {name: size for name, size in sizes.items() if size}
+
+
+def _is_fold(item: Item) -> bool:
+    return item.kind == "stand_in"
+
+
+def live_request(view: View) -> int:
+    """Where the newest turn of a person begins: what is asked now, and everything after it."""
+    for index in range(view.length - 1, -1, -1):
+        item = view.item(index)
+        if item.kind == "message" and item.shape.role == "user" and not item.shape.results and not item.shape.is_blank:
+            return index
+    return 0

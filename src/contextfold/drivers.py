@@ -1,0 +1,138 @@
+"""Carrying out what steps ask for: a few lines for synchronous callers, a few for asynchronous ones. No logic.
+
+An effect's error is thrown into the step where it asked; an interruption closes the step, which never asks for anything
+while cleaning up. Both leave the thread as it was, or with what was already written complete.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from contextfold.domain import Logged
+from contextfold.errors import BadConfiguration
+from contextfold.folding import Effect, Record, Save, Steps, Summarize, Tell
+
+from .live import Drafting
+
+T = TypeVar("T")
+
+
+class Doing(Protocol):
+    """The hands of a session: what it can write to."""
+
+    def write(self, drafting: Drafting, blobs: Sequence[bytes]) -> tuple[Logged, ...]: ...
+
+    @property
+    def artifacts(self) -> Path | None: ...
+
+
+def drive(steps: Steps[T], doing: Doing) -> T:
+    """Run a step to its end."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                answer = _do(effect, doing)
+            except Exception as error:  # noqa: BLE001  # the step decides what an error means
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    finally:
+        steps.close()
+
+
+def _do(effect: Effect, doing: Doing) -> object:
+    match effect:
+        case Record():
+            return doing.write(effect.drafting, effect.blobs)
+        case Summarize():
+            return _now(effect.summarizer(effect.prompt))
+        case Save():
+            return write_artifact(doing.artifacts, effect)
+        case Tell():
+            return _now(effect.hook(*effect.arguments))
+
+
+def _now(answer: object) -> object:
+    """An asynchronous answer is waited for; a synchronous session has no loop of its own."""
+    if not inspect.isawaitable(answer):
+        return answer
+
+    async def wait() -> Any:
+        return await answer
+
+    return asyncio.run(wait())
+
+
+Run = Callable[[Callable[[], Any]], Any]
+
+
+async def drive_async(steps: Steps[T], doing: Doing, run: Callable[[Callable[[], Any]], Any]) -> T:
+    """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
+    try:
+        effect, answer, error = await run(lambda: _next(steps, None, None)), None, None
+        while not isinstance(effect, _End):
+            answer, error = None, None
+            try:
+                answer = await _do_async(effect, doing, run)
+            except Exception as raised:  # noqa: BLE001  # the step decides what an error means
+                error = raised
+            effect = await run(lambda: _next(steps, answer, error))  # noqa: B023  # awaited at once
+        result: T = effect.value
+        return result
+    finally:
+        steps.close()
+
+
+class _End:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | _End:
+    """One step forward; a generator's end cannot travel through a future as StopIteration."""
+    try:
+        return steps.throw(error) if error is not None else steps.send(answer)
+    except StopIteration as end:
+        return _End(end.value)
+
+
+async def _do_async(effect: Effect, doing: Doing, run: Callable[[Callable[[], Any]], Any]) -> object:
+    match effect:
+        case Record() | Save():
+            return await run(lambda: _do(effect, doing))
+        case Summarize():
+            return await _awaited(effect.summarizer, effect.prompt)
+        case Tell():
+            return await _awaited(effect.hook, *effect.arguments)
+
+
+async def _awaited(function: Callable[..., object], *arguments: object) -> object:
+    """A blocking function runs on a thread of its own, so that neither the loop nor the store waits for it."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+        return await function(*arguments)  # type: ignore[misc]  # it is a coroutine function
+    answer = await asyncio.to_thread(function, *arguments)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def write_artifact(directory: Path | None, effect: Save) -> str:
+    """A file named by its content, so that the same output is stored once and a torn one is never read."""
+    if directory is None:
+        raise BadConfiguration("There is no directory for artifacts. Open the session with artifacts=DIR.")
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = directory / Path(effect.name).name
+    if not path.exists():
+        partial = path.with_suffix(f".{os.getpid()}.part")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(effect.content)
+        partial.replace(path)
+    return str(path)

@@ -1,0 +1,91 @@
+"""The one decision: whether to fold now, why, and how far down. Nothing else knows a threshold.
+
+Pure and cheap: a progress indicator asks the same question as `prepare` and gets the same answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from contextfold.domain import View
+from contextfold.models import Model
+
+from .budget import Budget
+from .policy import Policy
+from .triggers import Firing, Ladder
+
+Action: TypeAlias = Literal["send", "warn", "fold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What was said from outside: a person asked for folding, or a provider for less."""
+
+    asked: bool = False
+    to: int | None = None  # the size asked for
+    overflow: int | None = None  # the provider refused a request; tokens it could have taken, 0 where it did not say
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do, and why."""
+
+    action: Action
+    trigger: str
+    reason: str
+    used: int  # tokens of the request: system, tools and messages
+    usable: int  # tokens input may use
+    threshold: int = 0
+    goal: int = 0
+    is_forced: bool = False  # it does not fit: fold whatever it costs
+
+    @property
+    def fits(self) -> bool:
+        return self.used <= self.usable
+
+    @property
+    def will_fold(self) -> bool:
+        return self.action == "fold"
+
+
+def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Signals = Signals()) -> Decision:  # noqa: B008
+    """Action and reason for the request as it stands."""
+    count = view.count
+    used = count.tokens + budget.fixed
+    firing = _firing(used, budget, policy, model, signals) or _second_budgets(count.bytes, count.images, budget, used)
+    if firing is None:
+        action: Action = "warn" if policy.automatic and _warns(policy, used, budget) else "send"
+        reason = f"{used:,} of {budget.usable:,} tokens are used"
+        return Decision(action, "", reason, used, budget.usable)
+    is_forced = used > budget.usable or firing.trigger in ("overflow", "bytes", "images")
+    reason = f"{firing.trigger}: {used:,} of {budget.usable:,} tokens are used, folding begins at {firing.threshold:,}"
+    return Decision("fold", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal, is_forced)
+
+
+def _warns(policy: Policy, used: int, budget: Budget) -> bool:
+    return any(isinstance(trigger, Ladder) and trigger.warns(used, budget) for trigger in policy.triggers)
+
+
+def _firing(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:
+    if signals.asked:
+        goal = signals.to if signals.to is not None else min(used // 2, int(budget.usable * policy.asked_goal))
+        return Firing("explicit", 0, goal)
+    if signals.overflow is not None:
+        goal = signals.overflow or int(min(used, budget.usable) * policy.overflow_goal)
+        return Firing("overflow", 0, min(goal, int(budget.usable * policy.overflow_goal)))
+    if not policy.automatic:
+        return Firing("limit", budget.usable + 1, budget.usable) if used > budget.usable else None
+    firings = [firing for trigger in policy.triggers if (firing := trigger.fires(used, budget, model))]
+    if not firings and used > budget.usable:
+        firings = [Firing("limit", budget.usable + 1, int(budget.usable * policy.asked_goal))]
+    return min(firings, key=lambda firing: firing.goal, default=None)
+
+
+def _second_budgets(size: int, images: int, budget: Budget, used: int) -> Firing | None:
+    """Requests fail on bytes and on pictures too, while tokens look fine."""
+    if budget.bytes is not None and size > budget.bytes:
+        return Firing("bytes", budget.bytes + 1, int(used * budget.bytes / size * 0.9))
+    if budget.images is not None and images > budget.images:
+        return Firing("images", budget.images + 1, int(used * 0.9))
+    return None

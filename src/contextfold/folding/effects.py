@@ -1,0 +1,76 @@
+"""What steps ask of the outside. A step is a generator that yields effects; a driver carries them out and answers.
+
+The driver throws an effect's error into the generator where it was yielded; closing the generator is cancellation.
+Steps never yield while cleaning up, so that a cancelled step leaves the thread as it was, or the fold complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from contextfold.domain import Draft, Logged, Projection
+from contextfold.summaries import Prompt
+
+from .policy import Answer, Summarizer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write what `drafting` makes of the thread as it is, in one transaction."""
+
+    drafting: Callable[[Projection], Sequence[Draft]]
+    blobs: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Ask a summarizer."""
+
+    summarizer: Summarizer
+    prompt: Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Write a file for the agent's own tools to read."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Call somebody's hook."""
+
+    hook: Callable[..., object]
+    arguments: tuple[object, ...]
+
+
+Effect: TypeAlias = Record | Summarize | Save | Tell
+Steps: TypeAlias = Generator[Effect, Any, T]
+
+
+def record(
+    drafting: Callable[[Projection], Sequence[Draft]], blobs: tuple[bytes, ...] = ()
+) -> Steps[tuple[Logged, ...]]:
+    logged: tuple[Logged, ...] = yield Record(drafting, blobs)
+    return logged
+
+
+def summarize(summarizer: Summarizer, prompt: Prompt) -> Steps[Answer]:
+    answer: str | Answer = yield Summarize(summarizer, prompt)
+    return Answer(answer) if isinstance(answer, str) else answer
+
+
+def save(name: str, content: bytes) -> Steps[str]:
+    path: str = yield Save(name, content)
+    return path
+
+
+def tell(hook: Callable[..., object] | None, *arguments: object) -> Steps[None]:
+    if hook is not None:
+        yield Tell(hook, arguments)

@@ -1,0 +1,237 @@
+"""Stages, one after another, until the request fits: progress or not at all, and never in circles.
+
+Every attempt ends in the report: made, refused with its reason, or failed with its error and cost. A summarizer that
+fails in any way leaves the thread as it was, and the embedded one, which needs no model, takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from contextfold.domain import Counter, StandIn, View
+from contextfold.errors import CannotCover
+from contextfold.models import Model
+from contextfold.summaries import Refusal, SummaryRequest, check, digest, prompt
+
+from .decision import Decision
+from .effects import Steps, record, summarize, tell
+from .plan import Plan, PlannedFold, Situation, Strategy
+from .policy import Answer, Policy
+from .report import Attempt, MadeFold, bound_reasoning
+from .writing import Context, draft_folds, stand_in_shape
+
+
+class Desk(Protocol):
+    """The thread being folded, as the pipeline needs it."""
+
+    failures: int  # of the summarizer, in a row
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def counter(self) -> Counter: ...
+
+    def view(self) -> View: ...
+
+    def decide(self) -> Decision: ...
+
+    def situation(self, decision: Decision) -> Situation: ...
+
+    def now(self) -> float: ...
+
+    def last_seq(self) -> int: ...
+
+    @property
+    def on_progress(self) -> Callable[..., object] | None: ...
+
+
+@dataclass(slots=True)
+class Made:
+    """What the stages have done so far."""
+
+    folds: list[MadeFold] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    reasoning_dropped: int = 0
+
+
+def fold_until_it_fits(
+    desk: Desk, decision: Decision, stages: Sequence[Strategy], last: Sequence[Strategy]
+) -> Steps[Made]:
+    """Run the stages until the goal is reached, then the last resort while the request does not fit."""
+    made = Made()
+    decision = yield from _through(desk, decision, stages, made, lambda now: now.used > decision.goal)
+    for _ in range(desk.policy.most_rounds):
+        before = len(made.folds)
+        if not decision.fits or decision.trigger in ("bytes", "images"):
+            decision = yield from _through(desk, decision, last, made, lambda now: not now.fits)
+        if decision.fits or len(made.folds) == before:
+            break
+    return made
+
+
+def _through(
+    desk: Desk, decision: Decision, stages: Sequence[Strategy], made: Made, is_wanted: Callable[[Decision], bool]
+) -> Steps[Decision]:
+    goal, trigger = decision.goal, decision.trigger
+    for number, strategy in enumerate(stages):
+        if not is_wanted(decision):
+            break
+        yield from tell(desk.on_progress, strategy.name, number, len(stages))
+        attempt = yield from _attempt(desk, strategy, _aimed(decision, goal, trigger), made)
+        made.attempts.append(attempt)
+        decision = _aimed(desk.decide(), goal, trigger)
+    return decision
+
+
+def _aimed(decision: Decision, goal: int, trigger: str) -> Decision:
+    """A later look at the same request still aims where the first one did."""
+    return Decision(
+        "fold", trigger, decision.reason, decision.used, decision.usable, decision.threshold, goal, not decision.fits
+    )
+
+
+def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> Steps[Attempt]:
+    view, situation = desk.view(), desk.situation(decision)
+    plan = strategy.plan(view, situation)
+    if not plan.folds:
+        return Attempt(strategy.name, refusal=plan.refusal or Refusal.NOTHING_TO_FOLD)
+    texts, told = yield from _texts(desk, plan, situation, made)
+    gain, least = _gain(desk, view, plan.folds, texts), desk.policy.least_gain
+    if gain < least:
+        return Attempt(strategy.name, (), Refusal.GREW if gain <= 0 else Refusal.UNPROFITABLE, "", *told)
+    folds, texts = _with_reasoning(desk, view, plan.folds, texts, made)
+    return (yield from _write(desk, strategy, decision, situation, folds, texts, gain, made, told))
+
+
+def _write(
+    desk: Desk,
+    strategy: Strategy,
+    decision: Decision,
+    situation: Situation,
+    folds: Sequence[PlannedFold],
+    texts: Sequence[str],
+    gain: int,
+    made: Made,
+    told: tuple[str, int, int],
+) -> Steps[Attempt]:
+    after = max(0, decision.used - int(gain * situation.factor))
+    details = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id}
+    context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
+    view = desk.view()
+    try:
+        logged = yield from record(lambda now: draft_folds(now, folds, texts, context))
+    except CannotCover as error:
+        return Attempt(strategy.name, (), Refusal.STALE, str(error), *told)
+    for planned, text, entry in zip(folds, texts, logged, strict=True):
+        made.folds.append(_made(desk, view, planned, text, entry.seq))
+    return Attempt(strategy.name, tuple(entry.seq for entry in logged), None, "", *told)
+
+
+def _made(desk: Desk, view: View, planned: PlannedFold, text: str, seq: int) -> MadeFold:
+    hidden = _hidden(desk, view, planned)
+    shown = _shown(desk.counter, planned, planned.words(seq, text))
+    summary = text if planned.summary is not None else ""
+    return MadeFold(seq, planned.kind, len(planned.seqs), len(planned.blocks), hidden, shown, summary)
+
+
+# -- summaries ------------------------------------------------------------------------------------------------------
+
+
+def _texts(desk: Desk, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], tuple[str, int, int]]]:
+    """The summary each fold asked for, and what it cost: (model, input, output)."""
+    texts: list[str] = []
+    model, read, written = "", 0, 0
+    for planned in plan.folds:
+        if planned.summary is None:
+            texts.append("")
+            continue
+        text, answer = yield from _summary(desk, planned.summary, planned, situation, made)
+        texts.append(text)
+        if answer is not None:
+            model, read, written = answer.model, read + answer.input_tokens, written + answer.output_tokens
+    return texts, (model, read, written)
+
+
+def _summary(
+    desk: Desk, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
+) -> Steps[tuple[str, Answer | None]]:
+    """By the policy's summarizer if it has one that works, else the embedded one."""
+    summarizer = desk.policy.summarizer
+    if summarizer is not None and desk.failures < desk.policy.breaker:
+        room = max(1_000, situation.raw(situation.budget.usable) - request.budget - 1_000)
+        hidden = _hidden(desk, desk.view(), planned)
+        try:
+            answer = yield from summarize(summarizer, prompt(request, situation.count, room))
+        except Exception as error:  # noqa: BLE001  # whatever a summarizer raises must not end the conversation
+            refusal = Refusal.TIMED_OUT if isinstance(error, TimeoutError) else Refusal.FAILED
+            made.attempts.append(Attempt("summarizer", (), refusal, f"{type(error).__name__}: {error}"))
+        else:
+            problem = check(answer.text, request, situation.count, finish=answer.finish, before=hidden)
+            if problem is None:
+                desk.failures = 0
+                return answer.text, answer
+            cost = (answer.model, answer.input_tokens, answer.output_tokens)
+            made.attempts.append(Attempt("summarizer", (), problem, "", *cost))
+        desk.failures += 1
+    return digest(request, situation.count), None
+
+
+# -- progress -------------------------------------------------------------------------------------------------------
+
+
+def _gain(desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]) -> int:
+    """Raw tokens that leave the view, less those that take their place."""
+    seq = desk.last_seq()
+    shown = sum(
+        _shown(desk.counter, planned, planned.words(seq + number, text))
+        for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1)
+    )
+    return sum(_hidden(desk, view, planned) for planned in folds) - shown
+
+
+def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
+    shape = stand_in_shape(counter, words)
+    if not planned.blocks:
+        return counter.tokens(shape)
+    return sum(counter.block_tokens(block.measure) for block in shape.blocks)
+
+
+def _hidden(desk: Desk, view: View, planned: PlannedFold) -> int:
+    if planned.blocks:
+        wanted = set(planned.blocks)
+        return sum(
+            desk.counter.block_tokens(block.measure)
+            for item in view.items
+            if item.kind in ("message", "attachment")
+            for index, block in enumerate(item.shape.blocks)
+            if (item.seq, index) in wanted
+        )
+    seqs, folds = set(planned.seqs), set(planned.folds)
+    return sum(
+        view.tokens(index, index + 1)
+        for index, item in enumerate(view.items)
+        if (item.seq in folds if item.kind == "stand_in" else item.seq in seqs)
+    )
+
+
+def _with_reasoning(
+    desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[str], made: Made
+) -> tuple[list[PlannedFold], list[str]]:
+    """Reasoning that is bound to an unchanged prefix leaves together with what changed in front of it."""
+    touched = {seq for planned in folds for seq in planned.seqs}
+    touched |= {seq for planned in folds for seq, _ in planned.blocks} | {f for planned in folds for f in planned.folds}
+    first = next((index for index, item in enumerate(view.items) if item.seq in touched), view.length)
+    gone = {seq for planned in folds for seq in planned.seqs}
+    taken = {pair for planned in folds for pair in planned.blocks}
+    bound = [pair for pair in bound_reasoning(view, desk.model, first) if pair[0] not in gone and pair not in taken]
+    if not bound:
+        return list(folds), list(texts)
+    made.reasoning_dropped += len(bound)
+    dropped = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",) * len(bound)), blocks=tuple(bound))
+    return [*folds, dropped], [*texts, ""]

@@ -1,0 +1,80 @@
+"""What a strategy proposes: folds, and what is to stand in their place. A plan is a value; nothing has happened yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from contextfold.domain import Detail, FoldKind, Item, StandIn, View
+from contextfold.models import Model
+from contextfold.summaries import Language, Refusal, SummaryRequest
+
+from .budget import Budget
+
+Words: TypeAlias = Callable[[int, str], StandIn]  # (the fold's id, the summary it asked for) -> what stands in
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFold:
+    """One fold: the visible messages (by seq), stand-ins (by fold) or blocks it hides, and its words.
+
+    `words` gets the fold's id, which is known when it is written, and the summary's text if `summary` asked for one.
+    """
+
+    kind: FoldKind
+    words: Words
+    seqs: tuple[int, ...] = ()
+    folds: tuple[int, ...] = ()
+    blocks: tuple[tuple[int, int], ...] = ()
+    summary: SummaryRequest | None = None
+    details: Mapping[str, Detail] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a strategy proposes, or why it proposes nothing."""
+
+    folds: tuple[PlannedFold, ...] = ()
+    refusal: Refusal | None = None
+
+    @classmethod
+    def nothing(cls, why: Refusal = Refusal.NOTHING_TO_FOLD) -> Plan:
+        return cls(refusal=why)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All a strategy may know beside the view. Tokens are calibrated; `raw` turns them into the view's raw ones."""
+
+    budget: Budget
+    model: Model
+    used: int  # tokens of the whole request as it stands
+    goal: int  # tokens the whole request should come down to
+    trigger: str  # what asked for folding, e.g. "percent", "ladder-90", "explicit"
+    factor: float = 1.0  # calibrated = raw * factor
+    language: Language = "en"
+    nonce: str = ""
+    instructions: str = ""  # the user's, for a summary
+    count: Callable[[str], int] = len  # raw tokens of a text
+    weigh: Callable[[Item, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
+    previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
+    is_forced: bool = False  # the request does not fit: worth doing whatever it costs
+
+    @property
+    def surplus(self) -> int:
+        """Raw tokens that must leave the view to reach the goal."""
+        return max(0, int((self.used - self.goal) / self.factor) + 1) if self.used > self.goal else 0
+
+    def raw(self, tokens: int) -> int:
+        """Calibrated tokens in the view's raw ones."""
+        return int(tokens / self.factor)
+
+
+class Strategy(Protocol):
+    """Decides what to fold: a plain, deterministic function of values. Never does I/O, never calls a model."""
+
+    @property
+    def name(self) -> str: ...
+
+    def plan(self, view: View, situation: Situation) -> Plan: ...

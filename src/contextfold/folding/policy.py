@@ -1,0 +1,51 @@
+"""A policy: triggers, strategies in order, and what to do when they are not enough. A recipe is a named policy."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
+
+from contextfold.summaries import Prompt
+
+from .offload import Offload
+from .plan import Strategy
+from .triggers import Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a summarizer gave back. `finish` is its stop reason where it has one; cost is in its own words."""
+
+    text: str
+    finish: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+# Anything that turns a prompt into a summary, now or later: a function, a method, a provider's client.
+Summarizer: TypeAlias = Callable[[Prompt], str | Answer | Awaitable[str | Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a session keeps its requests within the window."""
+
+    name: str
+    triggers: tuple[Trigger, ...]
+    stages: tuple[Strategy, ...]  # tried in order until the goal is reached
+    last_resort: tuple[Strategy, ...] = ()  # only when the request would not fit otherwise
+    door: Offload | None = None  # looks at each message as it is appended
+    summarizer: Summarizer | None = None  # None: the embedded extractive one
+    automatic: bool = True  # off: no summary unless asked; over the limit only the last resort
+    least_gain: int = 64  # raw tokens a fold must save, or it is not made
+    asked_goal: float = 0.5  # of usable, when somebody asks for folding without a size
+    overflow_goal: float = 0.7  # of what was refused, when a provider says too long and nothing else
+    most_rounds: int = 4  # through the stages, before giving up
+    breaker: int = 3  # failures of the summarizer in a row, after which it is left alone
+    summary_tokens: int = 2_000
+
+    def with_(self, **changes: Any) -> Self:
+        """The same policy with some settings changed."""
+        return replace(self, **changes)

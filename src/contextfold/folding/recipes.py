@@ -1,0 +1,147 @@
+"""Named policies: ours, and those of the seeds with their numbers. Every guarantee holds in each of them.
+
+balanced        offload at the door; clear old results in rare batches; summarize; hide as a last resort
+roo_code        seeds 000, 001: at 75 % keep the first and the last three messages, else hide half
+claude_code     seed 002: clear eight tools' results, summarize near the window's end, put large outputs aside
+duckflow        seed 003: steps by use, scoring, summaries of gaps
+sliding_window  seed 004, method A: oldest turns leave until it fits
+summary         seed 004, method B: a summary when the limit is passed
+hybrid          seed 004, method C: a summary of the beginning, a window over the rest
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from contextfold.errors import BadConfiguration
+
+from .clear import COMPACTABLE, Clear
+from .offload import Offload
+from .plan import Strategy
+from .policy import Policy, Summarizer
+from .prune import Prune
+from .scoring import Scoring
+from .summary import Summary
+from .triggers import Headroom, Ladder, Limit, Percent
+from .window import Window
+
+# What every recipe falls back to when a request would not fit: needs no model and leaves only what must stay.
+LAST_RESORT: tuple[Strategy, ...] = (
+    Window(),
+    Offload(),
+    Clear(keep_tokens=0, keep_results=1, least_tokens=200, least_saving=1),
+    Window(keep_first=False),
+    Clear(keep_tokens=0, keep_results=0, least_tokens=1, least_saving=1, keep_errors=False),
+)
+
+
+def balanced(*, summarizer: Summarizer | None = None) -> Policy:
+    """The default: keeps the user's words, pays for few cache rewrites, and never needs a model."""
+    return Policy(
+        "balanced",
+        triggers=(Percent(80, goal=0.5), Headroom(goal=0.5)),
+        stages=(Clear(), Summary()),
+        last_resort=LAST_RESORT,
+        door=Offload(),
+        summarizer=summarizer,
+    )
+
+
+def roo_code(*, threshold: float = 75, summarizer: Summarizer | None = None) -> Policy:
+    """Condense at a share of the usable input (5 to 100, -1 inherits), keeping the first and last three messages."""
+    return Policy(
+        "roo_code",
+        triggers=(Percent(threshold, goal=0.5),),
+        stages=(Summary(keep_last=3, keep_instructions=0),),
+        last_resort=(Window(fraction=0.5), *LAST_RESORT),
+        summarizer=summarizer,
+    )
+
+
+def claude_code(*, summarizer: Summarizer | None = None) -> Policy:
+    """Micro, automatic and manual compaction: eight tools' old results first, then everything but the live request."""
+    return Policy(
+        "claude_code",
+        triggers=(Headroom(),),
+        stages=(
+            Clear(tools=COMPACTABLE, exempt=frozenset()),
+            Summary(tail=0, keep_first=False, keep_instructions=4_000),
+        ),
+        last_resort=LAST_RESORT,
+        door=Offload(),
+        summarizer=summarizer,
+    )
+
+
+Preset = Literal["default", "conservative", "aggressive"]
+
+# Seed 003: most tokens, the share at which pruning begins, the share it comes down to.
+PRESETS: dict[Preset, tuple[int, float, float]] = {
+    "default": (8_000, 0.8, 0.7),
+    "conservative": (6_000, 0.6, 0.5),
+    "aggressive": (12_000, 0.9, 0.8),
+}
+
+
+def duckflow(
+    preset: Preset = "default",
+    *,
+    maximum: int | None = None,
+    scoring: Scoring | None = None,
+    summarizer: Summarizer | None = None,
+) -> Policy:
+    """Steps by use: warn at 60 %, prune from the preset's share, a digest without a model above 100 %."""
+    if preset not in PRESETS:
+        raise BadConfiguration(f"There is no preset {preset!r}. Use one of: {', '.join(PRESETS)}.")
+    most, enter, goal = PRESETS[preset]
+    ladder = Ladder(maximum or most, warn=min(0.6, enter), enter=enter, high=max(0.9, enter), goal=goal)
+    return Policy(
+        "duckflow",
+        triggers=(ladder,),
+        stages=(Prune(scoring or Scoring(), gap=5),),
+        last_resort=LAST_RESORT,
+        summarizer=summarizer,
+    )
+
+
+def sliding_window(*, limit: int | None = None) -> Policy:
+    """Method A: whole turns leave, the oldest first, until the request is within the limit. No model is ever asked."""
+    return Policy(
+        "sliding_window",
+        triggers=(Limit(limit, goal=0.9),),
+        stages=(Window(keep_first=False, whole_turns=True),),
+        last_resort=LAST_RESORT,
+    )
+
+
+def summary(*, limit: int | None = None, summarizer: Summarizer | None = None) -> Policy:
+    """Method B: what is old becomes a summary once the limit is passed."""
+    return Policy(
+        "summary",
+        triggers=(Limit(limit, goal=0.6),),
+        stages=(Summary(),),
+        last_resort=LAST_RESORT,
+        summarizer=summarizer,
+    )
+
+
+def hybrid(*, limit: int | None = None, summarizer: Summarizer | None = None) -> Policy:
+    """Method C: the beginning and important orders as a summary, the rest in a window."""
+    return Policy(
+        "hybrid",
+        triggers=(Limit(limit, goal=0.7),),
+        stages=(Summary(), Window(whole_turns=True)),
+        last_resort=LAST_RESORT,
+        summarizer=summarizer,
+    )
+
+
+RECIPES = {
+    "balanced": balanced,
+    "roo_code": roo_code,
+    "claude_code": claude_code,
+    "duckflow": duckflow,
+    "sliding_window": sliding_window,
+    "summary": summary,
+    "hybrid": hybrid,
+}

@@ -1,0 +1,90 @@
+"""What happened on the way to a request: folds made, attempts that failed and why, sizes before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contextfold.domain import Count, FoldKind, View
+from contextfold.models import Model
+from contextfold.summaries import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFold:
+    """A fold that was written: its id, how much it hides, and the raw tokens it changed."""
+
+    id: int
+    kind: FoldKind
+    messages: int
+    blocks: int
+    before: int
+    after: int
+    text: str = ""  # of a summary
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One strategy's turn: what came of it, and what it cost."""
+
+    strategy: str
+    folds: tuple[int, ...] = ()
+    refusal: Refusal | None = None
+    error: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEffect:
+    """What a change does to the provider's cache and to reasoning bound to the unchanged prefix."""
+
+    kept: int  # raw tokens at the front that stay as they were
+    rewritten: int  # raw tokens behind the first change
+    reasoning_dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a person or a log may ask about one `prepare` or `fold`."""
+
+    trigger: str
+    reason: str
+    before: int  # tokens of the request when it began
+    after: int
+    usable: int
+    folds: tuple[MadeFold, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    cache: CacheEffect | None = None
+    count: Count | None = None
+    losses: tuple[str, ...] = ()  # what another dialect could not carry
+
+    @property
+    def summary(self) -> str:
+        """The text of the newest summary that was made, if one was."""
+        return next((fold.text for fold in reversed(self.folds) if fold.kind == "summary"), "")
+
+
+def cache_effect(before: View, after: View, reasoning_dropped: int) -> CacheEffect:
+    """Compare two views of one thread from the front."""
+    same = 0
+    for old, new in zip(before.items, after.items, strict=False):
+        if old is not new and old != new:
+            break
+        same += 1
+    kept = after.tokens(0, same)
+    return CacheEffect(kept, after.tokens() - kept, reasoning_dropped)
+
+
+def bound_reasoning(view: View, model: Model, first_changed: int) -> Sequence[tuple[int, int]]:
+    """Reasoning blocks from here on that the model would reject once something before them changed."""
+    if model.binding not in ("prefix", "account"):
+        return ()
+    return [
+        (item.seq, index)
+        for item in view.items[first_changed:]
+        if item.kind == "message"
+        for index, block in enumerate(item.shape.blocks)
+        if block.kind == "reasoning"
+    ]

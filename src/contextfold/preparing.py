@@ -1,0 +1,182 @@
+"""Everything that happens between "the user spoke" and "ready to send", and when the answer comes back.
+
+Steps: generators that yield what they need from outside. They decide nothing about size (`folding.decide` does) and
+nothing about bytes (the dialects do).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from contextfold import dialects, tokens
+from contextfold.domain import (
+    Attached,
+    Draft,
+    Message,
+    Text,
+    View,
+    check_view,
+    decode,
+    encode,
+)
+from contextfold.errors import CannotFit, ContextFoldError
+from contextfold.folding import (
+    Decision,
+    Made,
+    Report,
+    Signals,
+    Steps,
+    Strategy,
+    cache_effect,
+    fold_until_it_fits,
+    longest_answer,
+    record,
+    tell,
+)
+from contextfold.summaries import fold_notice
+
+from .desk import Desk, Frame, Surroundings
+from .hooks import FoldNotice
+from .request import Request
+
+INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"
+
+
+class InvalidRequest(ContextFoldError):
+    """A request that its provider would reject; nothing was sent."""
+
+
+def surround(desk: Desk, given: Surroundings) -> None:
+    """Take over what the caller says about system, tools and the answer's length."""
+    frame = desk.frame
+    system = frame.system if given.system is None else given.system
+    tools = frame.tools if given.tools is None else given.tools
+    cost = tokens.fixed_cost(system, tools, desk.counter)
+    desk.frame = Frame(system, tools, given.output, cost.system, cost.tools)
+
+
+def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object]) -> Steps[Request]:
+    """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
+    surround(desk, given)
+    yield from close_open_turn(desk)
+    before, decision = desk.view(), desk.decide()
+    made = Made()
+    if decision.will_fold:
+        made = yield from fold(desk, decision)
+    elif decision.action == "warn" and not desk.was_warned:
+        desk.was_warned = True
+        yield from tell(desk.hooks.on_warning, decision)
+    if decision.action == "send":
+        desk.was_warned = False
+    report = yield from _fitting(desk, decision, before, made)
+    desk.request = _request(desk, dialect or desk.dialect, settings, report)
+    return desk.request
+
+
+def fold(desk: Desk, decision: Decision) -> Steps[Made]:
+    """Run the policy's stages, and tell whoever listens of each fold."""
+    stages, last = _stages(desk, decision)
+    made = yield from fold_until_it_fits(desk, decision, stages, last)
+    desk.signals = Signals()
+    for each in made.folds:
+        line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())
+        yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, desk.instructions, line))
+    return made
+
+
+def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequence[Strategy]]:
+    policy = desk.policy
+    if not policy.automatic and decision.trigger != "explicit":
+        return (), policy.last_resort
+    return policy.stages, policy.last_resort
+
+
+def _fitting(desk: Desk, decision: Decision, before: View, made: Made) -> Steps[Report]:
+    now = desk.decide() if made.folds or made.attempts else decision
+    if not now.fits:
+        error = CannotFit(desk.parts(), desk.budget().window)
+        yield from tell(desk.hooks.on_cannot_fit, error)
+        raise error
+    return report_of(desk, decision, now, before, made)
+
+
+def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Made) -> Report:
+    after = desk.view()
+    cache = cache_effect(before, after, made.reasoning_dropped) if made.folds else None
+    return Report(
+        first.trigger,
+        first.reason,
+        first.used,
+        now.used,
+        now.usable,
+        tuple(made.folds),
+        tuple(made.attempts),
+        cache,
+        after.count,
+    )
+
+
+def _request(desk: Desk, dialect: str, settings: Mapping[str, object], report: Report) -> Request:
+    view = desk.view()
+    budget = desk.budget()
+    output = longest_answer(desk.model, budget, report.after, desk.frame.output)
+    body = desk.thread._live.rendering(dialect).body(
+        view, desk.thread._reading, _fields(desk, dialect, output, settings)
+    )
+    _check(desk, dialect, view, body)
+    raw = view.tokens() + desk.frame.system_tokens + desk.frame.tool_tokens
+    return Request(body, desk.model.id, dialect, report, view.head, raw)
+
+
+def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
+    """Everything of a request but its messages. An answer's length is said where it must be, or was asked for."""
+    fields: dict[str, object] = {"model": desk.model.id}
+    if dialect == "anthropic":
+        fields["max_tokens"] = output
+    elif desk.frame.output is not None:
+        fields["max_completion_tokens" if desk.model.provider == "openai" else "max_tokens"] = output
+    if desk.frame.system:
+        fields["system"] = desk.frame.system
+    if desk.frame.tools:
+        fields["tools"] = desk.frame.tools
+    return fields | dict(settings)
+
+
+def _check(desk: Desk, dialect: str, view: View, body: bytes) -> None:
+    """The whole request once for each array of a view, then only what was appended to it: flat per turn."""
+    if desk.checked is not view.array:
+        problems = dialects.find(dialect).check(decode(body))
+        desk.checked, desk.checked_length = view.array, view.length
+    else:
+        start = view.cut_at_or_before(max(0, desk.checked_length - 1))
+        problems = check_view(view.array.items[start : view.length])
+        desk.checked_length = view.length
+    if problems:
+        desk.checked = None
+        listing = "; ".join(f"{problem.path}: {problem.rule}. {problem.advice}" for problem in problems[:3])
+        raise InvalidRequest(f"The request would be rejected: {listing}")
+
+
+def close_open_turn(desk: Desk) -> Steps[None]:
+    """Asking the model while calls are open means going on without them: recorded, so that a late result stays late."""
+    if desk.view().open_calls:
+        shape = desk.counter.shape(Message("user", (Text(INTERRUPTED_TURN),)))
+        event = Attached("interrupted", shape)
+        yield from record(lambda now: [Draft(event, now.head, desk.now(), encode(INTERRUPTED_TURN))])
+
+
+def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:
+    """Fold because somebody asked: down to a size, or as far as is usual."""
+    desk.signals, desk.instructions = Signals(asked=True, to=to), instructions
+    before, decision = desk.view(), desk.decide()
+    try:
+        made = yield from fold(desk, decision)
+    finally:
+        desk.signals, desk.instructions = Signals(), ""
+    return report_of(desk, decision, desk.decide(), before, made)
+
+
+def unfold(desk: Desk, number: int) -> Steps[None]:
+    """Take a fold back, and say so."""
+    desk.thread.unfold(number)
+    yield from tell(desk.hooks.on_unfold, number)

@@ -1,0 +1,27 @@
+"""A request that fits and is valid: the bytes to send, and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contextfold.domain import decode
+from contextfold.folding import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `prepare` returns. Sending it is the caller's business."""
+
+    json: bytes  # the whole body, joined from kept bytes
+    model: str
+    dialect: str
+    report: Report
+    head: int  # the place in the thread it was made for
+    raw_tokens: int = 0  # what was counted, before calibration
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """A fresh decoded copy, ready for an SDK: `client.messages.create(**request.body)`."""
+        body: dict[str, Any] = decode(self.json)
+        return body

@@ -1,0 +1,211 @@
+"""Session: where the parts meet. Coordinates and nothing more; each step is a function elsewhere.
+
+A session is a thread with a policy: say something, prepare a request that fits, send it yourself, say what came back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from contextfold.domain import Measured, Message, Sent, View
+from contextfold.errors import NotFound
+from contextfold.folding import Decision, Offload, Policy, Report, Signals, recipes
+from contextfold.models import Model
+
+from . import answering, preparing, recalling
+from .desk import Desk, Surroundings, System, Tools
+from .drivers import drive
+from .hooks import Hook, Hooks
+from .request import Request
+from .store import Store
+from .store import open as open_store
+from .thread import FoldInfo, Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A session in numbers."""
+
+    messages: int  # ever appended
+    shown: int  # in the view now
+    tokens: int  # of the view now
+    hidden: int  # raw tokens that live folds keep out of it
+    folds: int
+    requests: int
+    billed: int  # input tokens over all requests, as far as providers said
+
+
+class Session:
+    """A thread, a model and a policy. Open one with `Session.open`; `contextfold.aio.Session` is its awaited twin."""
+
+    def __init__(self, store: Store, desk: Desk, *, owns_store: bool = False) -> None:
+        self._store, self._desk, self._owns_store = store, desk, owns_store
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        thread: str = "main",
+        model: str | None = None,
+        policy: Policy | None = None,
+        system: System = None,
+        tools: Tools = None,
+        artifacts: str | os.PathLike[str] | None = None,
+        on_fold: Hook = None,
+        on_unfold: Hook = None,
+        on_cannot_fit: Hook = None,
+        on_drift: Hook = None,
+        on_warning: Hook = None,
+        on_progress: Hook = None,
+    ) -> Self:
+        """Open a store and a thread in it, created or continued. Without a path everything is in memory."""
+        hooks = Hooks(on_fold, on_unfold, on_cannot_fit, on_drift, on_warning, on_progress)
+        store = open_store(path)
+        try:
+            session = cls.on(store, thread, model, policy, hooks, artifacts, owns_store=True)
+            preparing.surround(session._desk, Surroundings(system, tools))
+            session._desk.check()
+            return session
+        except BaseException:
+            store.close()
+            raise
+
+    @classmethod
+    def on(
+        cls,
+        store: Store,
+        thread: str,
+        model: str | None = None,
+        policy: Policy | None = None,
+        hooks: Hooks | None = None,
+        artifacts: str | os.PathLike[str] | None = None,
+        *,
+        owns_store: bool = False,
+    ) -> Self:
+        """A session on a store that is open already."""
+        chosen = policy or recipes.balanced()
+        if artifacts is not None:
+            chosen = chosen.with_(door=replace(chosen.door or Offload(), artifacts=str(artifacts)))
+        directory = None if artifacts is None else Path(artifacts)
+        desk = Desk(store.thread(thread, model=model), chosen, hooks or Hooks(), directory)
+        desk.resume()
+        return cls(store, desk, owns_store=owns_store)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store, if this session opened it."""
+        if self._owns_store:
+            self._store.close()
+
+    # -- the turn -------------------------------------------------------------------------------------------------
+
+    def append(self, message: object, *, key: str | None = None) -> int:
+        """Say something, or say what came back. An answer is written with what was sent and what it cost."""
+        return drive(answering.append(self._desk, message, key), self._desk)
+
+    def prepare(
+        self,
+        *,
+        system: System = None,
+        tools: Tools = None,
+        max_tokens: int | None = None,
+        dialect: str | None = None,
+        **settings: object,
+    ) -> Request:
+        """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part."""
+        frame = Surroundings(system, tools, max_tokens)
+        return drive(preparing.prepare(self._desk, frame, dialect, settings), self._desk)
+
+    def overflowed(self, limit: int | None = None) -> None:
+        """The provider refused the last request as too long: fold on the next `prepare`. `limit`: what it said fits."""
+        self._desk.signals = Signals(overflow=limit or 0)
+        self._desk.overflowed(limit)
+
+    # -- folding by hand --------------------------------------------------------------------------------------------
+
+    def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
+        """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
+        return drive(preparing.fold_now(self._desk, instructions, to), self._desk)
+
+    def unfold(self, fold: int) -> None:
+        """Take a fold back; everything said since stays."""
+        drive(preparing.unfold(self._desk, fold), self._desk)
+
+    def preview(self) -> Decision:
+        """What `prepare` would decide now, and why; nothing happens."""
+        return self._desk.decide()
+
+    @property
+    def will_fold(self) -> bool:
+        """Whether the next `prepare` will fold. The same decision, without doing anything."""
+        return self._desk.decide().will_fold
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def thread(self) -> Thread:
+        return self._desk.thread
+
+    @property
+    def model(self) -> Model:
+        return self._desk.model
+
+    @property
+    def policy(self) -> Policy:
+        return self._desk.policy
+
+    @property
+    def view(self) -> View:
+        return self._desk.view()
+
+    @property
+    def folds(self) -> tuple[FoldInfo, ...]:
+        return self._desk.thread.folds
+
+    @property
+    def stats(self) -> Stats:
+        view, events = self.view, self.thread.events
+        folds = [fold for fold in self.folds if fold.is_showing]
+        bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
+        return Stats(
+            sum(1 for entry in events if recalling.is_message(entry)),
+            view.length,
+            view.count.tokens,
+            sum(fold.before - fold.after for fold in folds),
+            len(self.folds),
+            sum(1 for entry in events if isinstance(entry.event, Sent)),
+            sum(bills),
+        )
+
+    def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
+        """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""
+        if (fold is None) == (seq is None):
+            raise TypeError("recall() takes one of fold= and seq=")
+        if seq is not None:
+            return (self.thread.message(seq),)
+        return recalling.behind(self.thread, fold or 0)
+
+    def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
+        """A sub-agent's session: its own window and thread in the same store, linked to this one."""
+        thread = self._store.thread(f"{self.thread.name}/{name}", model=model or self.model.id, parent=self.thread.name)
+        return Session.on(self._store, thread.name, model or self.model.id, policy or self.policy)
+
+    def result(self, max_tokens: int = 2_000) -> str:
+        """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""
+        answer = recalling.last_words(self.view)
+        if answer is None:
+            raise NotFound(f"Nothing was answered yet in thread {self.thread.name!r}. Run the sub-agent first.")
+        return recalling.shortened(answer, max_tokens, self._desk.count_text, self.thread.name)
