@@ -19,10 +19,10 @@ _MEMORY = 0.97
 # How quickly the fixed part follows the newest bill.
 _FOLLOW = 0.5
 # Differences smaller than this share of the mean, or this many tokens, say little about the factor.
-_SHARE, _TOKENS = 0.2, 5_000.0
+_SHARE, _TOKENS = 0.5, 5_000.0
 _LEAST, _MOST = 0.4, 3.0
 # A whole bill this close to our count is explained by the factor alone.
-_PLAUSIBLE = (0.6, 1.8)
+_PLAUSIBLE = (0.6, 1.5)
 
 DRIFT = 0.20
 

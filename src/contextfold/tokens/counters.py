@@ -12,7 +12,7 @@ from contextfold.domain import Counter, Measure, Message, Shape
 from contextfold.models import Model, find
 
 from .classes import SEALED
-from .encoders import encoder
+from .encoders import Encoder, encoder
 from .media import DEFAULT, media_tokens
 from .weighing import Scale
 from .weights import Weights, weights
@@ -21,12 +21,13 @@ from .weights import Weights, weights
 class EstimatingCounter:
     """Tokens from classes of text, for models whose tokenizer is not public."""
 
-    __slots__ = ("_media", "_scale", "_weights")
+    __slots__ = ("_around", "_each", "_media", "_scale", "_weights")
 
     exact = False
 
     def __init__(self, model: Model, family: Weights, scale: Scale | None = None) -> None:
         self._media, self._weights, self._scale = model.media or DEFAULT, family, scale or Scale()
+        self._around, self._each = family.overhead.by_kind(), family.overhead.message
 
     @property
     def method(self) -> str:
@@ -39,17 +40,24 @@ class EstimatingCounter:
     def shape(self, message: Message) -> Shape:
         return self._scale.shape(message)
 
+    def passing(self, message: Message) -> Shape:
+        """An outline that is counted now and not stored: it may lack what only other models need."""
+        return self._scale.shape(message)
+
     def knows(self, shape: Shape) -> bool:  # noqa: ARG002 - classes are always there
         return True
 
     def tokens(self, shape: Shape) -> int:
-        overhead = self._weights.overhead
-        counted = sum([self.block_tokens(block.measure) + overhead.of(block.kind) for block in shape.blocks])
-        return max(1, counted + overhead.message)
+        counted = self._each
+        for block in shape.blocks:
+            counted += self.block_tokens(block.measure) + self._around[block.kind]
+        return counted or 1
 
     def block_tokens(self, measure: Measure) -> int:
         counted = self._weights.tokens(measure.classes)
-        return max(1, counted + self._media_tokens(measure)) if measure.media else counted or 1
+        if measure.media:
+            counted += self._media_tokens(measure)
+        return counted or 1
 
     def _media_tokens(self, measure: Measure) -> int:
         return sum(media_tokens(kind, first, second, self._media) for kind, first, second in measure.media)
@@ -58,10 +66,11 @@ class EstimatingCounter:
 class EncodedCounter(EstimatingCounter):
     """Tokens by a vocabulary: the model's own, or that of a relative that stands in."""
 
-    __slots__ = ("_encoding", "_stand_in")
+    __slots__ = ("_encoding", "_quick", "_stand_in")
 
-    def __init__(self, model: Model, family: Weights, scale: Scale) -> None:
-        super().__init__(model, family, scale)
+    def __init__(self, model: Model, family: Weights, using: Encoder) -> None:
+        super().__init__(model, family, Scale(model.tokenizer, using))
+        self._quick = Scale(model.tokenizer, using, classes=False)
         self._encoding, self._stand_in = model.tokenizer, model.stand_in
 
     @property
@@ -71,6 +80,9 @@ class EncodedCounter(EstimatingCounter):
     @property
     def method(self) -> str:
         return f"stand-in:{self._encoding}" if self._stand_in else self._encoding
+
+    def passing(self, message: Message) -> Shape:
+        return self._quick.shape(message)
 
     def knows(self, shape: Shape) -> bool:
         encoding = self._encoding
@@ -82,7 +94,9 @@ class EncodedCounter(EstimatingCounter):
             return super().block_tokens(measure)
         if len(measure.classes) > SEALED:
             counted += self._weights.tokens((0,) * SEALED + measure.classes[SEALED:])
-        return max(1, counted + self._media_tokens(measure))
+        if measure.media:
+            counted += self._media_tokens(measure)
+        return counted or 1
 
 
 def counter_for(model: Model | str | None) -> Counter:
@@ -98,4 +112,4 @@ def _counter(tokenizer: str, stand_in: bool, media: object) -> Counter:
     using = encoder(tokenizer) if tokenizer else None
     if using is None:
         return EstimatingCounter(model, weights(tokenizer))
-    return EncodedCounter(model, weights(tokenizer), Scale(tokenizer, using))
+    return EncodedCounter(model, weights(tokenizer), using)

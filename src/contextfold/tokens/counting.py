@@ -40,7 +40,8 @@ class FixedCost(Struct, frozen=True):
 def count(messages: Sequence[Message], model: Model | str | None, system: System = None, tools: Tools = None) -> Count:
     """Tokens of a request, with its parts. Exact when the model's own vocabulary has seen every part."""
     counter = counter_for(model)
-    shapes = [counter.shape(message) for message in messages]
+    weigh = counter.passing if isinstance(counter, EstimatingCounter) else counter.shape
+    shapes = [weigh(message) for message in messages]
     fixed = fixed_cost(system, tools, counter)
     said = sum(counter.tokens(shape) for shape in shapes) + fixed.request
     exact = counter.exact and not any(_goes_by_rule(block.measure) for shape in shapes for block in shape.blocks)
@@ -56,6 +57,8 @@ def count(messages: Sequence[Message], model: Model | str | None, system: System
 
 def fixed_cost(system: System, tools: Tools, counter: Counter) -> FixedCost:
     """Tokens and bytes of system and tools; counted once for each content."""
+    if not system and not tools:
+        return FixedCost(request=_overhead(counter).request)
     raw = (encode(system) if system else b"", encode(tools) if tools else b"")
     digest = hashlib.blake2b(raw[0] + b"\0" + raw[1], digest_size=16).digest()
     known = _KEPT.get((counter, digest))
@@ -68,10 +71,14 @@ def fixed_cost(system: System, tools: Tools, counter: Counter) -> FixedCost:
 def _counted(
     system: str | Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], counter: Counter, size: int
 ) -> FixedCost:
-    overhead = counter.weights.overhead if isinstance(counter, EstimatingCounter) else Overhead()
+    overhead = _overhead(counter)
     said = counter.tokens(counter.shape(Message("system", _blocks(system)))) if system else 0
     definitions = sum(_definition(tool, counter) + overhead.tool for tool in tools)
     return FixedCost(said, definitions + overhead.tools if tools else 0, overhead.request, size)
+
+
+def _overhead(counter: Counter) -> Overhead:
+    return counter.weights.overhead if isinstance(counter, EstimatingCounter) else Overhead()
 
 
 def _blocks(system: str | Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:

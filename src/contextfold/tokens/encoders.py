@@ -12,7 +12,6 @@ from functools import cache
 from typing import Final, Protocol
 from unicodedata import is_normalized, normalize
 
-from .classes import utf8
 from .pieces import LONGEST, pieces
 from .tiktoken_encoder import tiktoken_encoder
 
@@ -46,20 +45,20 @@ class Encoder(Protocol):
 class SplintrEncoder:
     """One vocabulary bundled with splintr. Strings that look like special tokens are text."""
 
-    __slots__ = ("_composed", "_encode")
+    __slots__ = ("_composed", "encode")
 
     def __init__(self, vocabulary: str, *, composed: bool = False) -> None:
         from splintr import Tokenizer  # noqa: PLC0415 - loaded when something is counted exactly, and replaceable
 
-        self._encode = Tokenizer.from_pretrained(vocabulary).encode_ordinary
+        self.encode = Tokenizer.from_pretrained(vocabulary).encode_ordinary
         self._composed = composed
 
     def count(self, text: str) -> int:
         if self._composed and not text.isascii() and not is_normalized("NFC", text):
             text = normalize("NFC", text)
         if len(text) <= LONGEST:
-            return len(self._encode(text))
-        return sum(len(self._encode(piece)) for piece in pieces(text))
+            return len(self.encode(text))
+        return sum(len(self.encode(piece)) for piece in pieces(text))
 
 
 @cache
@@ -88,11 +87,3 @@ def _bundled(name: str) -> Encoder | None:
         then = "tiktoken counts instead" if instead else "counts are estimated"
         _log.warning("The vocabulary %s cannot be loaded (%s); %s.", name, error, then)
         return instead
-
-
-def count_text(using: Encoder, text: str) -> int:
-    """Tokens of any string, lone surrogates included (they are sent as escapes)."""
-    try:
-        return using.count(text)
-    except UnicodeEncodeError:
-        return using.count(utf8(text).decode())

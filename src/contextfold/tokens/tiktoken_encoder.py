@@ -17,7 +17,7 @@ from .pieces import pieces
 
 CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
 _ADDRESS: Final = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
-_SHA256: Final = {
+SHA256: Final = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
@@ -67,4 +67,4 @@ def _is_there(vocabulary: str, directory: str) -> bool:
         found = hashlib.sha256(cached_file(vocabulary, directory).read_bytes()).hexdigest()
     except OSError:
         return False
-    return found == _SHA256.get(vocabulary)
+    return found == SHA256.get(vocabulary)

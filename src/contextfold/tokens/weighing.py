@@ -24,7 +24,7 @@ from contextfold.domain import (
 )
 
 from .classes import sealed, utf8, weigh
-from .encoders import Encoder, count_text
+from .encoders import Encoder
 from .media import dimensions, pages
 
 # A signature holds the reasoning in encrypted form, and this much beside it (measured on 1,577 blocks that show both).
@@ -32,12 +32,16 @@ _SIGNATURE = 230
 
 
 class Scale:
-    """Weighs messages; with an encoder, counts their text exactly as well."""
+    """Weighs messages; with an encoder, counts their text exactly as well.
 
-    __slots__ = ("_encoder", "_encoding")
+    What is only counted and not stored needs no classes when an encoder counts it: weighing them costs half as much as
+    encoding.
+    """
 
-    def __init__(self, encoding: str = "", encoder: Encoder | None = None) -> None:
-        self._encoding, self._encoder = encoding, encoder
+    __slots__ = ("_classes", "_encoder", "_encoding")
+
+    def __init__(self, encoding: str = "", encoder: Encoder | None = None, *, classes: bool = True) -> None:
+        self._encoding, self._encoder, self._classes = encoding, encoder, classes or encoder is None
 
     def shape(self, message: Message) -> Shape:
         """The outline of a message."""
@@ -72,11 +76,18 @@ class Scale:
 
     def text(self, text: str) -> tuple[int, Measure]:
         """Bytes of a text, and what it weighs."""
+        if not self._classes:
+            return len(text) if text.isascii() else len(utf8(text)), Measure((), (), self._exact(text))
         raw = utf8(text)
         return len(raw), Measure(weigh(raw), (), self._exact(text))
 
     def _exact(self, text: str) -> dict[str, int]:
-        return {self._encoding: count_text(self._encoder, text)} if self._encoder else {}
+        if self._encoder is None:
+            return {}
+        try:
+            return {self._encoding: self._encoder.count(text)}
+        except UnicodeEncodeError:  # a lone surrogate, which is sent as its escape
+            return {self._encoding: self._encoder.count(utf8(text).decode())}
 
     def _media(self, *media: tuple[str, int, int]) -> Measure:
         return Measure((), media, {self._encoding: 0} if self._encoder else {})

@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from functools import cache
 from operator import mul
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import Struct
+
+from contextfold.domain import BlockKind
 
 from .classes import CLASSES
 
@@ -35,9 +37,9 @@ class Overhead(Struct, frozen=True, forbid_unknown_fields=True):
     tool: int = 0  # for each definition
     tools: int = 0  # once, when there is any definition
 
-    def of(self, kind: str) -> int:
-        """What one block of this kind adds."""
-        return int(getattr(self, kind))
+    def by_kind(self) -> dict[str, int]:
+        """What one block of each kind adds."""
+        return {kind: getattr(self, kind) for kind in get_args(BlockKind)}
 
 
 class Weights(Struct, frozen=True):
