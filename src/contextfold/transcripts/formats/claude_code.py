@@ -1,0 +1,247 @@
+"""Sessions of Claude Code: one JSON object a line, a tree by `parentUuid`, one API message over several lines.
+
+Two passes: the first finds the live branch, the second reads it. Side conversations of subagents are recordings of
+their own. The system prompt and the tools are not in the log, so they are not here either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from contextfold.transcripts.facts import flat, kind, number, when, word
+from contextfold.transcripts.humans import has_typed
+from contextfold.transcripts.joining import Joining, Part
+from contextfold.transcripts.pairing import settled
+from contextfold.transcripts.rows import Read, Row, elements, fields, lines
+from contextfold.transcripts.sample import Sample
+from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
+from contextfold.transcripts.source import Source
+from contextfold.transcripts.speech import Boundary, Heard, Spoken, calls_in, portable, spoken, text, unsound
+from contextfold.transcripts.tree import Branches, Growing, Node
+
+NAME = "claude-code"
+_SIDES = ("user", "assistant")
+_PATIENCE = 1_000  # lines that a line is held for a parent that comes later
+
+
+class ClaudeCode:
+    """The reader of `~/.claude/projects/*/*.jsonl`."""
+
+    __slots__ = ()
+    name = NAME
+
+    def claims(self, sample: Sample) -> bool:
+        return any(_is_ours(row) for row in sample.rows)
+
+    def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
+        del sample  # what it saw is read again with the rest
+        ids, branches = _indexed(source)
+        for number_, root in enumerate(branches.conversations or (0,)):
+            session, agent = ids.get(root, ("", ""))
+            apart = branches.is_apart(root)
+            yield Recording(
+                source.name if not number_ else f"{source.name}#{root}",
+                NAME,
+                f"{session}/{agent or root}" if apart else session,
+                "",
+                _following(source, branches, root),
+                {"is_sidechain": True, "agent": agent} if apart else {},
+            )
+
+
+def _is_ours(row: dict[str, Any]) -> bool:
+    if row.get("type") == "summary":
+        return "leafUuid" in row
+    if row.get("type") in _SIDES:
+        return isinstance(row.get("message"), dict) and ("parentUuid" in row or "sessionId" in row)
+    return row.get("type") == "file-history-snapshot" or ("parentUuid" in row and "sessionId" in row)
+
+
+def _indexed(source: Source) -> tuple[dict[int, tuple[str, str]], Branches]:
+    """The tree of the file, and for each line that starts one the session and the agent it names."""
+    growing, ids, line = Growing(), {0: ("", "")}, 0
+    for read in lines(source):
+        if isinstance(read, Defect):
+            continue
+        line = read.line
+        growing.add(_node(read) if isinstance(read, Row) else None)
+        if isinstance(read, Row) and (not read.word("parentUuid") or line < _PATIENCE):
+            ids[line] = (read.word("sessionId"), read.word("agentId"))
+    branches = growing.settle()
+    return {root: ids.get(root, ("", "")) for root in (0, *branches.conversations)}, branches
+
+
+def _node(row: Row) -> Node | None:
+    """A line's place in the tree; None for lines that have none."""
+    said = row.word("type") in _SIDES and bool(row.part("message"))
+    if not said and not row.word("uuid"):
+        return None
+    boundary = row.word("subtype") == "compact_boundary"
+    message = row.part("message")
+    return Node(
+        row.word("uuid"),
+        row.word("parentUuid") or (row.word("logicalParentUuid") if boundary else ""),
+        key=word(message.get("id")) if row.word("type") == "assistant" else "",
+        said=said or boundary,
+        answers=said and _has_results(message.get("content")),
+        apart=row.value.get("isSidechain") is True,
+        continues=boundary,
+    )
+
+
+def _has_results(content: object) -> bool:
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+    )
+
+
+def _following(source: Source, branches: Branches, root: int) -> Any:
+    def follow() -> Iterator[Entry]:
+        own = (read for read in _bounded(source, branches) if branches.owner(read.line) == root)
+        return settled(_Telling(source, branches).heard(_causal(own, branches)))
+
+    return follow
+
+
+def _bounded(source: Source, branches: Branches) -> Iterator[Read]:
+    """The lines the first pass saw; a session that is still being written may have more by now."""
+    for read in lines(source):
+        if read.line > branches.lines:
+            return
+        yield read
+
+
+def _causal(reads: Iterator[Read], branches: Branches) -> Iterator[Read]:
+    """Lines in file order, except that none comes before a parent that is near."""
+    held: dict[int, list[Read]] = {}
+    for read in reads:
+        parent = branches.parent(read.line)
+        if isinstance(read, Row) and read.line < parent <= read.line + _PATIENCE:
+            held.setdefault(parent, []).append(read)
+            continue
+        due = [read]
+        while due:
+            yield (now := due.pop(0))
+            if isinstance(now, Row):
+                due.extend(held.pop(now.line, ()))
+    for left in held.values():
+        yield from left
+
+
+class _Telling:
+    """The second pass: what each line of one conversation says."""
+
+    def __init__(self, source: Source, branches: Branches) -> None:
+        self._source, self._branches = source, branches
+        self._joining = Joining()
+        self._boundary: Row | None = None
+
+    def heard(self, reads: Iterator[Read]) -> Iterator[Heard]:
+        for read in reads:
+            if isinstance(read, Row):
+                if self._branches.is_orphan(read.line):
+                    yield Defect(read.line, "missing-parent", "the line it follows is not in this file")
+                yield from self._row(read)
+            else:
+                yield read
+        yield from self._joining.flush()
+        yield from self._bounded()
+
+    def _row(self, row: Row) -> Iterator[Heard]:
+        type_ = row.word("type")
+        if self._branches.is_repeated(row.line):
+            yield Skipped(row.line, "repeated")
+        elif row.word("subtype") == "compact_boundary":
+            yield from self._joining.flush()
+            yield from self._bounded()
+            self._boundary = row
+        elif row.word("subtype") == "microcompact_boundary":
+            yield from self._joining.flush()
+            yield _cleared(row)
+        elif type_ not in _SIDES or not row.part("message"):
+            yield Skipped(row.line, kind(type_, row.value.get("subtype"), row.part("data").get("type")))
+        elif not self._branches.is_live(row.line):
+            yield Skipped(row.line, "abandoned")
+        elif reason := unsound(row.part("message")):
+            yield from self._source.damage(row.line, reason)
+        else:
+            yield from self._message(row, type_)
+
+    def _message(self, row: Row, type_: str) -> Iterator[Heard]:
+        if row.value.get("isCompactSummary") is True:
+            yield from self._joining.flush()
+            yield from self._bounded(row)
+            return
+        yield from self._bounded()
+        if type_ == "user":
+            yield from self._joining.hear(_said(row))
+        elif row.part("message").get("model") == "<synthetic>":
+            yield Skipped(row.line, "assistant:synthetic")
+        else:
+            yield from self._joining.add(_part(row))
+
+    def _bounded(self, summary: Row | None = None) -> Iterator[Heard]:
+        """The compaction that was announced, with its summary when that is the next thing said."""
+        if self._boundary is not None or summary is not None:
+            yield _compacted(self._boundary, summary)
+            self._boundary = None
+
+
+def _said(row: Row) -> Spoken:
+    value = row.part("message")
+    raw, original = portable(fields(row.raw)["message"])
+    meta = row.value.get("isMeta") is True
+    return spoken(
+        Recorded(
+            raw,
+            (row.line,),
+            when(row.value.get("timestamp")),
+            is_meta=meta,
+            human=not meta and not _has_results(value.get("content")) and has_typed(value.get("content")),
+            original=original,
+        ),
+        value,
+    )
+
+
+def _part(row: Row) -> Part:
+    value = row.part("message")
+    inside = fields(fields(row.raw)["message"])
+    content, usage = value.get("content"), value.get("usage")
+    blocks = tuple(map(bytes, elements(inside["content"]))) if isinstance(content, list) else (text(flat(content)),)
+    return Part(
+        row.line,
+        word(value.get("id")) or f"line {row.line}",
+        blocks if content else (),
+        "assistant:empty",
+        when(row.value.get("timestamp")),
+        usage if isinstance(usage, dict) else None,
+        word(value.get("model")),
+        bytes(fields(row.raw)["message"]),
+        tuple(calls_in(value)),
+    )
+
+
+def _compacted(boundary: Row | None, summary: Row | None) -> Boundary:
+    meta = boundary.part("compactMetadata") if boundary is not None else {}
+    shown = portable(fields(summary.raw)["message"])[0] if summary is not None else b""
+    return Boundary(
+        tuple(row.line for row in (boundary, summary) if row is not None),
+        flat(summary.part("message").get("content")) if summary is not None else "",
+        trigger=word(meta.get("trigger")),
+        before_tokens=number(meta.get("preTokens")),
+        shown=(shown,) if shown else (),
+    )
+
+
+def _cleared(row: Row) -> Boundary:
+    meta = row.part("microcompactMetadata")
+    ids = meta.get("compactedToolIds")
+    return Boundary(
+        (row.line,),
+        trigger=word(meta.get("trigger")),
+        before_tokens=number(meta.get("preTokens")),
+        kind="clear",
+        cleared=tuple(word(each) for each in ids) if isinstance(ids, list) else (),
+    )

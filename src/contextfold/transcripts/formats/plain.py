@@ -1,0 +1,163 @@
+"""Messages as people keep them: JSON or JSONL, of any provider's form, one conversation or many.
+
+Recognised are a list of messages, an object with `messages`, `input` or `contents` (a request, or a line of a
+training set), a list of such, and the same line by line. Each message keeps its bytes where a thread takes it as it
+is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Raw
+
+from contextfold.transcripts.facts import flat, when, word
+from contextfold.transcripts.pairing import settled
+from contextfold.transcripts.rows import Read, Row, elements, fields, lines, listed
+from contextfold.transcripts.sample import Sample, plain
+from contextfold.transcripts.session import Entry, Recording
+from contextfold.transcripts.source import Source
+from contextfold.transcripts.speech import Heard
+
+from . import messages
+from .contents import Contents, is_content
+from .responses import Items, is_item
+
+NAME = "plain"
+_LISTS = ("messages", "contents", "input", "conversation", "history", "items")
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+_ROLES = ("user", "assistant", "system", "developer", "tool", "function", "model")
+
+_LOOK = 50
+
+Reads: TypeAlias = Callable[[], Iterator[Read]]
+Form: TypeAlias = Literal["contents", "items", "messages"]
+
+
+class Plain:
+    """The reader of last resort."""
+
+    __slots__ = ()
+    name = NAME
+
+    def claims(self, sample: Sample) -> bool:
+        if any(_is_said(row) or _list_in(row) for row in sample.rows):
+            return True
+        if any(each and _is_said(each[0]) for each in sample.lists):
+            return True
+        if _list_name(sample.object):
+            return True
+        first = plain(sample.items[0]) if sample.items else None
+        return (
+            _is_said(first) or bool(_list_in(first)) or (isinstance(first, list) and bool(first) and _is_said(first[0]))
+        )
+
+    def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
+        if _list_name(sample.object):
+            yield _in_object(source, source.name, sample.object)
+        elif sample.items:
+            yield from _in_list(source, sample.items)
+        elif any(_is_said(row) for row in sample.rows):
+            yield _recording(source, source.name, lambda: lines(source))
+        else:
+            yield from _line_by_line(source)
+
+
+def _is_said(value: object) -> bool:
+    """Whether a value is one message, of whatever form."""
+    if is_item(value) or is_content(value):
+        return True
+    return isinstance(value, dict) and value.get("role") in _ROLES and bool({"content", "tool_calls"} & value.keys())
+
+
+def _list_in(value: object) -> list[Any]:
+    """The messages an object holds."""
+    if not isinstance(value, dict):
+        return []
+    found: list[Any] = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [])
+    return found if found and _is_said(found[0]) else []
+
+
+def _list_name(parts: Mapping[str, Raw]) -> str:
+    """The field of an undecoded object that holds its messages."""
+    for name in _LISTS:
+        value = parts.get(name)
+        items = elements(value) if value is not None and bytes(memoryview(value)[:1]) == b"[" else ()
+        if items and _is_said(plain(items[0])):
+            return name
+    return ""
+
+
+def _in_list(source: Source, items: Sequence[Raw]) -> Iterator[Recording]:
+    """A list of messages is a conversation; a list of lists or of objects is one for each."""
+    if _is_said(plain(items[0])):
+        yield _recording(source, source.name, lambda: listed(source, items))
+        return
+    for number, item in enumerate(items, 1):
+        yield _one_of_many(source, number, bytes(item))
+
+
+def _line_by_line(source: Source) -> Iterator[Recording]:
+    for line in source.lines():
+        if line.data.strip() or line.fault:
+            yield _one_of_many(source, line.number, line.data)
+
+
+def _one_of_many(source: Source, number: int, raw: bytes) -> Recording:
+    """A conversation that is an element of a list, or a line; what is none is a recording of nothing but the report."""
+    name, value = f"{source.name}#{number}", plain(Raw(raw))
+    if isinstance(value, dict) and _list_in(value):
+        return _in_object(source, name, fields(raw))
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return _recording(source, name, lambda: listed(source, elements(raw)))
+    report = source.damage(number, "this is not a conversation")
+    return Recording(name, NAME, "", "", lambda: iter(report))
+
+
+def _in_object(source: Source, name: str, parts: Mapping[str, Raw]) -> Recording:
+    items = elements(parts[_list_name(parts)])
+    system = next((flat(plain(parts[each])) for each in _SYSTEM if each in parts), "")
+    id = next((word(plain(parts[each])) for each in ("id", "conversation_id", "session_id") if each in parts), "")
+    return _recording(source, name, lambda: listed(source, items), id, system, word(plain(parts.get("model"))))
+
+
+def _recording(source: Source, name: str, reads: Reads, id: str = "", system: str = "", model: str = "") -> Recording:
+    def follow() -> Iterator[Entry]:
+        return settled(_heard(source, _form(reads()), reads()))
+
+    return Recording(name, NAME, id, system or messages.system_text(reads()), follow, {"model": model} if model else {})
+
+
+def _form(reads: Iterable[Read]) -> Form:
+    """Whose form the messages are in; some look the same in several, so more than one is looked at."""
+    for row in islice((read for read in reads if isinstance(read, Row)), _LOOK):
+        if is_content(row.value):
+            return "contents"
+        if is_item(row.value):
+            return "items"
+    return "messages"
+
+
+def _heard(source: Source, form: Form, reads: Iterable[Read]) -> Iterator[Heard]:
+    match form:
+        case "contents":
+            return Contents().heard(source, reads)
+        case "items":
+            return _items(source, reads)
+        case "messages":
+            return messages.heard(source, reads)
+
+
+def _items(source: Source, reads: Iterable[Read]) -> Iterator[Heard]:
+    items = Items()
+    for read in reads:
+        if not isinstance(read, Row):
+            yield read
+        elif "type" not in read.value and "role" not in read.value:
+            yield from source.damage(read.line, "this is no item of the Responses API")
+        else:
+            item = {"type": "message", **read.value}
+            yield from items.take(read.line, item, read.raw, when(item.get("created_at")))
+    yield from items.flush()

@@ -1,0 +1,134 @@
+"""Items of OpenAI's Responses API as messages in Anthropic's form; the items themselves are kept beside them.
+
+Reasoning is bound to the provider that wrote it, so it stays in the original and is no part of the message. Searches
+that ran at the provider have no result in any log; that is told, not made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from contextfold.domain import decode
+from contextfold.errors import BadMessage
+from contextfold.transcripts.facts import call_id, flat, input_object, kind, spelled, word
+from contextfold.transcripts.humans import is_typed
+from contextfold.transcripts.joining import Joining, Part
+from contextfold.transcripts.session import Defect, Recorded, Skipped
+from contextfold.transcripts.speech import Heard, Spoken, call, message, picture, result, text
+
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "mcp_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output")
+_SILENT = ("reasoning", "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call")
+_AT_PROVIDER = ("web_search_call", "file_search_call", "image_generation_call")
+
+
+def is_item(value: object) -> bool:
+    """Whether a value is an item of the Responses API and not a message of another one."""
+    if not isinstance(value, dict):
+        return False
+    what = value.get("type")
+    if what == "message":
+        content = value.get("content")
+        return isinstance(content, list) and any(
+            isinstance(part, dict) and part.get("type") in ("input_text", "output_text") for part in content
+        )
+    return what in (*_CALLS, *_OUTPUTS, *_SILENT)
+
+
+class Items:
+    """Items coming in one by one; an answer of the model is the run of its items."""
+
+    def __init__(self) -> None:
+        self._joining = Joining()
+        self._run = 0
+        self.model = ""
+
+    def take(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
+        what, role = item.get("type"), item.get("role")
+        if what == "message" and role != "assistant":
+            yield from self._said(line, item, raw, at)
+        elif what in _OUTPUTS:
+            yield from self._joining.hear(_output(line, item, raw, at))
+        elif what == "message" or what in _CALLS or what in _SILENT:
+            yield from self._answer(line, item, raw, at)
+        else:
+            yield Skipped(line, kind("item", what))
+
+    def bill(self, usage: dict[str, int] | None) -> None:
+        self._joining.bill(usage)
+
+    def flush(self) -> Iterator[Heard]:
+        return self._joining.flush()
+
+    def _answer(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
+        if self._joining.has_answers or self._joining.is_billed:
+            yield from self._joining.flush()
+        if not self._joining.is_open:
+            self._run += 1
+        what = word(item.get("type"))
+        blocks, calls = _blocks(item, line)
+        part = Part(line, str(self._run), blocks, what, at, None, self.model, raw, calls)
+        yield from self._joining.add(part)
+        if what in _AT_PROVIDER:
+            yield Defect(line, "call-without-result", f"the log does not hold what the {what} found")
+
+    def _said(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
+        blocks = content_blocks(item.get("content"))
+        human = item.get("role") == "user" and is_typed(flat(item.get("content")))
+        if not blocks:
+            yield Skipped(line, "empty")
+            return
+        turn = Recorded(message("user", blocks), (line,), at, is_meta=not human, human=human, original=raw)
+        yield from self._joining.hear(Spoken(turn))
+
+
+def _output(line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Spoken:
+    id = call_id(item.get("call_id") or item.get("id"))
+    found = item.get("output") if "output" in item else item.get("tools")
+    content = found if isinstance(found, str) else [decode(block) for block in content_blocks(found)] or flat(found)
+    return Spoken(Recorded(message("user", [result(id, content)]), (line,), at, original=raw), (), ((id, line),))
+
+
+def _blocks(item: dict[str, Any], line: int) -> tuple[tuple[bytes, ...], tuple[str, ...]]:
+    """The blocks of an item of the model's, and the ids of the calls among them."""
+    what = item.get("type")
+    if what == "message":
+        return tuple(content_blocks(item.get("content"))), ()
+    if what not in _CALLS:
+        return (), ()
+    id = call_id(item.get("call_id") or item.get("id") or f"line_{line}")
+    given = next((item[name] for name in ("arguments", "input", "action") if item.get(name) is not None), None)
+    return (call(id, word(item.get("name")) or word(what), input_object(arguments(given))),), (id,)
+
+
+def arguments(given: object) -> object:
+    """Arguments as data where they are JSON text, else as they are."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return decode(given)
+    except BadMessage:
+        return given
+
+
+def content_blocks(content: object) -> list[bytes]:
+    """Parts of a content as Anthropic blocks; parts that say nothing are left out."""
+    if isinstance(content, str):
+        return [text(content)] if content.strip() else []
+    if not isinstance(content, list):
+        return []
+    return [block for part in content if (block := _block(part)) is not None]
+
+
+def _block(part: object) -> bytes | None:
+    match part:
+        case {"type": "input_text" | "output_text" | "text" | "summary_text", "text": str(words)}:
+            return text(words) if words.strip() else None
+        case {"type": "refusal", "refusal": str(words)}:
+            return text(words) if words.strip() else None
+        case {"type": "input_image" | "image_url", "image_url": str(url) | {"url": str(url)}}:
+            return picture(url)
+        case _:
+            words = flat(part) if isinstance(part, str) else spelled(part)
+            return text(words) if words.strip() else None

@@ -1,0 +1,132 @@
+"""Calls before their results, and a report of every pair that is not one.
+
+Logs are written by several hands at once: a result may stand before its call, or come without one. Turns are put in
+the order the model saw them, within a bounded distance; nothing is added, dropped or repaired.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from .session import Compaction, Defect, Entry
+from .speech import Boundary, Heard, Spoken
+
+_PATIENCE = 64  # turns that a result waits for its call; in recorded sessions the longest wait was 5 lines
+_MEMORY = 10_000  # calls remembered after their answer, to notice an id that comes again
+
+
+def settled(heard: Iterable[Heard]) -> Iterator[Entry]:
+    """The entries of a recording, in order and with their defects."""
+    return _placed(_Pairs().ordered(heard))
+
+
+def _placed(heard: Iterable[Heard]) -> Iterator[Entry]:
+    """Turns counted, so that each compaction knows its place among them."""
+    first_lines = array("q")
+    for each in heard:
+        match each:
+            case Spoken():
+                first_lines.append(min(each.turn.lines))
+                yield each.turn
+            case Boundary():
+                yield _compaction(each, first_lines)
+            case _:
+                yield each
+
+
+def _compaction(boundary: Boundary, first_lines: array[int]) -> Compaction:
+    kept = min(bisect_left(first_lines, boundary.kept_line), len(first_lines)) if boundary.kept_line else None
+    return Compaction(
+        len(first_lines),
+        boundary.summary,
+        kept,
+        boundary.trigger,
+        boundary.before_tokens,
+        boundary.kind,
+        boundary.cleared,
+        boundary.shown,
+        boundary.lines,
+    )
+
+
+class _Pairs:
+    """The running state: calls that are open, results that wait, and calls answered lately."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, int] = {}
+        self._waiting: dict[str, tuple[int, Spoken]] = {}
+        self._answered: set[str] = set()
+        self._order: deque[str] = deque()
+        self._turns = 0
+
+    def ordered(self, heard: Iterable[Heard]) -> Iterator[Heard]:
+        for each in heard:
+            if isinstance(each, Spoken):
+                yield from self._take(each)
+            else:
+                yield each
+        for _, early in tuple(self._waiting.values()):
+            yield from self._give_up(early)
+        for call, line in self._open.items():
+            yield Defect(line, "call-without-result", f"the call {call!r} has no result")
+
+    def _take(self, spoken: Spoken) -> Iterator[Heard]:
+        self._turns += 1
+        if self._is_early(spoken):
+            for call, _ in spoken.answers:
+                self._waiting[call] = (self._turns, spoken)
+        else:
+            yield from self._say(spoken)
+        for since, early in tuple(self._waiting.values()):
+            if self._turns - since > _PATIENCE:
+                yield from self._give_up(early)
+
+    def _is_early(self, spoken: Spoken) -> bool:
+        """Whether it answers calls that are yet to come, and only those."""
+        unknown = [call not in self._open and call not in self._answered for call, _ in spoken.answers]
+        return bool(unknown) and all(unknown) and not any(call in self._waiting for call, _ in spoken.answers)
+
+    def _say(self, spoken: Spoken) -> Iterator[Heard]:
+        for call, line in spoken.calls:
+            if call in self._open or call in self._answered:
+                yield Defect(line, "repeated-call", f"the id {call!r} was used for an earlier call")
+            self._open[call] = line
+        yield from self._answer(spoken)
+        yield spoken
+        for call, _ in spoken.calls:
+            if call in self._waiting and self._has_all(early := self._waiting[call][1]):
+                self._forget(early)
+                yield from self._say(early)
+
+    def _has_all(self, early: Spoken) -> bool:
+        return all(call in self._open for call, _ in early.answers)
+
+    def _forget(self, early: Spoken) -> None:
+        for call, _ in early.answers:
+            self._waiting.pop(call, None)
+
+    def _give_up(self, early: Spoken) -> Iterator[Heard]:
+        if any(call in self._waiting for call, _ in early.answers):
+            self._forget(early)
+            yield from self._say(early)
+
+    def _answer(self, spoken: Spoken) -> Iterator[Defect]:
+        for call, line in spoken.answers:
+            asked = self._open.pop(call, None)
+            if asked is None:
+                what = "was answered before" if call in self._answered else "is not in this conversation"
+                named = "repeated-result" if call in self._answered else "result-without-call"
+                yield Defect(line, named, f"the call {call!r} {what}")
+            elif line < asked:
+                yield Defect(line, "result-before-call", f"the call {call!r} comes later, on line {asked}")
+            self._remember(call)
+
+    def _remember(self, call: str) -> None:
+        if call not in self._answered:
+            self._answered.add(call)
+            self._order.append(call)
+            if len(self._order) > _MEMORY:
+                self._answered.discard(self._order.popleft())
