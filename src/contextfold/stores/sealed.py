@@ -24,7 +24,7 @@ from contextfold.domain import (
     encode_event,
     link,
 )
-from contextfold.errors import BadConfiguration
+from contextfold.errors import BadConfiguration, BadMessage
 
 Salts: TypeAlias = Callable[[int], bytes]  # so many random bytes; `os.urandom` unless a test wants the same every time
 
@@ -68,7 +68,12 @@ def seal(previous: bytes, seq: int, draft: Draft, salts: Salts, size: int) -> Se
     at = float(draft.at)
     if not math.isfinite(at):
         raise BadConfiguration(f"An event's time must be a finite number, not {draft.at!r}. Pass seconds since 1970.")
-    stored = encode_event(draft.event)
+    try:
+        stored = encode_event(draft.event)
+    except UnicodeEncodeError as error:
+        raise BadMessage(
+            f"A {type(draft.event).__name__} event holds a text that has no UTF-8 ({error.reason}). Escape it first."
+        ) from error
     salt = salts(size) if draft.body else b""
     committed = commitment(salt, draft.body)
     sealed = link(previous, seq, draft.parent, at, draft.key, stored, committed)

@@ -26,12 +26,16 @@ class HeaderLine(_Line, frozen=True, tag="thread"):
     name: str | None = None
     name64: str | None = None
     created: float = 0.0
-    settings: Raw = Raw(b"{}")
+    settings: dict[str, str] = {}
+    settings64: str | None = None  # of their JSON, when a text in them has no UTF-8
 
     @classmethod
     def of(cls, row: ThreadRow, version: int) -> HeaderLine:
         name, name64 = _text(kept(row.name))
-        return cls(version, name, name64, row.created, Raw(encode(dict(row.settings))))
+        settings, coded = dict(row.settings), encode(dict(row.settings))
+        if b"\\ud" in coded:
+            return cls(version, name, name64, row.created, settings64=b64encode(coded).decode())
+        return cls(version, name, name64, row.created, settings)
 
 
 class BlobLine(_Line, frozen=True, tag="blob"):

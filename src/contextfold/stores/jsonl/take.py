@@ -39,10 +39,7 @@ def take_header(lines: Iterator[bytes], version: int) -> Header:
     if line.format > version:
         raise TooNew(f"This thread was written in format {line.format}; this contextfold knows {version}. Update it.")
     with _refusing(1):
-        settings = decode(bytes(line.settings))
-        if not isinstance(settings, dict) or not all(isinstance(value, str) for value in settings.values()):
-            raise ValueError("settings must be texts")
-        return Header(_name(line.name, line.name64), _finite(line.created), settings)
+        return Header(_name(line.name, line.name64), _finite(line.created), _settings(line))
 
 
 def take_entries(lines: Iterator[bytes]) -> Iterator[Sealed | bytes]:
@@ -120,6 +117,15 @@ def _sealed(line: EventLine) -> Sealed:
         _hash(line.forgotten) if line.forgotten is not None else b"",
         _hash(line.link),
     )
+
+
+def _settings(line: HeaderLine) -> Mapping[str, str]:
+    if line.settings64 is None:
+        return line.settings
+    settings = decode(taken(None, line.settings64))
+    if not isinstance(settings, dict) or not all(isinstance(value, str) for value in settings.values()):
+        raise ValueError("settings must be texts")
+    return settings
 
 
 def _name(text: str | None, base64: str | None) -> str:

@@ -125,6 +125,7 @@ class Database:
 
     def commit_early(self) -> None:
         """Make durable what a batch holds so far; what follows begins anew."""
+        self._refuse_when_closed()
         try:
             if self.connection.in_transaction:
                 self.connection.execute("COMMIT")
@@ -133,7 +134,7 @@ class Database:
 
     def _roll_back(self) -> None:
         self._on_rollback()
-        if self.connection.in_transaction:
+        if not self._closed and self.connection.in_transaction:
             try:
                 self.connection.execute("ROLLBACK")
             except apsw.Error as error:

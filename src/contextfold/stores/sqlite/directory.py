@@ -5,6 +5,7 @@ Numbers keep the rows small. A name once given keeps its number for ever, so spa
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Final
 
 import apsw
@@ -21,7 +22,9 @@ DIGESTS: Final = -1
 
 NAME = "INSERT INTO names (space, owner, name, number) VALUES (?, ?, ?, ?)"
 _FIND = "SELECT number FROM names WHERE space = ? AND owner = ? AND name = ?"
-_THREAD = "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_THREAD = (
+    "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 _PLACES = "SELECT space, id, name, origin_seq, origin FROM threads"
 _ROWS = (
     "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
@@ -95,9 +98,10 @@ class Directory:
         start = new.origin.seq if new.origin else 0
         space = self._space_for_writing(connection)
         number = 1 + value(connection, "SELECT coalesce(max(id), 0) FROM threads WHERE space = ?", (space,))
-        name, settings = blob_of(new.name), encode(dict(new.settings))
+        name = blob_of(new.name)
+        facts = (name, origin, start, float(new.created), encode(dict(new.settings)))
         connection.execute(NAME, (space, THREADS, name, number))
-        connection.execute(_THREAD, (space, number, name, origin, start, float(new.created), settings))
+        connection.execute(_THREAD, (space, number, *facts, row_seal(blob_of(self._name), facts)))
 
     def _origin(self, connection: apsw.Connection, origin: Origin) -> int:
         place = self.place(connection, origin.thread)
@@ -139,6 +143,11 @@ def origin_of(connection: apsw.Connection, place: Place) -> Place | None:
 def last_of(connection: apsw.Connection, place: Place) -> int:
     last = value(connection, "SELECT max(seq) FROM events WHERE space = ? AND thread = ?", (place.space, place.thread))
     return place.start if last is None else int(last)
+
+
+def row_seal(space: bytes, facts: Row) -> bytes:
+    """A hash over a thread's row: name, origin, origin_seq, created, settings."""
+    return sha256(repr((space, *facts)).encode()).digest()
 
 
 def _place(found: Row) -> Place:

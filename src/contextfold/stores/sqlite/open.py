@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -102,8 +103,9 @@ def _prepare(connection: apsw.Connection, real: Path) -> None:
     with translated(str(real)):
         if connection.readonly("main"):
             raise ReadOnly(f"{real} cannot be written to. Check the file, its folder and how the disk is mounted.")
-        # Until we know the file, closing it again must not even move its WAL into it.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        # Until we know the file, closing it again must not even move somebody's WAL into it.
+        has_wal = real.with_name(real.name + "-wal").exists()
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_wal)
         _set_manners(connection)
         version = version_of(connection)
         refuse_newer(real, version)
@@ -120,6 +122,7 @@ def _set_manners(connection: apsw.Connection) -> None:
     connection.pragma("synchronous", "full")
     connection.pragma("fullfsync", True)  # macOS: its fsync alone leaves data in the drive's cache
     connection.pragma("secure_delete", True)
+    connection.pragma("recursive_triggers", True)  # else INSERT OR REPLACE would get past the guards
     connection.pragma("mmap_size", 0)
     connection.pragma("temp_store", "memory")  # what is said must not reach another disk
     connection.wal_autocheckpoint(CHECKPOINT_PAGES)
@@ -141,11 +144,11 @@ def _migrate(connection: apsw.Connection, real: Path) -> None:
 
 def _refuse_foreign_schema(connection: apsw.Connection, real: Path) -> None:
     """A file from elsewhere may carry triggers or views that run on our behalf; ours has exactly our own."""
-    fresh = apsw.Connection(":memory:")
-    for migration in MIGRATIONS:
-        fresh.execute(migration)
-    ours, found = objects_of(fresh), objects_of(connection)
-    fresh.close()
+    found = objects_of(connection)
+    with closing(apsw.Connection(":memory:")) as fresh:
+        for migration in MIGRATIONS:
+            fresh.execute(migration)
+        ours = objects_of(fresh)
     if ours != found:
-        names = ", ".join(sorted({name for _, name, _ in ours ^ found}))
+        names = ", ".join(sorted({ascii(name)[2:-1] for _, name, _ in ours ^ found}))
         raise NotOurs(f"{real} does not have the tables contextfold makes ({names}). It was changed by something else.")

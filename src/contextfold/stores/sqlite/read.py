@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import apsw
+import msgspec
 
 from contextfold.domain import GENESIS, Logged, decode_event
 from contextfold.errors import Corrupt
@@ -59,7 +60,10 @@ def events(database: Database, place: Place, after: int, upto: int | None) -> It
     while True:
         with database.reading() as connection:
             piece = rows(connection, EVENTS, (place.space, place.thread, after, stop, _PIECE))
-        yield from map(logged_of, piece)
+        try:
+            yield from map(logged_of, piece)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Corrupt(f"An event of {place.name!r} cannot be read. Run verify, restore a backup.") from error
         if len(piece) < _PIECE:
             return
         after = piece[-1][0]

@@ -11,6 +11,8 @@ from typing import Final
 
 import apsw
 
+from .rows import rows
+
 APPLICATION_ID: Final = 0x63666C64  # "cfld"
 PAGE_SIZE: Final = 16384
 INLINE_LIMIT: Final = 4096  # a larger body goes to `blobs`, where equal bytes are kept once
@@ -26,6 +28,7 @@ CREATE TABLE names (
     PRIMARY KEY (space, owner, name)
 ) STRICT, WITHOUT ROWID;
 
+-- seal: a hash over the row and the name of its space, since the chain of events does not cover them.
 CREATE TABLE threads (
     space INTEGER NOT NULL,
     id INTEGER NOT NULL,
@@ -34,6 +37,7 @@ CREATE TABLE threads (
     origin_seq INTEGER NOT NULL,
     created REAL NOT NULL,
     settings BLOB NOT NULL,
+    seal BLOB NOT NULL,
     PRIMARY KEY (space, id),
     FOREIGN KEY (space, origin) REFERENCES threads (space, id)
 ) STRICT, WITHOUT ROWID;
@@ -132,10 +136,11 @@ def version_of(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
 
 
-def objects_of(connection: apsw.Connection) -> frozenset[tuple[str, str, str]]:
+def objects_of(connection: apsw.Connection) -> frozenset[tuple[bytes, bytes, bytes]]:
     """Everything in the schema that is not a derived table's: kind, name and definition."""
-    rows = connection.execute(
-        "SELECT type, name, coalesce(sql, '') FROM sqlite_schema"
-        " WHERE NOT (type IN ('table', 'index') AND (name GLOB 'derived_*' OR tbl_name GLOB 'derived_*'))"
+    found = rows(
+        connection,
+        "SELECT CAST(type AS BLOB), CAST(name AS BLOB), CAST(coalesce(sql, '') AS BLOB) FROM sqlite_schema"
+        " WHERE NOT (type IN ('table', 'index') AND (name GLOB 'derived_*' OR tbl_name GLOB 'derived_*'))",
     )
-    return frozenset((str(kind), str(name), str(sql)) for kind, name, sql in rows)
+    return frozenset((kind, name, sql) for kind, name, sql in found)

@@ -10,16 +10,21 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from contextfold.domain import Problem
+from contextfold.errors import Corrupt
 from contextfold.stores.sealed import broken
 
 from .database import Database
-from .directory import DIGESTS, THREADS, places, text_of
+from .directory import DIGESTS, SPACES, THREADS, places, row_seal, text_of
 from .read import link_at, sealed
 from .rows import rows
 
 _NAMED_BLOBS = (
     "SELECT n.name, n.number, b.bytes FROM names AS n"
     " LEFT JOIN blobs AS b ON b.id = n.number AND b.space = n.space WHERE n.owner = ?"
+)
+_SEALED_ROWS = (
+    "SELECT s.name, t.seal, t.name, t.origin, t.origin_seq, t.created, t.settings FROM threads AS t"
+    " LEFT JOIN names AS s ON s.space = ? AND s.owner = ? AND s.number = t.space"
 )
 _LOST_THREADS = (
     "SELECT name FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM names AS n"
@@ -34,10 +39,14 @@ _LOST_KEYS = (
 
 def verify(database: Database) -> list[Problem]:
     """Everything that does not verify, in all spaces of the file; empty when sound."""
-    structure = list(_structure(database))
-    if structure:
-        return structure
-    return [*_chains(database), *_blobs(database), *_names(database)]
+    found: list[Problem] = []
+    try:
+        found += _structure(database)
+        if not found:
+            found += [*_chains(database), *_blobs(database), *_names(database)]
+    except (Corrupt, UnicodeDecodeError) as error:
+        found.append(Problem(database.path, "structure", f"It cannot be read to its end: {error}"))
+    return found
 
 
 def _structure(database: Database) -> Iterator[Problem]:
@@ -68,6 +77,9 @@ def _blobs(database: Database) -> Iterator[Problem]:
 
 def _names(database: Database) -> Iterator[Problem]:
     with database.reading() as connection:
+        for space, seal, name, *facts in rows(connection, _SEALED_ROWS, (SPACES, THREADS)):
+            if space is None or row_seal(space, (name, *facts)) != seal:
+                yield Problem(text_of(name), "thread", "What is said of the thread was changed. Restore a backup.")
         for (name,) in rows(connection, _LOST_THREADS, (THREADS,)):
             yield Problem(text_of(name), "name", "The thread is not found by its name. Restore a backup.")
         for name, seq in rows(connection, _LOST_KEYS):

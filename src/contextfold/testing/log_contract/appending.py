@@ -8,8 +8,8 @@ import math
 
 import pytest
 
-from contextfold.domain import Attached, Draft, EventLog, Logged, Pinned, Shape, ThreadRow, digest
-from contextfold.errors import BadConfiguration, Conflict, NotFound
+from contextfold.domain import Attached, Checkpointed, Draft, EventLog, Logged, Pinned, Shape, ThreadRow, digest
+from contextfold.errors import BadConfiguration, BadMessage, Conflict, NotFound
 
 from .making import NASTY_BODIES, appended, blob_sent, message
 
@@ -45,6 +45,12 @@ class AppendingContract:
         log.create(ThreadRow("a"))
         with pytest.raises(BadConfiguration, match="time"):
             log.append("a", [message(b"1"), message(b"2", at=at)], expected=0)
+        assert list(log.read("a")) == []
+
+    def test_an_event_that_has_no_utf8_is_refused(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        with pytest.raises(BadMessage, match="UTF-8"):
+            log.append("a", [message(b"1"), Draft(Checkpointed("lone \ud800", 1), 1, 1.0)], expected=0)
         assert list(log.read("a")) == []
 
     @pytest.mark.parametrize("body", NASTY_BODIES, ids=lambda body: f"{len(body)} bytes")

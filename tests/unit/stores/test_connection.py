@@ -1,0 +1,121 @@
+"""The one connection of a log: closed, forked, shared by threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from contextfold.domain import ThreadRow
+from contextfold.errors import Conflict, StoreError
+from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.testing.log_contract import appended, message
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[SqliteLog]:
+    with closing(open_sqlite(tmp_path / "store.db")) as log:
+        log.create(ThreadRow("a"))
+        yield log
+
+
+def test_a_closed_log_says_so(log: SqliteLog) -> None:
+    log.close()
+    for attempt in (log.threads, log.verify, log.is_current, lambda: appended(log, "a", b"1")):
+        with pytest.raises(StoreError, match="closed"):
+            attempt()
+    log.close()
+
+
+def test_closing_in_the_middle_of_a_batch_keeps_nothing_of_it(tmp_path: Path, log: SqliteLog) -> None:
+    with pytest.raises(StoreError, match="closed"):
+        append_and_close(log)
+    with closing(open_sqlite(tmp_path / "store.db")) as again:
+        assert list(again.read("a")) == []
+
+
+def append_and_close(log: SqliteLog) -> None:
+    with log.batch():
+        appended(log, "a", b"1")
+        log.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_is_refused(log: SqliteLog) -> None:
+    child = os.fork()
+    if child == 0:
+        told = 1
+        try:
+            appended(log, "a", b"from the child")
+        except StoreError as error:
+            told = 0 if "forked" in str(error) else 2
+        log.close()  # must not disturb the parent's locks
+        os._exit(told)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    appended(log, "a", b"from the parent")
+    assert log.verify() == []
+
+
+def test_threads_of_one_process_take_turns(log: SqliteLog) -> None:
+    def append(number: int) -> int:
+        while True:
+            last = log.threads()[0].last
+            try:
+                return log.append("a", [message(b"%d" % number, parent=last)], expected=last)[0].seq
+            except Conflict:
+                continue
+
+    with ThreadPoolExecutor(8) as pool:
+        seqs = list(pool.map(append, range(80)))
+    assert sorted(seqs) == list(range(1, 81))
+    assert sorted(log.bodies("a", seqs).values()) == sorted(b"%d" % number for number in range(80))
+    assert log.verify() == []
+
+
+def test_what_was_written_is_guarded_against_any_statement(log: SqliteLog) -> None:
+    appended(log, "a", b"1", b"2" * 5000)
+    log.append("a", [message(b"3", key="k")], expected=2)
+    log.forget("a", [1])
+    for statement in (
+        "UPDATE events SET at = 0",
+        "DELETE FROM events",
+        "UPDATE threads SET created = 5",
+        "DELETE FROM threads",
+        "UPDATE bodies SET bytes = x'00' WHERE seq = 3",
+        "UPDATE bodies SET bytes = zeroblob(length(bytes)), salt = zeroblob(16) WHERE seq = 3",
+        "UPDATE bodies SET bytes = x'31' WHERE seq = 1",
+        "DELETE FROM bodies",
+        "UPDATE blobs SET bytes = x'00'",
+        "DELETE FROM blobs",
+        "UPDATE names SET number = 1",
+        "DELETE FROM names",
+        "DELETE FROM forgotten",
+        "UPDATE forgotten SET seq = 3",
+        "INSERT OR REPLACE INTO events SELECT * FROM events",
+        "INSERT OR REPLACE INTO bodies SELECT * FROM bodies",
+        "INSERT INTO events SELECT space, 99, seq, parent, step, body, at, key, event, link FROM events",
+        "PRAGMA writable_schema = on; UPDATE sqlite_schema SET sql = ''",
+        "ATTACH ':memory:' AS other",
+    ):
+        with pytest.raises(apsw.Error):
+            log.connection.execute(statement)
+    assert log.verify() == []
+    assert log.bodies("a", [1, 2, 3]) == {2: b"2" * 5000, 3: b"3"}
+
+
+def test_spaces_of_one_file_do_not_see_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "spaces.db"
+    with closing(open_sqlite(path, space="s\x00\ud800")) as one, closing(open_sqlite(path, space="s")) as two:
+        one.create(ThreadRow("a"))
+        one.append("a", [message(b"x" * 5000, key="k")], expected=0, blobs=[b"blob"])
+        assert list(two.threads()) == []
+        two.create(ThreadRow("a"))
+        two.append("a", [message(b"x" * 5000, key="k")], expected=0)
+        one.forget("a")
+        assert two.bodies("a", [1]) == {1: b"x" * 5000}
+        assert (one.verify(), two.verify()) == ([], [])

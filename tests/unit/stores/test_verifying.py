@@ -1,0 +1,191 @@
+"""Whatever is changed behind the log's back is found, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import apsw
+import pytest
+
+from contextfold.domain import Draft, Origin, Pinned, ThreadRow, commitment, link
+from contextfold.errors import ContextFoldError, Corrupt
+from contextfold.stores import MemoryLog, Sealed, SqliteLog, open_sqlite
+from contextfold.stores.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of
+from contextfold.testing.log_contract import appended, blob_sent, message
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with closing(open_sqlite(tmp_path / "store.db")) as log:
+        fill(log)
+    return tmp_path / "store.db"
+
+
+def fill(log: SqliteLog | MemoryLog) -> None:
+    log.create(ThreadRow("a"))
+    appended(log, "a", b"one", b"two", b"x" * 6000, b"four")
+    log.append("a", [message(b"five", key="k", parent=4)], expected=4)
+    log.append("a", [blob_sent(system=b"system", parent=5)], expected=5, blobs=[b"system"])
+    log.create(ThreadRow("b", origin=Origin("a", 3)))
+    appended(log, "b", b"own", b"own too")
+    log.forget("a", [2])
+
+
+def tampered(path: Path, *statements: str) -> None:
+    """Change the file with another tool, which the guards cannot stop if it removes them."""
+    connection = apsw.Connection(str(path))
+    guards = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for name, _ in guards:
+        connection.execute(f'DROP TRIGGER "{name}"')
+    for statement in statements:
+        connection.execute(statement)
+    for _, sql in guards:
+        connection.execute(str(sql))
+    connection.close()
+
+
+def problems(path: Path) -> list[tuple[str, str]]:
+    with closing(open_sqlite(path)) as log:
+        return [(problem.path, problem.rule) for problem in log.verify()]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("UPDATE bodies SET bytes = x'00' WHERE seq = 1 AND thread = 1", [("a/1", "chain")]),
+        ("UPDATE bodies SET salt = zeroblob(16) WHERE seq = 4 AND thread = 1", [("a/4", "chain")]),
+        ("UPDATE events SET at = at + 1 WHERE seq = 4 AND thread = 1", [("a/4", "chain")]),
+        ("UPDATE events SET parent = 0 WHERE seq = 4 AND thread = 1", [("a/4", "chain")]),
+        ("UPDATE events SET key = x'6b6b' WHERE seq = 5 AND thread = 1", [("a/5", "chain"), ("a/5", "key")]),
+        ("UPDATE events SET event = replace(event, 'user', 'fool') WHERE seq = 1", [("a/1", "chain")]),
+        ("UPDATE forgotten SET committed = zeroblob(32)", [("a/2", "chain")]),
+        ("DELETE FROM forgotten", [("a/2", "chain")]),
+        ("DELETE FROM events WHERE seq = 6 AND thread = 1", []),
+        ("DELETE FROM events WHERE seq = 3 AND thread = 1", [("a/3", "sequence"), ("a/4", "chain"), ("b/4", "chain")]),
+        ("DELETE FROM bodies WHERE seq = 4 AND thread = 1", [("a/4", "chain")]),
+        ("UPDATE blobs SET bytes = x'00' WHERE length(bytes) > 100", [("a/3", "chain"), ("blob 1", "digest")]),
+        ("UPDATE blobs SET bytes = x'00' WHERE length(bytes) < 100", [("blob 2", "digest")]),
+        ("DELETE FROM blobs WHERE id = 2", [("blob 2", "digest")]),
+        ("DELETE FROM names WHERE owner = 0 AND space = 1 AND name = x'61'", [("a", "name")]),
+        ("DELETE FROM names WHERE name = x'6b'", [("a/5", "key")]),
+        ("UPDATE events SET link = zeroblob(32) WHERE seq = 5 AND thread = 1", [("a/5", "chain"), ("a/6", "chain")]),
+        ("UPDATE threads SET origin_seq = 2 WHERE id = 2", [("b/3", "sequence"), ("b/4", "chain"), ("b", "thread")]),
+        ("UPDATE threads SET settings = x'5b5d' WHERE id = 1", [("a", "thread")]),
+        ("UPDATE names SET name = x'61' WHERE space = 0", [("a", "thread"), ("b", "thread")]),
+    ],
+)
+def test_a_change_is_found_where_it_was_made(path: Path, statement: str, expected: list[tuple[str, str]]) -> None:
+    tampered(path, "PRAGMA foreign_keys = off", statement.replace("event = replace(event, 'user', 'fool')", REPLACED))
+    assert problems(path) == expected
+
+
+REPLACED = "event = CAST(replace(CAST(event AS TEXT), 'user', 'fool') AS BLOB)"
+
+
+def test_a_thread_without_its_row_is_a_broken_structure(path: Path) -> None:
+    tampered(path, "PRAGMA foreign_keys = off", "DELETE FROM threads WHERE id = 2")
+    assert {rule for _, rule in problems(path)} == {"structure"}
+
+
+def test_a_sealed_event_of_an_unknown_kind_is_told_from_a_changed_one(path: Path) -> None:
+    stored = b'["unheard-of",1]'
+    with closing(open_sqlite(path)) as log:
+        sealed = link(log.link_at("b", 4), 5, 4, 1.5, "", stored, commitment(b"", b""))
+        unknown = Sealed(5, 4, 1.5, "", stored, b"", b"", b"", sealed)
+        log.restore(ThreadRow("c", origin=Origin("b", 4)), [unknown])
+        assert [(problem.path, problem.rule) for problem in log.verify()] == [("c/5", "event")]
+        with pytest.raises(Corrupt, match="'c'"):
+            list(log.read("c"))
+
+
+def test_a_body_that_is_not_there_is_not_read_as_an_empty_one(path: Path) -> None:
+    tampered(path, "DELETE FROM bodies WHERE seq = 4 AND thread = 1")
+    with closing(open_sqlite(path)) as log, pytest.raises(Corrupt, match="'a'/4"):
+        log.bodies("a", [4])
+
+
+def everything(log: SqliteLog) -> list[Any]:
+    rows = list(log.threads())
+    seqs = range(1, 8)
+    return [rows, [(list(log.read(row.name)), dict(log.bodies(row.name, seqs))) for row in rows]]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_flipped_bit_is_found_or_harmless(path: Path, part: int) -> None:
+    chance, sound = Random(part), path.read_bytes()
+    with closing(open_sqlite(path)) as log:
+        expected = everything(log)
+    used = [place for place, byte in enumerate(sound) if byte]
+    found = 0
+    for _ in range(60):
+        flipped = bytearray(sound)
+        place = chance.choice([chance.randrange(len(sound)), chance.choice(used)])
+        flipped[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(flipped)
+        found += is_found(path, lambda log: everything(log) == expected)
+    assert found > 5
+
+
+def is_found(path: Path, is_as_before: Callable[[SqliteLog], bool]) -> bool:
+    try:
+        with closing(open_sqlite(path)) as log:
+            if log.verify():
+                return True
+            assert is_as_before(log), "a change that nobody notices"
+            return False
+    except ContextFoldError:
+        return True
+
+
+def test_a_changed_memory_log_is_found_out() -> None:
+    log = MemoryLog()
+    fill(log)
+    assert log.verify() == []
+    held = log._threads["a"]
+    held.entries[0], held.entries[3] = held.entries[3], held.entries[0]
+    assert "chain" in {problem.rule for problem in log.verify()}
+
+
+def test_every_migration_ends_in_the_schema_of_a_fresh_store(tmp_path: Path) -> None:
+    open_sqlite(tmp_path / "fresh.db").close()
+    for version in range(VERSION + 1):
+        connection = apsw.Connection(str(tmp_path / f"{version}.db"))
+        for migration in MIGRATIONS[:version]:
+            connection.execute(migration)
+        connection.pragma("user_version", version)
+        migrate(connection)
+        fresh = apsw.Connection(str(tmp_path / "fresh.db"))
+        assert objects_of(connection) == objects_of(fresh)
+        assert connection.pragma("user_version") == fresh.pragma("user_version") == VERSION
+        connection.close()
+        fresh.close()
+
+
+def test_every_table_keeps_its_types_and_names_its_space_first(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    tables = connection.execute(
+        "SELECT name, \"strict\" FROM pragma_table_list WHERE name NOT LIKE 'sqlite_%'"
+    ).fetchall()
+    assert all(is_strict for _, is_strict in tables)
+    for name, _ in tables:
+        columns = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (name,)).fetchall()
+        assert "space" in [column for column, _ in columns], name
+        first = [column for column, place in columns if place == 1]
+        assert first == (["id"] if name in ("bodies", "blobs") else ["space"]), name
+    connection.close()
+
+
+def test_a_bodiless_event_verifies(path: Path) -> None:
+    with closing(open_sqlite(path)) as log:
+        log.append("b", [Draft(Pinned(1), 5, 1.0)], expected=5)
+        assert log.verify() == []
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_open() -> Iterator[None]:
+    yield
+    assert apsw.connections() == []
