@@ -12,6 +12,7 @@ from contextfold.domain import Dialect, Item, Shown, View
 
 from .bodies import Bodies
 from .reading import Reading
+from .renaming import renamed
 
 
 class Rendering:
@@ -54,7 +55,9 @@ class Rendering:
         key = _key(item)
         chunk = self._kept.get(key)
         if chunk is None:
-            chunk = self._kept[key] = self.dialect.chunk(reading.resolve(item), reading.read(item))
+            chunk = self._kept[key] = self.dialect.chunk(
+                reading.resolve(item), renamed(reading.read(item), item.aliases)
+            )
         return chunk
 
 
@@ -62,4 +65,4 @@ def _key(item: Item) -> Hashable:
     """What an item's bytes depend on, within one thread and dialect."""
     if item.kind == "completion":
         return item.seq, item.kind, item.shape.results
-    return item.seq, item.kind, item.folded, item.late
+    return item.seq, item.kind, item.folded, item.late, item.aliases

@@ -101,6 +101,8 @@ def _check_blocks(projection: Projection, cover: Cover, mask: bytearray) -> None
             raise CannotCover(f"There is no block {block} in a visible message {seq}. Look at the view's items.")
         if shape.blocks[block].kind == "call":
             raise CannotCover(f"Block {block} of message {seq} is a tool call. Cover its message with its results.")
+        if shape.blocks[block].is_blank:
+            raise CannotCover(f"Block {block} of message {seq} says nothing. There is nothing to stand in for.")
         if (seq, block) in taken:
             raise CannotCover(f"Block {block} of message {seq} is folded already, or named twice. Unfold it first.")
         taken.add((seq, block))

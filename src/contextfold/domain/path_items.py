@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .call_ids import CallIds
 from .items import FoldedBlock, Item, ItemKind
 from .rules import Edge, keeps_together, leads_on
 from .shapes import BlockShape, Measure, Shape
@@ -33,6 +34,7 @@ class PathItems:
         self.starts = bytearray()  # 1 where an atom begins, so a cut in front is legal
         self._keys: list[int] = []  # ascending; a completion has the key of the item it follows
         self._open: list[tuple[str, ...]] = []
+        self._ids = CallIds()
         self._leads = bytearray()  # 1 where reasoning that stands alone waits for what it led to
 
     def __len__(self) -> int:
@@ -51,20 +53,24 @@ class PathItems:
     def copy(self) -> PathItems:
         twin = PathItems(self._words)
         twin.items, twin.starts, twin._keys, twin._open = self.items[:], self.starts[:], self._keys[:], self._open[:]
+        twin._leads, twin._ids = self._leads[:], self._ids.copy()
         return twin
 
     def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
         """Somebody spoke: complete what that leaves behind, then add it."""
         waiting = self.open_calls
+        shape, aliases = self._ids.shown(len(self.items), shape, waiting)
         arrival = arrive(waiting, shape)
         if arrival.abandoned:
-            self._add(self._completion(arrival.abandoned), self._keys[-1], ())
-        item = Item(seq, kind, self._labelled(shape, arrival.late), late=arrival.late)
+            answered = tuple(call for call in waiting if call not in arrival.abandoned)
+            self._add(self._completion(arrival.abandoned), self._keys[-1], answered)
+        item = Item(seq, kind, self._labelled(shape, arrival.late), late=arrival.late, aliases=aliases)
         self._add(item, seq, arrival.open)
 
     def truncate(self, length: int) -> None:
         for array in (self.items, self.starts, self._keys, self._open, self._leads):
             del array[length:]
+        self._ids.truncate(length)
 
     def place(self, seq: int) -> int | None:
         """Where the message of this seq is, or None when it is not on the path."""

@@ -32,7 +32,7 @@ def arrive(waiting: tuple[str, ...], shape: Shape) -> Arrival:
     if _only_answers(shape, late):
         return Arrival((), (), unanswered)
     calls = shape.calls if shape.role == "assistant" else ()
-    return Arrival(late, unanswered, tuple(dict.fromkeys(calls)))
+    return Arrival(late, unanswered, calls)
 
 
 def _is_plain(shape: Shape) -> bool:

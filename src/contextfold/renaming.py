@@ -1,0 +1,55 @@
+"""Showing a call under another id than it came with, in every place a wire format names it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from contextfold.domain import Block, Message, ToolCall, ToolResult, decode, encode
+
+FIELDS = ("id", "tool_use_id", "tool_call_id", "call_id")
+CONTENT = ("input", "arguments", "function", "args", "text")  # what the model or a tool wrote is never looked into
+
+
+def renamed(message: Message, aliases: tuple[tuple[int, str], ...]) -> Message:
+    """The message with these blocks under other ids; the very same message when there are none."""
+    if not aliases:
+        return message
+    names = dict(aliases)
+    blocks = tuple(_block(block, names.get(index, _id(block))) for index, block in enumerate(message.blocks))
+    pairs = [(_id(old), _id(new)) for old, new in zip(message.blocks, blocks, strict=True) if _pairs(old)]
+    raw = encode(_walk(decode(message.raw), pairs)) if message.raw else b""
+    return replace(message, blocks=blocks, raw=raw)
+
+
+def _pairs(block: Block) -> bool:
+    return isinstance(block, ToolCall | ToolResult)
+
+
+def _id(block: Block) -> str:
+    return block.id if isinstance(block, ToolCall) else block.call if isinstance(block, ToolResult) else ""
+
+
+def _block(block: Block, name: str) -> Block:
+    if isinstance(block, ToolCall):
+        return replace(block, id=name)
+    return replace(block, call=name) if isinstance(block, ToolResult) else block
+
+
+def _walk(value: Any, pairs: list[tuple[str, str]]) -> Any:
+    """Each pair renames one place, in the order of the blocks, so that one id may stand for two calls."""
+    if isinstance(value, list):
+        return [_walk(each, pairs) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _field(key, each, pairs) for key, each in value.items()}
+
+
+def _field(key: str, value: Any, pairs: list[tuple[str, str]]) -> Any:
+    if key in CONTENT:
+        return value
+    if key in FIELDS and pairs and value == pairs[0][0]:
+        return pairs.pop(0)[1]
+    return _walk(value, pairs)
