@@ -20,7 +20,7 @@ _INVISIBLE = (
 )
 _CONTROL = re.compile(
     rf"[<＜]{_INVISIBLE}(?=[|｜¦][^\s|｜¦<>＜＞]{{1,60}}[|｜¦]{_INVISIBLE}[>＞])"
-    r"|<(?=/?(?:start_of_turn|end_of_turn|bos|eos|pad|s)>|/?<SYS>>)"
+    r"|<(?=/?(?:start_of_turn|end_of_turn|bos|eos|pad|s)>|</?SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\])"
 )
 _SAFE = {"<": "‹", "＜": "‹", "[": "⟦"}
