@@ -18,6 +18,7 @@ _PRODUCT = re.compile(
       | This\ session\ is\ being\ continued
       | Base\ directory\ for\ this\ skill
       | Stop\ hook\ feedback
+      | EXECUTION\ RESULT\ of\ \[
     )""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -29,7 +29,7 @@ def _placed(heard: Iterable[Heard]) -> Iterator[Entry]:
     for each in heard:
         match each:
             case Spoken():
-                first_lines.append(min(each.turn.lines))
+                first_lines.append(min(each.turn.lines, default=first_lines[-1] if first_lines else 0))
                 yield each.turn
             case Boundary():
                 yield _compaction(each, first_lines)

@@ -13,9 +13,20 @@ from importlib.metadata import EntryPoint, entry_points
 
 from contextfold.errors import BadConfiguration
 
+from .formats.asdc import Asdc
 from .formats.claude_code import ClaudeCode
 from .formats.codex import Codex
+from .formats.copilot import Copilot
+from .formats.gemini import Gemini
+from .formats.longmemeval import LongMemEval
+from .formats.openhands import OpenHands
+from .formats.pi import Pi
 from .formats.plain import Plain
+from .formats.roo_api import RooApi
+from .formats.roo_ui import RooUi
+from .formats.swe_agent import SweAgent
+from .formats.tau2_bench import Tau2Bench
+from .formats.tau_bench import TauBench
 from .sample import Reader, Sample, look
 from .session import Recording
 from .source import Limits, Source
@@ -26,6 +37,17 @@ GROUP = "contextfold.transcripts"
 BUILT_IN: tuple[Reader, ...] = (
     ClaudeCode(),
     Codex(),
+    Copilot(),
+    Pi(),
+    RooApi(),
+    RooUi(),
+    Gemini(),
+    SweAgent(),
+    TauBench(),
+    Tau2Bench(),
+    OpenHands(),
+    LongMemEval(),
+    Asdc(),
 )
 LAST: tuple[Reader, ...] = (Plain(),)
 

@@ -24,7 +24,8 @@ class Recorded(Struct, frozen=True):
     """
 
     raw: bytes
-    lines: tuple[int, ...]  # of a JSONL file; elsewhere places in the conversation's list, from 1
+    # Of a JSONL file; elsewhere places in the conversation's list, from 1. Empty where the turn before has the line.
+    lines: tuple[int, ...]
     at: float | None = None
     usage: Mapping[str, Any] | None = None  # billed, in the words of Anthropic's API
     model: str = ""

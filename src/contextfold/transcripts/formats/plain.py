@@ -23,6 +23,7 @@ from contextfold.transcripts.speech import Heard
 
 from . import messages
 from .contents import Contents, is_content
+from .records import listed_in, reported
 from .responses import Items, is_item
 
 NAME = "plain"
@@ -83,8 +84,7 @@ def _list_in(value: object) -> list[Any]:
 def _list_name(parts: Mapping[str, Raw]) -> str:
     """The field of an undecoded object that holds its messages."""
     for name in _LISTS:
-        value = parts.get(name)
-        items = elements(value) if value is not None and bytes(memoryview(value)[:1]) == b"[" else ()
+        items = listed_in(parts, name)
         if items and _is_said(plain(items[0])):
             return name
     return ""
@@ -112,8 +112,7 @@ def _one_of_many(source: Source, number: int, raw: bytes) -> Recording:
         return _in_object(source, name, fields(raw))
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return _recording(source, name, lambda: listed(source, elements(raw)))
-    report = source.damage(number, "this is not a conversation")
-    return Recording(name, NAME, "", "", lambda: iter(report))
+    return reported(source, NAME, number, source.damage(number, "this is not a conversation"))
 
 
 def _in_object(source: Source, name: str, parts: Mapping[str, Raw]) -> Recording:

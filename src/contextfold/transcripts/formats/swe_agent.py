@@ -1,0 +1,81 @@
+"""SWE-agent trajectories: `history` is what the model saw, `trajectory` the same as actions and observations.
+
+In older runs the action stands in the assistant's text and the observation is a user's message: they stay so. Newer
+ones use tool calls. Demonstrations shown to the model are marked as put there by the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from contextfold.domain import encode
+from contextfold.transcripts.facts import flat, word
+from contextfold.transcripts.pairing import settled
+from contextfold.transcripts.rows import Read, Row, listed
+from contextfold.transcripts.sample import Sample, plain
+from contextfold.transcripts.session import Recorded, Recording, Skipped
+from contextfold.transcripts.source import Source
+from contextfold.transcripts.speech import Heard, portable, spoken, unsound
+
+from .messages import is_silent, system_text
+from .records import listed_in
+
+NAME = "swe-agent"
+_FACTS = ("exit_status", "model_stats")
+
+
+class SweAgent:
+    """The reader of `*.traj`."""
+
+    __slots__ = ()
+    name = NAME
+
+    def claims(self, sample: Sample) -> bool:
+        return {"trajectory", "history"} <= sample.object.keys()
+
+    def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
+        said = listed_in(sample.object, "history")
+        info = plain(sample.object.get("info"))
+        facts = {name: info[name] for name in _FACTS if name in info} if isinstance(info, dict) else {}
+        yield Recording(
+            source.name,
+            NAME,
+            word(plain(sample.object.get("environment"))),
+            system_text(listed(source, said)),
+            lambda: settled(_heard(source, listed(source, said))),
+            facts,
+        )
+
+
+def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
+    begun = False  # whether the model has acted on the task; what the user's side says from then on are observations
+    for read in reads:
+        if not isinstance(read, Row):
+            yield read
+            continue
+        value = _as_chat(read.value)
+        if reason := unsound(value):
+            yield from source.damage(read.line, reason)
+        elif value["role"] == "system":
+            yield Skipped(read.line, "system")
+        elif is_silent(value):
+            yield Skipped(read.line, "empty")
+        else:
+            demo = read.value.get("is_demo") is True
+            yield _said(read, value, demo, human=value["role"] == "user" and not demo and not begun)
+            begun = begun or (value["role"] == "assistant" and not demo)
+
+
+def _said(row: Row, value: dict[str, Any], demo: bool, human: bool) -> Heard:
+    raw, original = portable(row.raw) if value["role"] != "tool" else (encode(value), row.raw)
+    return spoken(Recorded(raw, (row.line,), is_meta=demo, human=human, original=original), value)
+
+
+def _as_chat(value: dict[str, Any]) -> dict[str, Any]:
+    """The message as it counts; an observation of a tool names its call in a list of its own."""
+    if value.get("role") != "tool":
+        return value
+    ids = value.get("tool_call_ids")
+    id = ids[0] if isinstance(ids, list) and ids else value.get("tool_call_id")
+    return {"role": "tool", "tool_call_id": id, "content": flat(value.get("content"))}
