@@ -1,6 +1,5 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
-from .allowance import Allowance, allowance
 from .catalogue import listed
 from .config import Config, ModelSettings, config_from, read_config
 from .finding import default_config, find
@@ -12,7 +11,6 @@ from .settings import variable
 
 __all__ = [
     "ASSUMED_WINDOW",
-    "Allowance",
     "Binding",
     "Cache",
     "Config",
@@ -23,7 +21,6 @@ __all__ = [
     "Profile",
     "Source",
     "Tier",
-    "allowance",
     "config_from",
     "default_config",
     "find",

@@ -15,8 +15,9 @@ CLASSES: Final = (
     "words",  # runs of ASCII letters
     "letters",  # letters from the fourth of a run on
     "capitals",  # runs of capitals
-    "digits",
+    "digits",  # and control characters, which tokenizers spell one by one
     "marks",  # runs of ASCII punctuation
+    "signs",  # ASCII punctuation after the first of a run
     "gaps",  # blanks after the first of a run: indentation, tables
     "lines",  # line ends
     "blobs",  # capitals after fifteen letters and digits without a break: keys, base64
@@ -48,11 +49,11 @@ def _kind(byte: int) -> int:
         return 0
     if sign.isalpha():
         return _CAPITAL if sign.isupper() else _LETTER
-    if sign.isdigit():
-        return _DIGIT
     if sign in "\r\n":
         return _LINE
-    return _BLANK if sign in " \t\v\f" else _SIGN
+    if sign in " \t\v\f":
+        return _BLANK
+    return _DIGIT if sign.isdigit() or byte < 0x20 or byte == 0x7F else _SIGN
 
 
 # Longer text is weighed in spans of this many bytes: the mask below has this length.
@@ -120,7 +121,7 @@ def _ascii(raw: bytes) -> tuple[int, ...]:
     letters, second, third, fourth = text & _ONES, (text >> 1) & _ONES, (text >> 2) & _ONES, (text >> 3) & _ONES
     capitals, lines, word = letters & second, third & fourth, letters | second
     signs, blanks = third ^ lines, fourth ^ lines
-    in_word = letters & (letters >> 4)
+    in_word, in_signs = letters & (letters >> 4), signs & (signs >> 4)
     two = word & (word >> 4)
     four = two & (two >> 8)
     eight = four & (four >> 16)
@@ -129,7 +130,8 @@ def _ascii(raw: bytes) -> tuple[int, ...]:
         (in_word & (in_word >> 8)).bit_count(),
         (capitals ^ (capitals & (capitals >> 4))).bit_count(),
         (second ^ capitals).bit_count(),
-        (signs ^ (signs & (signs >> 4))).bit_count(),
+        (signs ^ in_signs).bit_count(),
+        in_signs.bit_count(),
         (blanks & (blanks >> 4)).bit_count(),
         lines.bit_count(),
         (capitals & eight & (eight >> 32)).bit_count(),

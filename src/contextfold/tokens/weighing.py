@@ -29,6 +29,8 @@ from .media import dimensions, pages
 
 # A signature holds the reasoning in encrypted form, and this much beside it (measured on 1,577 blocks that show both).
 _SIGNATURE = 230
+# What a provider shrinks a picture to when it is asked for little detail.
+_LOW = 512
 
 
 class Scale:
@@ -65,7 +67,7 @@ class Scale:
                 return self._reasoning(block)
             case Image():
                 size = len(block.data) or len(block.url)
-                return BlockShape("image", size, self._media(("image", *dimensions(block.data))))
+                return BlockShape("image", size, self._media(("image", *_pixels(block))))
             case Document():
                 return self._document(block)
             case Opaque():
@@ -115,3 +117,10 @@ class Scale:
             return BlockShape("document", size, measure)
         count = pages(block.data, block.media_type) if block.data else 0
         return BlockShape("document", len(block.data) or len(block.url), measure + self._media(("document", count, 0)))
+
+
+def _pixels(image: Image) -> tuple[int, int]:
+    width, height = dimensions(image.data)
+    if image.detail != "low":
+        return width, height
+    return min(width or _LOW, _LOW), min(height or _LOW, _LOW)

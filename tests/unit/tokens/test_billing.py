@@ -1,0 +1,37 @@
+from typing import Any
+
+import pytest
+
+from contextfold.tokens import billed_input
+
+ANTHROPIC = {"input_tokens": 7, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 5000, "output_tokens": 9}
+
+
+@pytest.mark.parametrize(
+    ("usage", "provider", "billed"),
+    [
+        (ANTHROPIC, "anthropic", 5207),
+        (ANTHROPIC, "", 5207),
+        ({"input_tokens": 7, "cache_read_input_tokens": None}, "anthropic", 7),
+        ({"prompt_tokens": 900, "prompt_tokens_details": {"cached_tokens": 800}}, "openai-chat", 900),
+        ({"prompt_tokens": 900, "prompt_cache_hit_tokens": 800, "prompt_cache_miss_tokens": 100}, "", 900),
+        ({"input_tokens": 900, "input_tokens_details": {"cached_tokens": 800}}, "openai-responses", 900),
+        ({"input_tokens": 900, "input_tokens_details": {"cached_tokens": 800}}, "", 900),
+        ({"promptTokenCount": 900, "cachedContentTokenCount": 800}, "gemini", 900),
+        ({"prompt_token_count": 900}, "", 900),
+        ({}, "", 0),
+        ({"output_tokens": 3}, "anthropic", 0),
+        ({"input_tokens": "many"}, "openai", 0),
+        ({"input_tokens": True}, "openai", 0),
+        ({"input_tokens": -5}, "anthropic", 0),
+    ],
+)
+def test_cached_and_fresh_input_are_summed_as_each_provider_means_them(
+    usage: dict[str, Any], provider: str, billed: int
+) -> None:
+    assert billed_input(usage, provider) == billed
+
+
+def test_a_request_that_compacted_is_billed_by_its_iterations() -> None:
+    usage = {**ANTHROPIC, "iterations": [ANTHROPIC, {"input_tokens": 1000}]}
+    assert billed_input(usage, "anthropic") == 6207
