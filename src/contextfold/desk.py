@@ -11,9 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from contextfold.domain import Counter, Item, Logged, Measured, Message, Sent, Text, View
+from contextfold.domain import Counter, Folded, Item, Logged, Measured, Message, Sent, Text, View
 from contextfold.errors import CannotFit
-from contextfold.folding import Budget, Decision, Policy, Signals, Situation, budget_for, decide
+from contextfold.folding import LEAST_TURN, Budget, Decision, Policy, Signals, Situation, budget_for, decide
 from contextfold.models import Model
 from contextfold.summaries import Language, language_of
 from contextfold.tokens import Watch, learn
@@ -48,6 +48,12 @@ class Frame:
     output: int | None = None
     system_tokens: int = 0
     tool_tokens: int = 0
+    request_tokens: int = 0  # what every request costs by itself
+
+    @property
+    def tokens(self) -> int:
+        """All that a request holds beside its messages."""
+        return self.system_tokens + self.tool_tokens + self.request_tokens
 
 
 @dataclass(slots=True)
@@ -95,10 +101,10 @@ class Desk:
         self.check()
 
     def check(self) -> None:
-        """Refuse system and tools that leave no room for a single message."""
+        """Refuse system and tools that leave no room for the shortest turn."""
         budget = self.budget()
-        if budget.limit < 1:
-            raise CannotFit(self.parts(), budget.window)
+        if budget.limit < LEAST_TURN:
+            raise CannotFit({"the shortest turn": LEAST_TURN, **self.fixed_parts()}, budget.whole)
 
     def _learn(self, raw: int, billed: int) -> None:
         reading = self.thread._reading
@@ -113,8 +119,8 @@ class Desk:
 
     def budget(self) -> Budget:
         calibration = self.thread._reading.calibration
-        fixed = calibration.scaled(self.frame.system_tokens + self.frame.tool_tokens)
-        return budget_for(self.model, fixed=fixed, output=self.frame.output)
+        fixed = calibration.scaled(self.frame.tokens)
+        return budget_for(self.model, fixed=fixed, output=self.frame.output, most=self.policy.limit)
 
     def decide(self) -> Decision:
         return decide(self.view(), self.budget(), self.policy, self.model, self.signals)
@@ -133,9 +139,14 @@ class Desk:
             instructions=self.instructions,
             count=self.count_text,
             weigh=self.weigh_block,
-            previous={item.seq: self.thread._reading.stand_in(item.seq).text for item in view.items if _is_fold(item)},
+            previous={seq: self.thread._reading.stand_in(seq).text for seq in self._summaries(view)},
             is_forced=decision.is_forced,
         )
+
+    def _summaries(self, view: View) -> list[int]:
+        """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""
+        events = self.thread._live.projection.events
+        return [item.seq for item in view.items if item.kind == "stand_in" and _tells(events[item.seq - 1].event)]
 
     def count_text(self, text: str) -> int:
         return self.counter.block_tokens(self.counter.shape(Message("user", (Text(text),))).blocks[0].measure)
@@ -168,20 +179,31 @@ class Desk:
 
     def parts(self) -> Mapping[str, int]:
         """Where the tokens of a request that does not fit are."""
-        view, calibration, budget = self.view(), self.thread._reading.calibration, self.budget()
+        view, calibration = self.view(), self.thread._reading.calibration
         live = live_request(view)
+        sizes = {
+            "the live request": calibration.scaled(view.tokens(live)),
+            "what is kept before it": calibration.scaled(view.tokens(0, live)),
+            **self.fixed_parts(),
+        }
+        return {name: size for name, size in sizes.items() if size}
+
+    def fixed_parts(self) -> Mapping[str, int]:
+        """What every request of this session holds, whatever was said."""
+        calibration = self.thread._reading.calibration
         sizes = {
             "system": calibration.scaled(self.frame.system_tokens),
             "tools": calibration.scaled(self.frame.tool_tokens),
-            "the live request": calibration.scaled(view.tokens(live)),
-            "what is kept before it": calibration.scaled(view.tokens(0, live)),
-            "room for the answer": budget.reserve,
+            "the request by itself": calibration.scaled(self.frame.request_tokens),
+            "room for the answer": self.budget().reserve,
         }
         return {name: size for name, size in sizes.items() if size}
 
 
-def _is_fold(item: Item) -> bool:
-    return item.kind == "stand_in"
+def _tells(event: object) -> bool:
+    if not isinstance(event, Folded):
+        return False
+    return event.kind == "summary" or (event.kind == "prune" and event.details.get("account") != "notice")
 
 
 def live_request(view: View) -> int:

@@ -6,6 +6,7 @@ Steps never yield while cleaning up, so that a cancelled step leaves the thread 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -14,6 +15,8 @@ from contextfold.domain import Draft, Logged, Projection
 from contextfold.summaries import Prompt
 
 from .policy import Answer, Summarizer
+
+log = logging.getLogger("contextfold.folding")
 
 T = TypeVar("T")
 
@@ -62,8 +65,12 @@ def record(
 
 
 def summarize(summarizer: Summarizer, prompt: Prompt) -> Steps[Answer]:
-    answer: str | Answer = yield Summarize(summarizer, prompt)
-    return Answer(answer) if isinstance(answer, str) else answer
+    answer: object = yield Summarize(summarizer, prompt)
+    if isinstance(answer, str):
+        return Answer(answer)
+    if not isinstance(answer, Answer):
+        raise TypeError(f"A summarizer answers with a text or an Answer, not with a {type(answer).__name__}.")
+    return answer
 
 
 def save(name: str, content: bytes) -> Steps[str]:
@@ -72,5 +79,10 @@ def save(name: str, content: bytes) -> Steps[str]:
 
 
 def tell(hook: Callable[..., object] | None, *arguments: object) -> Steps[None]:
-    if hook is not None:
+    """Whoever listens is told and never asked: an error there is logged, without its words, and goes no further."""
+    if hook is None:
+        return
+    try:
         yield Tell(hook, arguments)
+    except Exception as error:  # noqa: BLE001  # somebody else's code, which must not end the conversation
+        log.warning("The hook %s raised %s.", getattr(hook, "__qualname__", type(hook).__name__), type(error).__name__)

@@ -7,7 +7,7 @@ fails in any way leaves the thread as it was, and the embedded one, which needs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from contextfold.domain import Counter, StandIn, View
@@ -17,6 +17,7 @@ from contextfold.summaries import Refusal, SummaryRequest, check, digest, prompt
 
 from .decision import Decision
 from .effects import Steps, record, summarize, tell
+from .offload import Offload
 from .plan import Plan, PlannedFold, Situation, Strategy
 from .policy import Answer, Policy
 from .report import Attempt, MadeFold, bound_reasoning
@@ -65,6 +66,7 @@ def fold_until_it_fits(
 ) -> Steps[Made]:
     """Run the stages until the goal is reached, then the last resort while the request does not fit."""
     made = Made()
+    decision = yield from _giants_aside(desk, decision, last, made)
     decision = yield from _through(desk, decision, stages, made, lambda now: now.used > decision.goal)
     for _ in range(desk.policy.most_rounds):
         before = len(made.folds)
@@ -73,6 +75,18 @@ def fold_until_it_fits(
         if decision.fits or len(made.folds) == before:
             break
     return made
+
+
+def _giants_aside(desk: Desk, decision: Decision, last: Sequence[Strategy], made: Made) -> Steps[Decision]:
+    """An output that fills the window by itself goes first: everything else could be folded in vain before it."""
+    aside = next((strategy for strategy in last if isinstance(strategy, Offload)), None)
+    if decision.fits or aside is None:
+        return decision
+    giants = replace(aside, over=max(1, min(aside.over, decision.usable // 2)))
+    attempt = yield from _attempt(desk, giants, replace(decision, is_forced=False), made)
+    if attempt.folds:
+        made.attempts.append(attempt)
+    return _aimed(desk.decide(), decision.goal, decision.trigger)
 
 
 def _through(

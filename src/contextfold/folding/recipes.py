@@ -11,9 +11,11 @@ hybrid          seed 004, method C: a summary of the beginning, a window over th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from contextfold.errors import BadConfiguration
+from contextfold.models import Profile
 
 from .clear import COMPACTABLE, Clear
 from .offload import Offload
@@ -47,14 +49,24 @@ def balanced(*, summarizer: Summarizer | None = None) -> Policy:
     )
 
 
-def roo_code(*, threshold: float = 75, summarizer: Summarizer | None = None) -> Policy:
-    """Condense at a share of the usable input (5 to 100, -1 inherits), keeping the first and last three messages."""
+def roo_code(
+    *, threshold: float = 75, profile: Profile | None = None, summarizer: Summarizer | None = None
+) -> Policy:
+    """Condense at a share of the usable input (5 to 100, -1 inherits), keeping the first and last three messages.
+
+    A `profile` brings its own threshold and number of messages. A summarizer that fails is not replaced: half of the
+    messages are hidden once the request would not fit.
+    """
+    keep = 3
+    if profile is not None:
+        threshold, keep = profile.threshold, keep if profile.keep_messages < 0 else profile.keep_messages
     return Policy(
         "roo_code",
         triggers=(Percent(threshold, goal=0.5),),
-        stages=(Summary(keep_last=3, keep_instructions=0),),
+        stages=(Summary(keep_last=keep, keep_instructions=0),),
         last_resort=(Window(fraction=0.5), *LAST_RESORT),
         summarizer=summarizer,
+        fallback=(),
     )
 
 
@@ -94,7 +106,7 @@ def duckflow(
     if preset not in PRESETS:
         raise BadConfiguration(f"There is no preset {preset!r}. Use one of: {', '.join(PRESETS)}.")
     most, enter, goal = PRESETS[preset]
-    ladder = Ladder(maximum or most, warn=min(0.6, enter), enter=enter, high=max(0.9, enter), goal=goal)
+    ladder = Ladder(most if maximum is None else maximum, warn=min(0.6, enter), enter=enter, high=max(0.9, enter), goal=goal)
     return Policy(
         "duckflow",
         triggers=(ladder,),
@@ -108,9 +120,10 @@ def sliding_window(*, limit: int | None = None) -> Policy:
     """Method A: whole turns leave, the oldest first, until the request is within the limit. No model is ever asked."""
     return Policy(
         "sliding_window",
-        triggers=(Limit(limit, goal=0.9),),
+        triggers=(Limit(goal=0.9),),
         stages=(Window(keep_first=False, whole_turns=True),),
         last_resort=LAST_RESORT,
+        limit=limit,
     )
 
 
@@ -118,10 +131,11 @@ def summary(*, limit: int | None = None, summarizer: Summarizer | None = None) -
     """Method B: what is old becomes a summary once the limit is passed."""
     return Policy(
         "summary",
-        triggers=(Limit(limit, goal=0.6),),
+        triggers=(Limit(goal=0.6),),
         stages=(Summary(),),
         last_resort=LAST_RESORT,
         summarizer=summarizer,
+        limit=limit,
     )
 
 
@@ -129,14 +143,15 @@ def hybrid(*, limit: int | None = None, summarizer: Summarizer | None = None) ->
     """Method C: the beginning and important orders as a summary, the rest in a window."""
     return Policy(
         "hybrid",
-        triggers=(Limit(limit, goal=0.7),),
+        triggers=(Limit(goal=0.7),),
         stages=(Summary(), Window(whole_turns=True)),
         last_resort=LAST_RESORT,
         summarizer=summarizer,
+        limit=limit,
     )
 
 
-RECIPES = {
+RECIPES: dict[str, Callable[..., Policy]] = {
     "balanced": balanced,
     "roo_code": roo_code,
     "claude_code": claude_code,
