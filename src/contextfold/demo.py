@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     checks = [*crash(path), *travel(path)]
     for is_true, claim in checks:
         print(f"  {'ok  ' if is_true else 'FAIL'}  {claim}")
-    print(f"\nThe store is {path}. Look at it with: python -c \"import contextfold as cf;")
+    print(f'\nThe store is {path}. Look at it with: python -c "import contextfold as cf;')
     print(f"  print(*cf.open('{path}').thread('{THREAD}').view.messages, sep='\\n')\"")
     return 0 if all(is_true for is_true, _ in checks) else 1
 

@@ -41,6 +41,9 @@ from .request import Request
 
 INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"
 
+# Models without prefill reject a request that ends with their own words.
+CONTINUE = "[Go on from here.]"
+
 
 class InvalidRequest(ContextFoldError):
     """A request that its provider would reject; nothing was sent."""
@@ -52,13 +55,14 @@ def surround(desk: Desk, given: Surroundings) -> None:
     system = frame.system if given.system is None else given.system
     tools = frame.tools if given.tools is None else given.tools
     cost = tokens.fixed_cost(system, tools, desk.counter)
-    desk.frame = Frame(system, tools, given.output, cost.system, cost.tools)
+    desk.frame = Frame(system, tools, given.output, cost.system, cost.tools, cost.request)
 
 
 def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object]) -> Steps[Request]:
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
     surround(desk, given)
-    yield from close_open_turn(desk)
+    dialect = dialect or desk.dialect
+    yield from hand_over(desk, dialect)
     before, decision = desk.view(), desk.decide()
     made = Made()
     if decision.will_fold:
@@ -69,7 +73,7 @@ def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapp
     if decision.action == "send":
         desk.was_warned = False
     report = yield from _fitting(desk, decision, before, made)
-    desk.request = _request(desk, dialect or desk.dialect, settings, report)
+    desk.request = _request(desk, dialect, settings, report, desk.view() if made.folds else before)
     return desk.request
 
 
@@ -94,14 +98,14 @@ def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequenc
 def _fitting(desk: Desk, decision: Decision, before: View, made: Made) -> Steps[Report]:
     now = desk.decide() if made.folds or made.attempts else decision
     if not now.fits:
-        error = CannotFit(desk.parts(), desk.budget().window)
+        error = CannotFit(desk.parts(), desk.budget().whole)
         yield from tell(desk.hooks.on_cannot_fit, error)
         raise error
     return report_of(desk, decision, now, before, made)
 
 
 def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Made) -> Report:
-    after = desk.view()
+    after = desk.view() if made.folds else before
     cache = cache_effect(before, after, made.reasoning_dropped) if made.folds else None
     return Report(
         first.trigger,
@@ -116,15 +120,14 @@ def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Ma
     )
 
 
-def _request(desk: Desk, dialect: str, settings: Mapping[str, object], report: Report) -> Request:
-    view = desk.view()
+def _request(desk: Desk, dialect: str, settings: Mapping[str, object], report: Report, view: View) -> Request:
     budget = desk.budget()
     output = longest_answer(desk.model, budget, report.after, desk.frame.output)
     body = desk.thread._live.rendering(dialect).body(
         view, desk.thread._reading, _fields(desk, dialect, output, settings)
     )
     _check(desk, dialect, view, body)
-    raw = view.tokens() + desk.frame.system_tokens + desk.frame.tool_tokens
+    raw = view.tokens() + desk.frame.tokens
     return Request(body, desk.model.id, dialect, report, view.head, raw)
 
 
@@ -157,12 +160,22 @@ def _check(desk: Desk, dialect: str, view: View, body: bytes) -> None:
         raise InvalidRequest(f"The request would be rejected: {listing}")
 
 
-def close_open_turn(desk: Desk) -> Steps[None]:
-    """Asking the model while calls are open means going on without them: recorded, so that a late result stays late."""
-    if desk.view().open_calls:
-        shape = desk.counter.shape(Message("user", (Text(INTERRUPTED_TURN),)))
-        event = Attached("interrupted", shape)
-        yield from record(lambda now: [Draft(event, now.head, desk.now(), encode(INTERRUPTED_TURN))])
+def hand_over(desk: Desk, dialect: str) -> Steps[None]:
+    """Make it the model's turn. What is added is recorded, so that it stays where the model saw it.
+
+    Asking while calls are open means going on without them: a result that comes later stays late.
+    """
+    view = desk.view()
+    if view.open_calls:
+        yield from attach(desk, "interrupted", INTERRUPTED_TURN)
+    elif dialect == "anthropic" and view.length and view.item(-1).shape.role == "assistant":
+        yield from attach(desk, "continue", CONTINUE)
+
+
+def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
+    """Add something for the model at the end of the view."""
+    event = Attached(kind, desk.counter.shape(Message("user", (Text(text),))))
+    yield from record(lambda now: [Draft(event, now.head, desk.now(), encode(text))])
 
 
 def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:

@@ -58,10 +58,10 @@ class Reading:
         """The words of an item as they were given."""
         if item.kind == "completion":
             results = (ToolResult(call, (Text(INTERRUPTED),), True) for call in item.shape.results)
-            return Message("user", tuple(results))
+            return Message("user", tuple(results), dialect=self._dialect(item.seq))
         body = self._bodies.get(item.seq)
         if body is None:
-            return Message(item.shape.role, tuple(_forgotten(item.shape)))
+            return Message(item.shape.role, tuple(_forgotten(item.shape)), dialect=self._dialect(item.seq))
         if item.kind == "stand_in":
             return Message("user", (Text(self.stand_in(item.seq).text),))
         if item.kind == "attachment":

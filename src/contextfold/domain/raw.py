@@ -56,6 +56,8 @@ def _refuse_constant(name: str) -> Any:
 
 def encodable(text: str) -> str:
     """The text itself, or with lone surrogates spelled as escapes when UTF-8 cannot hold it."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -22,7 +22,7 @@ def shown(thread: cf.Thread) -> list[tuple[str, str]]:
     body = decode(thread.body(model="m", max_tokens=1))
     assert dialects.find("anthropic").check(body) == []
     blocks = [block for message in body["messages"] for block in message["content"] if isinstance(block, dict)]
-    return [(block.get("id") or block.get("tool_use_id"), block.get("content", "")) for block in blocks]
+    return [(str(block.get("id") or block.get("tool_use_id")), str(block.get("content", ""))) for block in blocks]
 
 
 def test_an_id_used_in_two_turns_is_shown_as_two_ids() -> None:

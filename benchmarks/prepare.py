@@ -1,0 +1,162 @@
+"""What `prepare` costs when there is nothing to fold, and what one `duckflow` fold costs.
+
+The floor is what nobody can avoid: count the new message with an exact incremental counter, join the bytes. LangChain's
+`trim_messages` does the same job on the same history in the same run. Processor time, best of several rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, trim_messages
+from langchain_core.messages.utils import count_tokens_approximately
+
+import contextfold as cf
+from benchmarks.frame import Row, at_most, reported
+from contextfold import dialects, tokens
+from contextfold.domain import encode
+from contextfold.testing import histories
+
+MODEL = "claude-sonnet-4-5"
+SIZES = (100, 1_000, 10_000)
+TURNS, ROUNDS = 200, 5
+WORDS = "The build of module seven failed in step twelve; see line 4711 of the log for details. " * 3
+
+
+def run() -> list[Row]:
+    sessions = {size: grown(size, 8_000_000) for size in SIZES}
+    measured = {size: side_by_side(session) for size, session in sessions.items()}
+    small, large = measured[SIZES[0]], measured[SIZES[-1]]
+    folded = side_by_side(folded_session())
+    growth = large.rest / small.rest
+    return [
+        reported(f"prepare at {SIZES[-1]:,} messages", large.prepare * 1e6, "µs", f"floor {large.floor * 1e6:.0f} µs"),
+        at_most(f"prepare at {SIZES[-1]:,} messages / the floor", large.prepare / large.floor, 2),
+        at_most("prepare in a folded 200k thread / the floor", folded.prepare / folded.floor, 2),
+        at_most("growth exponent beside the join", math.log(growth) / math.log(SIZES[-1] / SIZES[0]), 0.2),
+        at_most(f"prepare / LangChain trim_messages at {SIZES[-1]:,}", large.prepare / langchain(SIZES[-1]), 0.01),
+        *duckflow(),
+    ]
+
+
+class Costs(NamedTuple):
+    """Seconds of processor time."""
+
+    rest: float  # all of a turn but writing the body: append, count, decide, view
+    prepare: float
+    floor: float
+
+
+def message(number: int) -> dict[str, Any]:
+    return {"role": "assistant" if number % 2 else "user", "content": f"{number} {WORDS}"}
+
+
+def with_window(window: int) -> str:
+
+    os.environ["CONTEXTFOLD_MAX_INPUT_TOKENS__CLAUDE_SONNET_4_5"] = str(window)
+    return MODEL
+
+
+def grown(size: int, window: int) -> cf.Session:
+    session = cf.Session.open(model=with_window(window))
+    for number in range(size + 1):
+        session.append(message(number))
+    session.prepare(max_tokens=1_000)
+    return session
+
+
+def folded_session() -> cf.Session:
+    session = cf.Session.open(model=with_window(200_000))
+    for each in histories.session(5, tokens=240_000):
+        if each["role"] == "assistant":
+            session.prepare(max_tokens=1_000)
+        session.append(each)
+    session.prepare(max_tokens=1_000)
+    if not session.folds:
+        raise RuntimeError("the session was meant to be folded")
+    return session
+
+
+def side_by_side(session: cf.Session) -> Costs:
+    """A turn without its body, `prepare`, and the floor, alternating op by op on the same history."""
+    counter, dialect = tokens.counter_for(MODEL), dialects.find("anthropic")
+    chunks = [encode(each) for each in session.prepare(max_tokens=1_000).body["messages"]]
+    settings = {"model": MODEL, "max_tokens": 1_000}
+
+    def prepare(_: int) -> None:
+        session.prepare(max_tokens=1_000)
+
+    def floor(number: int) -> None:
+        raw = encode(message(number))
+        counter.tokens(counter.shape(dialect.parse(raw)))
+        chunks.append(raw)
+        dialect.body(chunks, settings, None)
+
+    def rest(number: int) -> None:
+        session.append(message(number))
+        session.preview()
+
+    return Costs(*best([rest, prepare, floor]))
+
+
+def langchain(size: int) -> float:
+    made: list[AnyMessage] = [
+        AIMessage(f"{number} {WORDS}") if number % 2 else HumanMessage(f"{number} {WORDS}") for number in range(size)
+    ]
+    start = time.process_time()
+    trim_messages(made, max_tokens=8_000_000, token_counter=count_tokens_approximately)
+    return time.process_time() - start
+
+
+def best(works: Sequence[Callable[[int], object]]) -> list[float]:
+    """The best round's median of each piece of work, one after the other for each number."""
+    rounds: list[list[float]] = [[] for _ in works]
+    for _ in range(ROUNDS):
+        spent: list[list[int]] = [[] for _ in works]
+        gc.collect()
+        gc.disable()
+        for number in range(0, 2 * TURNS, 2):
+            for work, times in zip(works, spent, strict=True):
+                start = time.process_time_ns()
+                work(number)
+                times.append(time.process_time_ns() - start)
+        gc.enable()
+        for found, times in zip(rounds, spent, strict=True):
+            found.append(median(times) / 1e9)
+    return [min(found) for found in rounds]
+
+
+def duckflow() -> list[Row]:
+    """A fold of 1,000 messages with a model that takes a second: one call, three seconds at most."""
+    calls = []
+
+    def model(_prompt: object) -> str:
+        calls.append(time.monotonic())
+        wait_until(time.monotonic() + 1)
+        return "The module was rebuilt step by step; step twelve failed at line 4711 and was mended. " * 4
+
+    said = histories.session(9, tokens=400_000)[:1_000]
+    while said[-1]["role"] == "assistant":
+        said.pop()
+    used = cf.count(said, model=with_window(1_000_000)).tokens
+    policy = cf.recipes.duckflow(maximum=int(used / 0.94), summarizer=model)
+    session = cf.Session.open(model=MODEL, policy=policy)
+    for each in said:
+        session.append(each)
+    start = time.monotonic()
+    report = session.prepare(max_tokens=1_000).report
+    return [
+        at_most("duckflow fold of 1,000 messages with a model of 1 s", time.monotonic() - start, 3, "s"),
+        Row("… and calls of the model", float(len(calls)), "= 1", len(calls) == 1, note=f"{len(report.folds)} folds"),
+    ]
+
+
+def wait_until(moment: float) -> None:
+    while time.monotonic() < moment:
+        pass
