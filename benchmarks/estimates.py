@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 from statistics import median, quantiles
 
 from benchmarks.frame import Row, absent, at_most, reported
-from benchmarks.recorded import ABSENT, Stretch, is_here, stretches
+from benchmarks.recorded import ABSENT, Stretch, is_here, japanese_dialogues, stretches
 from benchmarks.samples import SAMPLES
 from contextfold.domain import Message, Text
 from contextfold.tokens import Calibration, counter_for, learn
@@ -123,8 +123,18 @@ def _samples() -> list[Row]:
     return rows
 
 
+def _dialogues() -> Row:
+    """Estimates of whole Japanese dialogues that people had, against the exact count."""
+    errors = []
+    for text in japanese_dialogues():
+        measure = counter_for(_CODEX).shape(Message("user", (Text(text),))).blocks[0].measure
+        errors.append(100 * abs(weights("o200k").tokens(measure.classes) - measure.bpe["o200k"]) / measure.bpe["o200k"])
+    return at_most("Japanese dialogues: estimate against exact, p90", _p90(errors), 15, "%", f"{len(errors)} dialogues")
+
+
 def run() -> list[Row]:
     rows = _samples()
     if not is_here():
         return [*rows, absent("billed runs", ABSENT)]
+    rows.append(_dialogues())
     return [*rows, *_billed("Claude Code", ("claude-code",), halves=True), *_billed("Codex", ("codex",), halves=False)]

@@ -6,8 +6,10 @@ Reads them with the harness beside the data until this package reads them itself
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import sys
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -73,6 +75,16 @@ def texts() -> tuple[str, ...]:
     return tuple(
         reader.block_text(block) for run in _runs() for message in run.messages for block in message["content"]
     )
+
+
+def japanese_dialogues() -> Iterator[str]:
+    """What was said in each dialogue of the ASDC corpus, a line an utterance."""
+    for archive in (SHARED / "data" / "ja-asdc").glob("*.gz"):
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(archive.read_bytes()))) as files:
+            bodies = (files.extractfile(member) for member in files if member.name.endswith(".json"))
+            for body in bodies:
+                if body is not None:
+                    yield "\n".join(said["text"] for said in json.load(body)["utterances"])
 
 
 @cache

@@ -71,9 +71,9 @@ def _configured(model: Model, name: str, config: Config) -> Model:
     }
     if not told:
         return model
-    if "tokenizer" in told:
-        told["stand_in"] = False
-    return replace(model, **told, sources={**model.sources, **dict.fromkeys(told, source)})
+    named = {**model.sources, **dict.fromkeys(told, source)}
+    stand_in = model.stand_in and "tokenizer" not in told
+    return replace(model, **told, stand_in=stand_in, sources=named)
 
 
 def _limited(model: Model, name: str, environ: Mapping[str, str], config: Config) -> Model:

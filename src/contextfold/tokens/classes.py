@@ -107,13 +107,6 @@ def sealed(size: int) -> tuple[int, ...]:
     return (0,) * SEALED + (size,) if size > 0 else ()
 
 
-def add(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    """Two weights together."""
-    if len(one) < len(other):
-        one, other = other, one
-    return tuple(map(int.__add__, one, other)) + one[len(other) :]
-
-
 def _ascii(raw: bytes) -> tuple[int, ...]:
     digits = raw.translate(_KINDS).decode("ascii")
     text = int.from_bytes(bytes.fromhex(digits if len(digits) % 2 == 0 else digits + "0"), "big")

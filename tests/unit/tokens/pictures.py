@@ -30,6 +30,10 @@ def webp_extended(width: int, height: int) -> str:
     return _webp(b"VP8X", b"\0\0\0\0" + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little"))
 
 
+def webp_unknown() -> str:
+    return _webp(b"ALPH", b"")
+
+
 def _webp(kind: bytes, body: bytes) -> str:
     return _base64(b"RIFF\0\0\0\0WEBP" + kind + b"\0\0\0\0" + body + b"\0" * 16)
 

@@ -1,12 +1,11 @@
 import re
-from itertools import zip_longest
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contextfold.tokens import CLASSES
-from contextfold.tokens.classes import SEALED, add, sealed, utf8, weigh
+from contextfold.tokens.classes import SEALED, sealed, utf8, weigh
 
 
 def amounts(text: str) -> dict[str, int]:
@@ -86,8 +85,3 @@ def test_trailing_zeros_are_left_out() -> None:
 def test_sealed_text_weighs_by_its_length() -> None:
     assert sealed(40)[SEALED] == 40
     assert sealed(-1) == ()
-
-
-@given(st.lists(st.integers(0, 9), max_size=5).map(tuple), st.lists(st.integers(0, 9), max_size=5).map(tuple))
-def test_two_weights_add_class_by_class(one: tuple[int, ...], other: tuple[int, ...]) -> None:
-    assert add(one, other) == tuple(a + b for a, b in zip_longest(one, other, fillvalue=0))

@@ -62,6 +62,7 @@ def test_each_tool_adds_its_definition() -> None:
     one, two = fixed_cost("", TOOLS[:1], counter), fixed_cost("", TOOLS, counter)
     assert 346 < one.tools < two.tools
     assert two.size == len(encode(TOOLS))
+    assert two.tokens == two.system + two.tools + two.request
 
 
 @pytest.mark.seed("R35")

@@ -119,6 +119,13 @@ def test_tiktoken_takes_over_when_splintr_is_missing(
     assert "tiktoken counts instead" in caplog.text
 
 
+def test_tiktoken_may_be_missing_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_vocabulary("cl100k_base", tmp_path)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setitem(sys.modules, "tiktoken", None)
+    assert tiktoken_encoder("cl100k_base") is None
+
+
 def test_without_any_tokenizer_counts_are_estimated(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -30,7 +30,8 @@ def test_a_jpeg_may_carry_a_preview_before_its_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["", "=", "no picture at all", "/9j/" * 9, pictures.png(9, 9)[:9], "é", "UklGRg==" * 8]
+    "data",
+    ["", "=", "no picture at all", "/9j/" * 9, pictures.png(9, 9)[:9], "é", "UklGRg==" * 8, pictures.webp_unknown()],
 )
 def test_what_is_no_picture_has_no_size(data: str) -> None:
     assert dimensions(data) == (0, 0)

@@ -1,0 +1,157 @@
+import re
+
+import pytest
+
+from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, find, listed
+from contextfold.models.names import candidates, key
+from contextfold.tokens.encoders import VOCABULARIES
+from contextfold.tokens.weights import families
+
+GROUPS = ("window", "output", "tokenizer", "prices", "cache", "binding", "compaction", "media")
+DIALECTS = {"anthropic", "openai-chat", "openai-responses", "gemini"}
+
+
+def model(name: str) -> Model:
+    return find(name, environ={})
+
+
+def test_about_sixty_models_are_listed_and_no_name_twice() -> None:
+    names = [key(name) for each in listed() for name in (each.id, *each.aliases)]
+    assert len(listed()) >= 60
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("each", listed(), ids=lambda each: each.id)
+def test_every_fact_names_its_source_and_date(each: Model) -> None:
+    known = {group for group in GROUPS if getattr(each, group) not in (None, "", ())}
+    known -= {"window"} if each.assumed else set()
+    assert set(each.sources) == known
+    assert all(source.name and re.fullmatch(r"20\d\d-\d\d", source.date) for source in each.sources.values())
+
+
+@pytest.mark.parametrize("each", listed(), ids=lambda each: each.id)
+def test_every_row_is_sound(each: Model) -> None:
+    assert each.dialect in DIALECTS
+    assert each.tokenizer in {"", *VOCABULARIES, *families()}
+    assert each.window > 0
+    assert each.assumed == ("window" not in each.sources)
+    if each.assumed:
+        assert each.window == ASSUMED_WINDOW
+    if each.prices:
+        assert 0 < each.prices.input <= each.prices.output
+        assert (each.prices.cache_read or 0) < each.prices.input
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "output", "read", "write", "binding"),
+    [
+        ("claude-sonnet-5-5", 1_000_000, 128_000, 0.10, 2.5, "account"),
+        ("claude-opus-5-5", 1_000_000, 128_000, 0.20, 5, "prefix"),
+        ("claude-haiku-4-5", 200_000, 64_000, 0.10, 1.25, "prefix"),
+        ("gpt-6-sol", 922_000, 128_000, 0.20, 2.5, "item"),
+        ("gemini-3.8-flash", 1_048_576, 65_536, 0.075, None, "part"),
+        ("deepseek-v4-pro", 1_000_000, 393_000, 0.044, 0, "echo"),
+    ],
+)
+def test_rows_hold_what_the_providers_say(
+    name: str, window: int, output: int, read: float, write: float | None, binding: str
+) -> None:
+    found = model(name)
+    assert found.prices is not None
+    assert (found.window, found.output, found.binding) == (window, output, binding)
+    assert (found.prices.cache_read, found.prices.cache_write) == (read, write)
+
+
+def test_the_smallest_cached_prefix_is_taken_from_the_table() -> None:
+    names = ("claude-sonnet-5-5", "claude-sonnet-5", "claude-opus-4-7", "claude-opus-4-6", "claude-opus-5-5")
+    caches = [model(name).cache for name in names]
+    assert [cache.least if cache else 0 for cache in caches] == [512, 1024, 2048, 4096, None]
+
+
+@pytest.mark.parametrize(("tokens", "paid"), [(100_000, (0.10, 0.50)), (100_001, (0.50, 2.50))])
+def test_a_long_request_pays_the_higher_tier(tokens: int, paid: tuple[float, float]) -> None:
+    prices = model("claude-haiku-5-5").prices
+    assert prices is not None
+    assert (prices.at(tokens).input, prices.at(tokens).output) == paid
+    assert prices.at(tokens).cache_read == 0.01
+
+
+def test_a_tier_changes_only_what_it_names() -> None:
+    prices = Prices(1, 2, 0.1, tiers=(Tier(500, input=9, cache_read=0.9), Tier(100, input=3)))
+    assert (prices.at(100).input, prices.at(101).input, prices.at(501).input) == (1, 3, 9)
+    assert (prices.at(501).output, prices.at(501).cache_read) == (2, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("claude-sonnet-4.5", "claude-sonnet-4-5"),
+        ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("bedrock/eu.anthropic.claude-opus-4-6-v1", "claude-opus-4-6"),
+        ("claude-haiku-4-5@20251001", "claude-haiku-4-5"),
+        ("claude-3-7-sonnet-latest", "claude-3-7-sonnet"),
+        ("CLAUDE_OPUS_5_5", "claude-opus-5-5"),
+        ("openrouter/openai/gpt-6.1-sol", "gpt-6.1-sol"),
+        ("gpt-4o-2024-08-06", "gpt-4o"),
+        ("models/gemini-2.5-pro", "gemini-2.5-pro"),
+        ("minimax/minimax-m3", "MiniMax-M3"),
+        ("meta-llama/llama-3.3-70b-instruct", "llama-3.3"),
+    ],
+)
+def test_a_model_is_found_however_its_name_is_wrapped(name: str, found: str) -> None:
+    assert model(name).id == found
+
+
+@pytest.mark.seed("E27")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt-oss-mine",
+        "my-opus",
+        "haiku",
+        "acme/gpt-4o",
+        "ft:gpt-4o:acme",
+        "gpt-4o-finetuned",
+        "claude-opus-4-5-turbo",
+        "gpt",
+    ],
+)
+def test_a_part_of_a_name_is_no_proof(name: str) -> None:
+    assert model(name).assumed
+    assert model(name).id == name
+
+
+@pytest.mark.seed("E26")
+@pytest.mark.peer("D5")
+def test_an_unknown_model_is_small_and_says_so() -> None:
+    found = model("llama-9-local")
+    assert (found.window, found.assumed, found.output, found.prices) == (32_768, True, None, None)
+    assert "assumed" in found.sources["window"].name
+
+
+@pytest.mark.seed("E26")
+def test_an_assumed_window_shrinks_when_a_provider_refuses() -> None:
+    found = model("llama-9-local").after_overflow(20_000)
+    assert (found.window, found.assumed) == (18_000, True)
+    assert found.sources["window"].name == "a refused request"
+    assert found.after_overflow(50_000) == found
+
+
+@pytest.mark.seed("E26")
+def test_a_provider_that_names_its_limit_is_believed() -> None:
+    found = model("llama-9-local").after_overflow(20_000, reported=8_192)
+    assert (found.window, found.assumed) == (8_192, False)
+    assert model("claude-haiku-4-5").after_overflow(150_000, reported=100_000).window == 100_000
+
+
+def test_a_known_window_does_not_shrink_by_itself() -> None:
+    known = model("claude-haiku-4-5")
+    assert known.after_overflow(150_000) is known
+    assert known.after_overflow(150_000, reported=0) is known
+
+
+def test_a_key_is_what_an_environment_variable_would_spell() -> None:
+    assert key("GPT-6.1 Sol") == "gpt_6_1_sol"
+    assert candidates("anthropic/claude-opus-5")[0] == "anthropic_claude_opus_5"
