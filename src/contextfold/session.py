@@ -94,6 +94,7 @@ class Session:
             chosen = chosen.with_(door=replace(chosen.door or Offload(), artifacts=str(artifacts)))
         directory = None if artifacts is None else Path(artifacts)
         desk = Desk(store.thread(thread, model=model), chosen, hooks or Hooks(), directory)
+        preparing.surround(desk, Surroundings())
         desk.resume()
         return cls(store, desk, owns_store=owns_store)
 

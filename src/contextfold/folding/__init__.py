@@ -1,6 +1,6 @@
 """Deciding what to fold: triggers, one decision, strategies, and the pipeline that runs them. Pure: no I/O."""
 
-from .budget import Budget, budget_for, longest_answer, reserve_of
+from .budget import LEAST_TURN, Budget, budget_for, longest_answer, reserve_of
 from .clear import Clear
 from .decision import Decision, Signals, decide
 from .effects import Effect, Record, Save, Steps, Summarize, Tell, record, save, summarize, tell
@@ -18,6 +18,7 @@ from .window import Window
 from .writing import Context, draft_folds, stand_in_shape
 
 __all__ = [
+    "LEAST_TURN",
     "Answer",
     "Attempt",
     "Budget",

@@ -14,6 +14,7 @@ from contextfold.models import Model
 USUAL_OUTPUT = 8_192  # kept free for an answer when nobody says how long it may be
 MOST_RESERVED = 20_000  # a longer answer is cut to what is left rather than paid for by folding (seed 002)
 SMALLEST_SHARE = 4  # of a small window, at most one part in four is kept free
+LEAST_TURN = 8  # tokens of the shortest turn: settings that leave less are refused when they are made
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +26,25 @@ class Budget:
     fixed: int = 0  # system and tools
     bytes: int | None = None
     images: int | None = None
+    most: int | None = None  # what a policy allows for input, where the window would allow more
 
     @property
     def usable(self) -> int:
-        return self.window - self.reserve
+        left = self.window - self.reserve
+        return left if self.most is None else min(left, self.most)
+
+    @property
+    def whole(self) -> int:
+        """Input and answer together."""
+        return self.usable + self.reserve
 
     @property
     def limit(self) -> int:
         return self.usable - self.fixed
 
 
-def budget_for(model: Model, *, fixed: int = 0, output: int | None = None) -> Budget:
-    """The budget of a request to this model; `output` is the most the caller wants back."""
+def budget_for(model: Model, *, fixed: int = 0, output: int | None = None, most: int | None = None) -> Budget:
+    """The budget of a request to this model; `output` is the most the caller wants back, `most` the policy's limit."""
     if model.window < 1:
         raise BadConfiguration(f"The window of {model.id!r} is {model.window}. Set it to the model's input tokens.")
     if output is not None and output < 1:
@@ -48,6 +56,7 @@ def budget_for(model: Model, *, fixed: int = 0, output: int | None = None) -> Bu
         fixed,
         media.bytes if media else None,
         media.images if media else None,
+        most,
     )
 
 

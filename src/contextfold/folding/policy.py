@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
+from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
 
 from .offload import Offload
@@ -38,13 +39,18 @@ class Policy:
     last_resort: tuple[Strategy, ...] = ()  # only when the request would not fit otherwise
     door: Offload | None = None  # looks at each message as it is appended
     summarizer: Summarizer | None = None  # None: the embedded extractive one
+    fallback: tuple[Literal["extractive"], ...] = ("extractive",)  # who is asked when it fails; empty: the next stage
+    limit: int | None = None  # most input tokens of a request, where the model would take more
     automatic: bool = True  # off: no summary unless asked; over the limit only the last resort
     least_gain: int = 64  # raw tokens a fold must save, or it is not made
     asked_goal: float = 0.5  # of usable, when somebody asks for folding without a size
     overflow_goal: float = 0.7  # of what was refused, when a provider says too long and nothing else
     most_rounds: int = 4  # through the stages, before giving up
     breaker: int = 3  # failures of the summarizer in a row, after which it is left alone
-    summary_tokens: int = 2_000
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise BadConfiguration(f"A limit of {self.limit} tokens leaves room for nothing. Use 1 or more.")
 
     def with_(self, **changes: Any) -> Self:
         """The same policy with some settings changed."""

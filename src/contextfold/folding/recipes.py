@@ -49,9 +49,7 @@ def balanced(*, summarizer: Summarizer | None = None) -> Policy:
     )
 
 
-def roo_code(
-    *, threshold: float = 75, profile: Profile | None = None, summarizer: Summarizer | None = None
-) -> Policy:
+def roo_code(*, threshold: float = 75, profile: Profile | None = None, summarizer: Summarizer | None = None) -> Policy:
     """Condense at a share of the usable input (5 to 100, -1 inherits), keeping the first and last three messages.
 
     A `profile` brings its own threshold and number of messages. A summarizer that fails is not replaced: half of the
@@ -106,7 +104,9 @@ def duckflow(
     if preset not in PRESETS:
         raise BadConfiguration(f"There is no preset {preset!r}. Use one of: {', '.join(PRESETS)}.")
     most, enter, goal = PRESETS[preset]
-    ladder = Ladder(most if maximum is None else maximum, warn=min(0.6, enter), enter=enter, high=max(0.9, enter), goal=goal)
+    ladder = Ladder(
+        most if maximum is None else maximum, warn=min(0.6, enter), enter=enter, high=max(0.9, enter), goal=goal
+    )
     return Policy(
         "duckflow",
         triggers=(ladder,),

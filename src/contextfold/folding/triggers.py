@@ -9,6 +9,7 @@ import logging
 from dataclasses import dataclass
 from typing import Protocol
 
+from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
 from .budget import Budget
@@ -40,18 +41,23 @@ class Percent:
     percent: float = -1
     goal: float = 0.5  # of usable
 
+    def __post_init__(self) -> None:
+        _check_shares(goal=self.goal)
+        if not self._is_own and self.percent != -1:  # said once, not at every look
+            log.warning("threshold %s is not within 5 to 100: the model's own, or 75, is taken", self.percent)
+
     def fires(self, used: int, budget: Budget, model: Model) -> Firing | None:
         threshold = -int(-budget.usable * self._percent(model) // 100)
         return Firing("percent", threshold, int(budget.usable * self.goal)) if used >= threshold else None
 
     def _percent(self, model: Model) -> float:
-        inherited = float(model.threshold) if model.threshold is not None else USUAL_PERCENT
-        if self.percent == -1:
-            return inherited
-        if 5 <= self.percent <= 100:
+        if self._is_own:
             return self.percent
-        log.warning("threshold %s is not within 5 to 100, using %s", self.percent, inherited)
-        return inherited
+        return float(model.threshold) if model.threshold is not None else USUAL_PERCENT
+
+    @property
+    def _is_own(self) -> bool:
+        return 5 <= self.percent <= 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,11 @@ class Headroom:
     most_output: int = 20_000
     share: float = 0.85
     goal: float = 0.4
+
+    def __post_init__(self) -> None:
+        _check_shares(share=self.share, goal=self.goal)
+        if min(self.buffer, self.most_output) < 0:
+            raise BadConfiguration(f"A buffer of {self.buffer} or an answer of {self.most_output} is below zero.")
 
     def fires(self, used: int, budget: Budget, model: Model) -> Firing | None:
         threshold = self.threshold(budget, model)
@@ -83,6 +94,10 @@ class Limit:
     tokens: int | None = None
     goal: float = 1.0  # of the limit
 
+    def __post_init__(self) -> None:
+        _check_shares(goal=self.goal)
+        _check_tokens(self.tokens)
+
     def fires(self, used: int, budget: Budget, _model: Model) -> Firing | None:
         limit = budget.usable if self.tokens is None else min(self.tokens, budget.usable)
         return Firing("limit", limit + 1, int(limit * self.goal)) if used > limit else None
@@ -98,12 +113,22 @@ class Ladder:
     high: float = 0.9
     goal: float = 0.7
 
+    def __post_init__(self) -> None:
+        _check_shares(warn=self.warn, enter=self.enter, high=self.high, goal=self.goal)
+        _check_tokens(self.maximum)
+        if not self.warn <= self.enter <= self.high or self.goal > self.enter:
+            raise BadConfiguration(
+                f"Steps at {self.warn}, {self.enter} and {self.high} down to {self.goal} are out of order. "
+                "Each step must be at least the one before, and the goal at most where pruning begins."
+            )
+
     def fires(self, used: int, budget: Budget, _model: Model) -> Firing | None:
         most = self._most(budget)
-        if used < int(most * self.enter):
+        threshold = max(1, int(most * self.enter))
+        if used < threshold:
             return None
         step = 100 if used >= most else 90 if used >= int(most * self.high) else 80
-        return Firing(f"ladder-{step}", int(most * self.enter), int(most * min(self.goal, self.enter)))
+        return Firing(f"ladder-{step}", threshold, int(most * self.goal))
 
     def warns(self, used: int, budget: Budget) -> bool:
         """Whether people should hear that folding comes nearer."""
@@ -111,3 +136,14 @@ class Ladder:
 
     def _most(self, budget: Budget) -> int:
         return budget.usable if self.maximum is None else min(self.maximum, budget.usable)
+
+
+def _check_shares(**shares: float) -> None:
+    for name, share in shares.items():
+        if not 0 < share <= 1:
+            raise BadConfiguration(f"{name} is {share}; it is a share: above 0, and 1 at most.")
+
+
+def _check_tokens(tokens: int | None) -> None:
+    if tokens is not None and tokens < 1:
+        raise BadConfiguration(f"A limit of {tokens} tokens leaves room for nothing. Use 1 or more, or leave it out.")
