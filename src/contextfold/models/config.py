@@ -50,6 +50,7 @@ class Config(Struct, frozen=True):
     for_all: Profile = Profile()
     models: dict[str, ModelSettings] = {}  # by key
     profiles: dict[str, Profile] = {}
+    litellm: str = ""  # a table of further models, in litellm's format
     path: str = ""
 
     def model(self, name: str) -> ModelSettings:
@@ -94,10 +95,13 @@ def read_config(path: str | Path) -> Config:
 def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
     """The settings in a table as TOML gives it."""
     for_all = tuple(Profile.__struct_fields__)
-    _refuse_unknown(table, (*for_all, "max_input_tokens", "models", "profiles"), path)
+    _refuse_unknown(table, (*for_all, "max_input_tokens", "models", "profiles", "litellm"), path)
     limit = table.get("max_input_tokens")
     if limit is not None and (type(limit) is not int or limit <= 0):
         raise BadConfiguration(f"{path}: max_input_tokens is {limit!r}; it must be a whole number above zero.")
+    further = table.get("litellm", "")
+    if not isinstance(further, str):
+        raise BadConfiguration(f"{path}: litellm is {further!r}; it must be the path of a file.")
     return Config(
         limit,
         _typed({name: table[name] for name in for_all if name in table}, Profile, path),
@@ -106,6 +110,7 @@ def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
             for name, one in _tables(table, "models", path)
         },
         {name: _typed(one, Profile, f"{path} [profiles.{name}]") for name, one in _tables(table, "profiles", path)},
+        str(Path(path).parent / further) if further else "",
         path,
     )
 

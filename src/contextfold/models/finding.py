@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from .catalogue import known, unknown
 from .config import FILE, Config, read_config
+from .litellm import from_litellm
 from .model import Model, Source
-from .names import candidates
+from .names import candidates, key
 from .settings import limit_for_all, limit_for_one
 
 CONFIG_VARIABLE = "CONTEXTFOLD_CONFIG"
@@ -30,7 +31,7 @@ def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config 
     """
     environment = os.environ if environ is None else environ
     settings = config if isinstance(config, Config) else default_config(environment, config)
-    model = known(name) or unknown(name)
+    model = _told(known(name), name, settings.litellm)
     return _limited(_configured(model, name, settings), name, environment, settings)
 
 
@@ -52,6 +53,24 @@ def default_config(environ: Mapping[str, str], path: str | Path | None = None) -
 def _read_again(path: str, _mtime: int, _size: int) -> Config:
     """Read the file once for each state it was in: models are looked up on every turn."""
     return read_config(path)
+
+
+def _told(model: Model | None, name: str, file: str) -> Model:
+    """The catalogue's row; what it lacks, and models it does not have, from the user's own table."""
+    further = _further(file, Path(file).stat().st_mtime_ns if Path(file).is_file() else 0) if file else {}
+    found = next((further[each] for each in candidates(name) if each in further), None)
+    if model is None or found is None:
+        return model or found or unknown(name)
+    lacking = {group for group in ("output", "prices", "cache") if getattr(model, group) is None}
+    lacking |= {"window"} if model.assumed else set()
+    told = {group: getattr(found, group) for group in lacking & found.sources.keys()}
+    named = {**model.sources, **{group: found.sources[group] for group in told}}
+    return replace(model, **told, sources=named, assumed="window" not in named)
+
+
+@lru_cache(maxsize=4)
+def _further(file: str, _mtime: int) -> Mapping[str, Model]:
+    return {key(name): model for name, model in from_litellm(file).items()}
 
 
 def _configured(model: Model, name: str, config: Config) -> Model:

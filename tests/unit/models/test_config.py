@@ -91,6 +91,7 @@ def test_a_project_may_give_a_recommended_name_its_own_meaning() -> None:
         ({"models": {"m": 5}}, "must be a table of settings"),
         ({"models": 5}, "models must be a table"),
         ({"max_input_tokens": 0}, "max_input_tokens is 0"),
+        ({"litellm": 5}, "litellm is 5"),
         ({"max_input_tokens": True}, "max_input_tokens is True"),
         ({"profiles": {"p": {"target_reduction": 2}}}, "target_reduction is 2"),
         ({"profiles": {"p": {"keep_messages": -2}}}, "keep_messages is -2"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contextfold.errors import BadConfiguration
-from contextfold.models import Cache, Prices, Tier, find, from_litellm, with_genai_prices
+from contextfold.models import Cache, Prices, Tier, config_from, find, from_litellm, with_genai_prices
 
 ROW: dict[str, Any] = {
     "litellm_provider": "anthropic",
@@ -49,6 +49,29 @@ def test_such_a_table_is_read_from_a_file(tmp_path: Path) -> None:
     file.write_text("[]")
     with pytest.raises(BadConfiguration, match=r"prices\.json cannot be read as litellm's price file"):
         from_litellm(file)
+
+
+def test_a_project_may_bring_such_a_table(tmp_path: Path) -> None:
+    row = {"mode": "chat", "max_input_tokens": 77_000, "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}
+    (tmp_path / "prices.json").write_text(
+        json.dumps({"acme-9": row, "acme/gpt-4": row, "gpt-4": row, "gpt-6-sol": row})
+    )
+    settings = tmp_path / "contextfold.toml"
+    settings.write_text('litellm = "prices.json"\n')
+    acme, older, known, unknown = (
+        find(name, environ={}, config=settings) for name in ("acme-9", "gpt-4", "gpt-6-sol", "acme-10")
+    )
+    assert (acme.window, acme.assumed) == (77_000, False)
+    assert (older.window, older.tokenizer, older.assumed) == (77_000, "cl100k", False)
+    assert older.prices == Prices(1, 2)
+    assert (known.window, known.sources["window"].name) == (922_000, "litellm 1.106.2, bundled price file")
+    assert unknown.assumed
+
+
+def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    config = config_from({"litellm": "nowhere.json"}, str(tmp_path / "contextfold.toml"))
+    with pytest.raises(BadConfiguration, match=r"nowhere\.json cannot be read"):
+        find("gpt-4", environ={}, config=config)
 
 
 def test_a_missing_extra_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
