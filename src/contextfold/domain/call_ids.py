@@ -38,7 +38,7 @@ class CallIds:
         for index, block in enumerate(blocks):
             if block.kind == "call":
                 name = self._take(block.call, place)
-            elif block.kind == "result" and answered:
+            elif block.kind == "result" and answered and shape.role == "user":
                 name = self._answer(block.call, answered)
             else:
                 continue

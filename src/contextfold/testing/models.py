@@ -102,7 +102,7 @@ def refusing() -> Scripted:
 def calling_a_tool() -> Scripted:
     """Goes on with the work instead of summarizing it: a tool call where text was wanted."""
     return Scripted(
-        '<function_calls><invoke name="read_file">\n<parameter name="path">a.py</parameter>\n</invoke></function_calls>',
+        '<function_calls><invoke name="read">\n<parameter name="path">a.py</parameter>\n</invoke></function_calls>',
         '{"type":"tool_use","id":"toolu_1","name":"run","input":{"command":"ls"}}',
     )
 

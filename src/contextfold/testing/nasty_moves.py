@@ -113,6 +113,12 @@ def unknown_result(talk: Talk) -> list[Message]:
     return talk.say("user", blocks.result(talk.random, "call_never_made", media=False))
 
 
+def result_from_the_assistant(talk: Talk) -> list[Message]:
+    """A result in the wrong mouth; the call goes on waiting for one that counts."""
+    name = talk.waiting[0] if talk.waiting else "call_never_made"
+    return talk.say("assistant", blocks.result(talk.random, name, media=False))
+
+
 def same_id_again(talk: Talk) -> list[Message]:
     """A call with an id that was used before, or twice in one batch."""
     earlier = talk.past[-1] if talk.past else talk.new_call()
@@ -186,6 +192,7 @@ MOVES: Mapping[str, tuple[int, Callable[[Talk], list[Message]]]] = {
     "late_or_doubled_result": (5, late_or_doubled_result),
     "doubled_in_one_message": (2, doubled_in_one_message),
     "unknown_result": (2, unknown_result),
+    "result_from_the_assistant": (1, result_from_the_assistant),
     "same_id_again": (3, same_id_again),
     "nothing": (6, nothing),
     "reasoning_alone": (5, reasoning_alone),

@@ -144,6 +144,12 @@ def test_a_block_is_folded_once() -> None:
     thread.fold(blocks=[(1, 1)])
 
 
+def test_blank_text_cannot_be_folded_because_a_stand_in_would_speak_where_nobody_did() -> None:
+    thread = Written(user(), assistant(call("a")), blank(), user(result("a")))
+    with pytest.raises(CannotCover, match="says nothing"):
+        thread.fold(blocks=[(3, 0)])
+
+
 def test_touching_spans_are_joined() -> None:
     assert merged([(5, 6), (1, 3), (3, 4), (2, 3)]) == ((1, 4), (5, 6))
     assert merged([]) == ()

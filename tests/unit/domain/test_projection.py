@@ -242,6 +242,27 @@ def test_a_fork_equals_its_origin_at_that_place_and_then_goes_its_own_way() -> N
     assert thread.seqs == [fold, 3, 4, 6]
 
 
+def test_a_copied_fork_equals_a_replayed_one_and_shares_nothing_that_changes() -> None:
+    thread = Written(user(text(30)), assistant(call("a")), user(result("a")), assistant(), user())
+    first = thread.fold([1])
+    thread.unfold(first)
+    thread.pin(4)
+    thread.fold(blocks=[(3, 0)])
+    thread.note()
+    here = list(thread.view)
+    for at in thread.projection.path:
+        copied, replayed = Written(), thread.fork(at)
+        copied.projection = thread.projection.fork(at)
+        assert list(copied.view) == list(replayed.view)
+        assert copied.projection.pins.messages == replayed.projection.pins.messages
+        assert copied.projection.notes == replayed.projection.notes
+        copied.append(assistant(call("a")))
+        replayed.append(assistant(call("a")))
+        assert list(copied.view) == list(replayed.view)
+        copied.rewind(1)
+        assert list(thread.view) == here
+
+
 def test_a_fork_can_be_made_on_a_branch_that_was_left() -> None:
     thread = talk(4)
     thread.rewind(2)
@@ -257,6 +278,7 @@ def test_path_and_neighbours_know_what_is_on_the_branch() -> None:
     projection = thread.projection
     assert projection.path == (1, 2, said)
     assert [projection.is_on_path(seq) for seq in (1, 3, said, 99)] == [True, False, True, False]
+    assert projection.path_after(1) == (2, said)
     assert projection.neighbours(3) == (2, said)
     assert projection.neighbours(1) == (0, 2)
     assert projection.neighbours(99) == (said, 0)

@@ -98,19 +98,24 @@ def test_a_call_stays_with_all_its_results_and_with_blank_messages_between_them(
     assert list(thread.view.atoms()) == [(0, 1), (1, 5), (5, 6)]
 
 
-def test_reasoning_alone_stays_with_the_next_assistant_message_also_over_a_blank_one() -> None:
+def test_reasoning_alone_stays_with_what_is_said_next_also_over_a_blank_message() -> None:
     thread = Written(user(), assistant(thought()), blank(), assistant(call("a")), user(result("a")), user())
     assert list(thread.view.atoms()) == [(0, 1), (1, 5), (5, 6)]
 
 
-def test_reasoning_that_led_nowhere_stands_alone() -> None:
-    thread = Written(user(), assistant(thought()), user())
-    assert list(thread.view.atoms()) == [(0, 1), (1, 2), (2, 3)]
+def test_reasoning_that_was_cut_off_stays_with_the_user_message_after_it() -> None:
+    thread = Written(user(), assistant(thought()), user(), assistant())
+    assert list(thread.view.atoms()) == [(0, 1), (1, 3), (3, 4)]
 
 
 def test_an_interrupted_call_stays_with_its_synthetic_result() -> None:
     thread = Written(user(), assistant(call("a")), user())
     assert list(thread.view.atoms()) == [(0, 1), (1, 3), (3, 4)]
+
+
+def test_a_result_beside_words_stays_with_its_call_when_another_call_was_interrupted() -> None:
+    thread = Written(user(), assistant(call("a"), call("b")), user(result("a"), text()), user())
+    assert list(thread.view.atoms()) == [(0, 1), (1, 4), (4, 5)]
 
 
 def test_steps_of_a_loop_may_be_parted_from_each_other() -> None:

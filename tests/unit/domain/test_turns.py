@@ -12,7 +12,9 @@ from tests.written import Written, assistant, blank, call, result, shape, text, 
     [
         pytest.param((), user(), Arrival((), (), ()), id="plain words, nothing waits"),
         pytest.param((), assistant(call("a"), call("b")), Arrival((), (), ("a", "b")), id="calls open a turn"),
-        pytest.param((), assistant(call("a"), call("a")), Arrival((), (), ("a", "a")), id="an id used twice waits twice"),
+        pytest.param(
+            (), assistant(call("a"), call("a")), Arrival((), (), ("a", "a")), id="an id used twice waits twice"
+        ),
         pytest.param(("a",), user(result("a")), Arrival((), (), ()), id="the result closes the turn"),
         pytest.param(("a", "b"), user(result("b")), Arrival((), (), ("a",)), id="one of two leaves one"),
         pytest.param(("a",), blank(), Arrival((), (), ("a",)), id="a blank message changes nothing"),

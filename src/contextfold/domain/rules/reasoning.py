@@ -1,8 +1,9 @@
 """Reasoning stays with what it led to: it is shown with its successor, whole and in place, or not at all.
 
 A step (reasoning, its calls, their results) is already one piece by the pairing rules. What remains is reasoning that
-stands alone in a message and belongs to the assistant message after it. Later steps of a loop that carry no reasoning
-of their own may be parted from it: cutting there hides all of the loop's reasoning, never some.
+stands alone in a message: it belongs to whatever is said next, so that a view never shows it before a stand-in. Later
+steps of a loop that carry no reasoning of their own may be parted from it: cutting there hides all of the loop's
+reasoning, never some.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .edge import Edge
 
 
 def keeps_together(edge: Edge) -> bool:
-    return edge.leads and (edge.after.shape.role == "assistant" or edge.after.shape.is_blank)
+    return edge.leads
 
 
 def check(items: Sequence[Item]) -> list[Problem]:

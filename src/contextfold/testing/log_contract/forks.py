@@ -77,6 +77,7 @@ class ForkContract:
         assert log.forgotten("copy") == [2]
         assert log.append("copy", [message(b"5", key="k")], expected=0)[0].seq == 5
         assert log.blob(digest(system)) == system
+        assert log.forget("copy", [1, 3]) == 2
         assert log.verify() == []
 
     def test_a_name_that_is_taken_cannot_be_restored_to(self, log: SealedLog) -> None:
