@@ -6,6 +6,7 @@
     ├── NotFound            a thread, seq or fold that does not exist here
     ├── CannotCover         a fold that would part what belongs together, or covers nothing visible
     ├── CannotFit           the smallest valid request is larger than the window
+    ├── InvalidRequest      a request that its provider would reject
     ├── Conflict            the thread moved on since `expected`
     │   └── KeyConflict     an idempotency key used again with other bytes
     └── StoreError          the file cannot be used as it is
@@ -54,6 +55,10 @@ class CannotFit(ContextFoldError):
             f"The smallest valid request needs {needed:,} tokens and the window allows {limit:,}: {listing}. "
             f"Shorten the largest part, unpin messages, or choose a larger model."
         )
+
+
+class InvalidRequest(ContextFoldError):
+    """A request that its provider would reject; nothing was sent."""
 
 
 class Conflict(ContextFoldError):

@@ -19,7 +19,7 @@ from contextfold.domain import (
     decode,
     encode,
 )
-from contextfold.errors import CannotFit, ContextFoldError
+from contextfold.errors import CannotFit, InvalidRequest
 from contextfold.folding import (
     Decision,
     Made,
@@ -31,6 +31,7 @@ from contextfold.folding import (
     fold_until_it_fits,
     longest_answer,
     record,
+    spent_at,
     tell,
 )
 from contextfold.summaries import fold_notice
@@ -43,10 +44,6 @@ INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their 
 
 # Models without prefill reject a request that ends with their own words.
 CONTINUE = "[Go on from here.]"
-
-
-class InvalidRequest(ContextFoldError):
-    """A request that its provider would reject; nothing was sent."""
 
 
 def surround(desk: Desk, given: Surroundings) -> None:
@@ -82,6 +79,7 @@ def fold(desk: Desk, decision: Decision) -> Steps[Made]:
     stages, last = _stages(desk, decision)
     made = yield from fold_until_it_fits(desk, decision, stages, last)
     desk.signals = Signals()
+    desk.signals = Signals(spent=spent_at(desk.decide(), decision.goal))
     for each in made.folds:
         line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())
         yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, desk.instructions, line))
@@ -166,6 +164,8 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
     Asking while calls are open means going on without them: a result that comes later stays late.
     """
     view = desk.view()
+    if not view.length:
+        raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
         yield from attach(desk, "interrupted", INTERRUPTED_TURN)
     elif dialect == "anthropic" and view.length and view.item(-1).shape.role == "assistant":

@@ -2,7 +2,7 @@
 
 from .budget import LEAST_TURN, Budget, budget_for, longest_answer, reserve_of
 from .clear import Clear
-from .decision import Decision, Signals, decide
+from .decision import Decision, Signals, decide, spent_at
 from .effects import Effect, Record, Save, Steps, Summarize, Tell, record, save, summarize, tell
 from .offload import Offload, content_of
 from .pipeline import Made, fold_until_it_fits
@@ -63,6 +63,7 @@ __all__ = [
     "record",
     "reserve_of",
     "save",
+    "spent_at",
     "stand_in_shape",
     "strategy",
     "strategy_names",

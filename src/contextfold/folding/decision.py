@@ -17,14 +17,17 @@ from .triggers import Firing, Ladder
 
 Action: TypeAlias = Literal["send", "warn", "fold"]
 
+AGAIN = 50  # one part in so many of the usable input must be new before folding is tried again
+
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What was said from outside: a person asked for folding, or a provider for less."""
+    """What the request itself does not show: a person asked for folding, a provider for less, or folding is spent."""
 
     asked: bool = False
     to: int | None = None  # the size asked for
     overflow: int | None = None  # the provider refused a request; tokens it could have taken, 0 where it did not say
+    spent: int = 0  # up to this size nothing more could be folded, as long as the request fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,16 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
         reason = f"{used:,} of {budget.usable:,} tokens are used"
         return Decision(action, "", reason, used, budget.usable)
     is_forced = used > budget.usable or firing.trigger in ("overflow", "bytes", "images")
+    if used <= signals.spent and not is_forced and not signals.asked:
+        reason = f"{used:,} of {budget.usable:,} tokens are used, and nothing more could be folded"
+        return Decision("send", "", reason, used, budget.usable)
     reason = f"{firing.trigger}: {used:,} of {budget.usable:,} tokens are used, folding begins at {firing.threshold:,}"
     return Decision("fold", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal, is_forced)
+
+
+def spent_at(now: Decision, goal: int) -> int:
+    """Up to which size another attempt would be in vain, after the stages left the request above their goal."""
+    return now.used + now.usable // AGAIN if now.used > goal else 0
 
 
 def _warns(policy: Policy, used: int, budget: Budget) -> bool:

@@ -1,7 +1,7 @@
 """Stages, one after another, until the request fits: progress or not at all, and never in circles.
 
 Every attempt ends in the report: made, refused with its reason, or failed with its error and cost. A summarizer that
-fails in any way leaves the thread as it was, and the embedded one, which needs no model, takes over.
+fails in any way leaves the thread as it was; the embedded one, which needs no model, takes over, or the next stage.
 """
 
 from __future__ import annotations
@@ -115,7 +115,10 @@ def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> 
     plan = strategy.plan(view, situation)
     if not plan.folds:
         return Attempt(strategy.name, refusal=plan.refusal or Refusal.NOTHING_TO_FOLD)
-    texts, told = yield from _texts(desk, plan, situation, made)
+    try:
+        texts, told = yield from _texts(desk, plan, situation, made)
+    except _Unwritten as unwritten:
+        return Attempt(strategy.name, refusal=unwritten.refusal)
     gain, least = _gain(desk, view, plan.folds, texts), desk.policy.least_gain
     if gain < least:
         return Attempt(strategy.name, (), Refusal.GREW if gain <= 0 else Refusal.UNPROFITABLE, "", *told)
@@ -157,6 +160,13 @@ def _made(desk: Desk, view: View, planned: PlannedFold, text: str, seq: int) -> 
 # -- summaries ------------------------------------------------------------------------------------------------------
 
 
+class _Unwritten(Exception):
+    """Nobody could write the summary that a plan asked for."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
 def _texts(desk: Desk, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], tuple[str, int, int]]]:
     """The summary each fold asked for, and what it cost: (model, input, output)."""
     texts: list[str] = []
@@ -175,8 +185,8 @@ def _texts(desk: Desk, plan: Plan, situation: Situation, made: Made) -> Steps[tu
 def _summary(
     desk: Desk, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
 ) -> Steps[tuple[str, Answer | None]]:
-    """By the policy's summarizer if it has one that works, else the embedded one."""
-    summarizer = desk.policy.summarizer
+    """By the policy's summarizer if it has one that works, else by the embedded one if the policy falls back to it."""
+    summarizer, refusal = desk.policy.summarizer, Refusal.FAILED
     if summarizer is not None and desk.failures < desk.policy.breaker:
         room = max(1_000, situation.raw(situation.budget.usable) - request.budget - 1_000)
         hidden = _hidden(desk, desk.view(), planned)
@@ -190,9 +200,12 @@ def _summary(
             if problem is None:
                 desk.failures = 0
                 return answer.text, answer
+            refusal = problem
             cost = (answer.model, answer.input_tokens, answer.output_tokens)
-            made.attempts.append(Attempt("summarizer", (), problem, "", *cost))
+            made.attempts.append(Attempt("summarizer", (), refusal, "", *cost))
         desk.failures += 1
+    if summarizer is not None and "extractive" not in desk.policy.fallback:
+        raise _Unwritten(refusal)
     return digest(request, situation.count), None
 
 

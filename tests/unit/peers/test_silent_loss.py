@@ -256,7 +256,8 @@ def test_a_fact_far_inside_a_result_reaches_the_summarizer(opened: Opening, plac
 def test_an_empty_summary_is_refused_and_the_embedded_one_takes_its_place(
     opened: Opening, recipe: str, answer: str
 ) -> None:
-    session = opened(8_000, policy=SUMMARIZING[recipe](summarizer=Scripted(answer)))
+    policy = SUMMARIZING[recipe](summarizer=Scripted(answer)).with_(fallback=("extractive",))
+    session = opened(8_000, policy=policy)
     say(session, exchanges(20, 140))
     report = session.prepare().report
     assert Refusal.EMPTY in [attempt.refusal for attempt in report.attempts]

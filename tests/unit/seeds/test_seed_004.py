@@ -115,7 +115,9 @@ def test_a_turn_is_what_a_person_said_and_everything_up_to_when_they_speak_again
         [user("two"), calls("a"), results({"a": WORD * 1_000}), assistant("found it")],
         [user("three"), assistant("fine " + WORD * 900)],
     ]
-    session = opened(window(3_600), [*(m for turn in turns for m in turn), user("four")], cf.recipes.sliding_window())
+    session = opened(
+        window(4_000, "gpt-4o"), [*(m for turn in turns for m in turn), user("four")], cf.recipes.sliding_window()
+    )
     session.prepare()
     shown = [message.text.partition(" ")[0] for message in session.view.messages if message.kind == "message"]
     assert shown == ["two", "", "", "found", "three", "fine", "four"]
@@ -132,7 +134,7 @@ def test_people_are_told_in_their_language_what_left_the_window(window: Window, 
     words = {"en": "and then the next word ", "ja": "次の言葉を続けてください。"}[language]
     told: list[str] = []
     session = opened(
-        window(4_000),
+        window(4_000, "gpt-4o"),
         [m for n in range(30) for m in (user(f"{n} {words * 12}"), assistant(f"{n} {words * 12}"))],
         cf.recipes.sliding_window(),
         on_fold=lambda notice: told.append(notice.text),
