@@ -84,7 +84,7 @@ class Offload:
         for result in results:
             if enough is not None and saved >= enough:
                 break
-            block = survey.messages[result.place].message.blocks[result.block]
+            block = survey.message(result.place).blocks[result.block]
             fold = self._aside(result.seq, result.block, block, result.tokens, preview, situation)
             if fold is not None:
                 folds.append(fold)

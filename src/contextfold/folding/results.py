@@ -66,7 +66,7 @@ def arguments_of(survey: Survey, result: Result) -> str:
     """What the tool was called with, as the model wrote it."""
     if result.caller is None:
         return ""
-    calls = survey.messages[result.caller].message.calls
+    calls = survey.message(result.caller).calls
     return next((call.arguments for call in calls if call.id == result.call), "")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from contextfold.domain import Item, View, ViewMessages
+from contextfold.domain import Item, Message, View, ViewMessages
 from contextfold.summaries import Source
 
 
@@ -33,12 +33,19 @@ class Survey:
     def __init__(self, view: View) -> None:
         self.view = view
         self.items: Sequence[Item] = view.items
+        self._read: dict[int, Message] = {}
         self.atoms = tuple(Atom(start, stop, view.tokens(start, stop)) for start, stop in view.atoms())
 
     @cached_property
     def messages(self) -> ViewMessages:
         """The words behind the items, read when they are looked at."""
         return self.view.messages
+
+    def message(self, place: int) -> Message:
+        """The words at a place, parsed once however many of their blocks are looked at."""
+        if place not in self._read:
+            self._read[place] = self.messages[place].message
+        return self._read[place]
 
     @cached_property
     def live(self) -> int | None:

@@ -18,6 +18,8 @@ _INVISIBLE = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
 )
+_UNSEEN = re.compile(_INVISIBLE.removesuffix("*"))
+_WIDE = re.compile("[\uff01-\uff5e]")
 _CONTROL = re.compile(
     rf"[<＜]{_INVISIBLE}(?=[|｜¦][^\s|｜¦<>＜＞]{{1,60}}[|｜¦]{_INVISIBLE}[>＞])"
     r"|<(?=/?(?:start_of_turn|end_of_turn|bos|eos|pad|s)>|</?SYS>>)"
@@ -45,7 +47,18 @@ def frame(kind: str, body: str, nonce: str, attributes: Sequence[tuple[str, str]
 
 def guarded(text: str, nonce: str) -> str:
     """The text with every spelling of the nonce broken up and no control token of a chat template left whole."""
-    return _spellings(nonce).sub(lambda match: "·".join(match.group()), neutral(text))
+    plain = neutral(text)
+    if not _may_hold(plain, nonce):
+        return plain
+    return _spellings(nonce).sub(lambda match: "·".join(match.group()), plain)
+
+
+def _may_hold(text: str, nonce: str) -> bool:
+    """Whether the nonce stands in the text in some spelling. Its pattern takes 15 ms to make; few texts need it."""
+    bare = text
+    if not text.isascii():
+        bare = _WIDE.sub(lambda match: chr(ord(match.group()) - 0xFEE0), _UNSEEN.sub("", text))
+    return nonce.lower() in bare.lower()
 
 
 def neutral(text: str) -> str:
