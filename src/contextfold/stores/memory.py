@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import RLock
 
+from msgspec.structs import replace
+
 from contextfold.domain import (
     GENESIS,
     SALT_BYTES,
@@ -18,6 +20,7 @@ from contextfold.domain import (
     Problem,
     ThreadRow,
     blobs_of,
+    commitment,
     decode_event,
     digest,
 )
@@ -71,9 +74,8 @@ class _Thread:
         entry = self.at(seq)
         if seq in self.forgotten or not (entry.body or blobs_of(decode_event(entry.stored))):
             return False
-        kept = Sealed(
-            entry.seq, entry.parent, entry.at, entry.key, entry.stored, b"", None, entry.committed, entry.link
-        )
+        committed = commitment(entry.salt, entry.body or b"")
+        kept = replace(entry, salt=b"", body=None, committed=committed)
         self.entries[seq - self.start - 1] = kept
         self.forgotten.add(seq)
         return True

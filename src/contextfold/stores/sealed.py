@@ -30,7 +30,7 @@ Salts: TypeAlias = Callable[[int], bytes]  # so many random bytes; `os.urandom` 
 
 
 class Sealed(Struct, frozen=True):
-    """One event as it stands in the chain. A forgotten body is None and leaves its commitment behind."""
+    """One event as it stands in the chain. A forgotten body is None and leaves its commitment; else that is empty."""
 
     seq: int
     parent: int
@@ -77,7 +77,7 @@ def seal(previous: bytes, seq: int, draft: Draft, salts: Salts, size: int) -> Se
     salt = salts(size) if draft.body else b""
     committed = commitment(salt, draft.body)
     sealed = link(previous, seq, draft.parent, at, draft.key, stored, committed)
-    return Sealed(seq, draft.parent, at, draft.key, stored, salt, draft.body, committed, sealed)
+    return Sealed(seq, draft.parent, at, draft.key, stored, salt, draft.body, b"", sealed)
 
 
 def broken(thread: str, first: int, previous: bytes, entries: Iterable[Sealed]) -> Iterator[Problem]:

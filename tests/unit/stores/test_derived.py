@@ -100,7 +100,7 @@ def test_a_writer_without_the_table_leaves_a_mark_and_the_next_one_catches_up(pa
         appended(lacking, "a", b"55555")
     with closing(open_sqlite(path, derived=[Sizes()])) as log:
         assert sizes(log)[-1] == (1, 5, 5)
-        assert log.connection.execute("SELECT count(*) FROM derived").get == 1
+        assert log.connection.execute("SELECT count(*) FROM derived_tables").get == 1
 
 
 def test_another_version_is_computed_anew(path: Path) -> None:

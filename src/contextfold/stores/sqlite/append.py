@@ -128,7 +128,7 @@ def keep_blob(connection: apsw.Connection, space: int, blob: bytes) -> int:
     name = sha256(blob).digest()
     number = find(connection, space, DIGESTS, name)
     if number is None:
-        connection.execute("INSERT INTO blobs (space, bytes) VALUES (?, ?)", (space, blob))
+        connection.execute("INSERT INTO bodies (space, bytes) VALUES (?, ?)", (space, blob))
         number = connection.last_insert_rowid()
         connection.execute(NAME, (space, DIGESTS, name, number))
     return number

@@ -21,12 +21,28 @@ from .rows import rows, value
 
 _PIECE = 512
 _SPACE, _THREAD = 0, 0  # where a derived table's version stands
+
+# Made with the first derived table: most files have none. Space 0, thread 0: seq is the version of the derived table.
+# Otherwise: events of the thread after seq are not applied yet.
+_BOOKS = """
+CREATE TABLE IF NOT EXISTS derived_tables (
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (space, thread, name)
+) STRICT, WITHOUT ROWID
+"""
+_HAS_BOOKS = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'derived_tables')"
+_VERSIONS = "SELECT name, seq FROM derived_tables WHERE space = ? AND thread = ?"
 _KEEP = (
-    "INSERT INTO derived (space, thread, name, seq) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq"
+    "INSERT INTO derived_tables (space, thread, name, seq) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET seq = excluded.seq"
 )
-_MARK = "INSERT OR IGNORE INTO derived (space, thread, name, seq) VALUES (?, ?, ?, ?)"
-_BEHIND = "SELECT seq FROM derived WHERE space = ? AND thread = ? AND name = ?"
-_CAUGHT_UP = "DELETE FROM derived WHERE space = ? AND thread = ? AND name = ?"
+_MARK = "INSERT OR IGNORE INTO derived_tables (space, thread, name, seq) VALUES (?, ?, ?, ?)"
+_BEHIND = "SELECT seq FROM derived_tables WHERE space = ? AND thread = ? AND name = ?"
+_ALL_BEHIND = "SELECT space, thread FROM derived_tables WHERE name = ? AND space <> ?"
+_CAUGHT_UP = "DELETE FROM derived_tables WHERE space = ? AND thread = ? AND name = ?"
 
 
 class DerivedTable(Protocol):
@@ -60,12 +76,25 @@ class Derivations:
 
     def __init__(self, tables: Sequence[DerivedTable]) -> None:
         self._tables = {table.name: table for table in tables}
+        self._schema: int | None = None  # SQLite's number of the schema when we last looked for the books
+        self._has_books = False
+
+    def clear(self) -> None:
+        """After a rollback the same number may stand for another schema."""
+        self._schema = None
+
+    def _versions(self, connection: apsw.Connection) -> dict[str, int]:
+        schema = value(connection, "PRAGMA schema_version")
+        if schema != self._schema:
+            self._schema, self._has_books = schema, bool(value(connection, _HAS_BOOKS))
+        return dict(rows(connection, _VERSIONS, (_SPACE, _THREAD))) if self._has_books else {}
 
     def install(self, database: Database) -> None:
         """Make tables that are new or of another version, then bring all of them up to date, thread by thread."""
         for table in self._tables.values():
             with database.writing() as connection:
-                if _versions(connection).get(table.name) != table.version:
+                if self._versions(connection).get(table.name) != table.version:
+                    connection.execute(_BOOKS)
                     table.install(connection)
                     connection.execute(_KEEP, (_SPACE, _THREAD, table.name, table.version))
                     for place in places(connection):
@@ -78,7 +107,7 @@ class Derivations:
         self, connection: apsw.Connection, place: Place, logged: Sequence[Logged], drafts: Sequence[Draft]
     ) -> None:
         """Tell every table of what was just written; mark the thread as behind for those we do not have."""
-        versions = _versions(connection)
+        versions = self._versions(connection)
         if not versions or not logged:
             return
         before = logged[0].seq - 1
@@ -93,12 +122,12 @@ class Derivations:
 
     def behind(self, connection: apsw.Connection, place: Place) -> None:
         """Mark the whole thread as not applied: it was restored in one piece."""
-        for name in _versions(connection):
+        for name in self._versions(connection):
             connection.execute(_MARK, (place.space, place.thread, name, place.start))
 
     def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
         """Have every table erase what it knows of these events; refuse when one is not here to do it."""
-        for name, version in _versions(connection).items():
+        for name, version in self._versions(connection).items():
             table = self._tables.get(name)
             if table is None or table.version != version:
                 raise StoreError(
@@ -108,15 +137,9 @@ class Derivations:
             table.forget(connection, place, seqs)
 
 
-def _versions(connection: apsw.Connection) -> dict[str, int]:
-    return dict(rows(connection, "SELECT name, seq FROM derived WHERE space = ? AND thread = ?", (_SPACE, _THREAD)))
-
-
 def _behind(database: Database, name: str) -> list[Place]:
     with database.reading() as connection:
-        marked = set(
-            rows(connection, "SELECT space, thread FROM derived WHERE name = ? AND space <> ?", (name, _SPACE))
-        )
+        marked = set(rows(connection, _ALL_BEHIND, (name, _SPACE)))
         return [place for place in places(connection) if (place.space, place.thread) in marked]
 
 

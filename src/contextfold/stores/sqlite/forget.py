@@ -24,13 +24,12 @@ from .failures import as_ours
 
 _EVENT = (
     "SELECT e.event, e.body, b.salt, coalesce(b.bytes,"
-    " (SELECT bytes FROM blobs WHERE id = b.blob AND space = e.space)), b.blob"
+    " (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)), b.blob"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " WHERE e.space = ? AND e.thread = ? AND e.seq = ?"
 )
 _MARKED = "SELECT 1 FROM forgotten WHERE space = ? AND thread = ? AND seq = ?"
 _ERASE = "UPDATE bodies SET salt = zeroblob(length(salt)), bytes = zeroblob(length(bytes)) WHERE id = ? AND space = ?"
-_ERASE_BLOB = "UPDATE blobs SET bytes = zeroblob(length(bytes)) WHERE id = ? AND space = ?"
 _UNNAME_BLOB = "DELETE FROM names WHERE space = ? AND owner = ? AND name = ?"
 # Whoever still needs a blob: a body that is not forgotten, or an event that names its digest. Both look at every row of
 # the space, once for each blob that may go; forgetting is rare, and an index would cost every append.
@@ -94,7 +93,7 @@ class _Erasing:
         space = self._place.space
         if self._connection.execute(_IS_IN_USE, (space, number, name.hex().encode())).get:
             return
-        self._connection.execute(_ERASE_BLOB, (number, space))
+        self._connection.execute(_ERASE, (number, space))
         self._connection.execute(_UNNAME_BLOB, (space, DIGESTS, name))
 
 

@@ -35,10 +35,14 @@ class SqliteLog:
         derived: Sequence[DerivedTable] = (),
     ) -> None:
         self._directory = Directory(space)
-        self._database = Database(connection, path, self._directory.clear)
-        self._salts = salts
         self._derivations = Derivations(derived)
+        self._database = Database(connection, path, self._rolled_back)
+        self._salts = salts
         self._derivations.install(self._database)
+
+    def _rolled_back(self) -> None:
+        self._directory.clear()
+        self._derivations.clear()
 
     @property
     def path(self) -> str:
@@ -50,6 +54,9 @@ class SqliteLog:
         return self._database.connection
 
     def create(self, row: ThreadRow) -> ThreadRow:
+        with self._database.reading() as connection:  # continuing a thread should wait for no writer
+            if self._directory.is_taken(connection, row.name):
+                return self._directory.row(connection, row.name)
         with self._database.writing() as connection:
             self._directory.create(connection, row)
             return self._directory.row(connection, row.name)

@@ -126,6 +126,7 @@ def _set_manners(connection: apsw.Connection) -> None:
     connection.pragma("mmap_size", 0)
     connection.pragma("temp_store", "memory")  # what is said must not reach another disk
     connection.wal_autocheckpoint(CHECKPOINT_PAGES)
+    connection.pragma("journal_size_limit", 2 * CHECKPOINT_PAGES * PAGE_SIZE)  # after an import the WAL shrinks again
 
 
 def _migrate(connection: apsw.Connection, real: Path) -> None:

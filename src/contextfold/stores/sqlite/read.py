@@ -30,7 +30,7 @@ _LINK = "SELECT link FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _FORGOTTEN = "SELECT seq FROM forgotten WHERE space = ? AND thread = ? ORDER BY seq"
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _BLOB = (
-    "SELECT b.bytes FROM names AS n JOIN blobs AS b ON b.id = n.number AND b.space = n.space"
+    "SELECT b.bytes FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
     " WHERE n.space = ? AND n.owner = ? AND n.name = ?"
 )
 
@@ -38,17 +38,17 @@ EVENTS = (
     "SELECT seq, parent, at, event, key FROM events"
     " WHERE space = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 )
-# A body stands inline or in `blobs`; one that was forgotten is nowhere, whatever its row still says.
+# The bytes of a body stand in its row or in a blob's; one that was forgotten is nowhere, whatever its row still says.
 _BODIES = (
     "SELECT e.seq, CASE WHEN e.body IS NULL THEN x'' ELSE"
-    " coalesce(b.bytes, (SELECT bytes FROM blobs WHERE id = b.blob AND space = e.space)) END"
+    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ?"
     " AND NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
 )
 _SEALED = (
     "SELECT e.seq, e.parent, e.at, e.key, e.event, coalesce(b.salt, x''),"
-    " coalesce(b.bytes, (SELECT bytes FROM blobs WHERE id = b.blob AND space = e.space), x''), f.committed, e.link"
+    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space), x''), f.committed, e.link"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " LEFT JOIN forgotten AS f ON f.space = e.space AND f.thread = e.thread AND f.seq = e.seq"
     " WHERE e.space = ? AND e.thread = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?"

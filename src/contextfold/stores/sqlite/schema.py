@@ -15,7 +15,7 @@ from .rows import rows
 
 APPLICATION_ID: Final = 0x63666C64  # "cfld"
 PAGE_SIZE: Final = 16384
-INLINE_LIMIT: Final = 4096  # a larger body goes to `blobs`, where equal bytes are kept once
+INLINE_LIMIT: Final = 4096  # the bytes of a larger body are a blob: equal ones are kept once
 
 _TABLES = """
 -- Every lookup by a caller's own string. Space 0 lists the spaces. Owner 0: threads, number is the thread's id.
@@ -58,22 +58,17 @@ CREATE TABLE events (
     FOREIGN KEY (space, thread) REFERENCES threads (space, id)
 ) STRICT, WITHOUT ROWID;
 
--- Numbered through the whole file, so that rows are only ever added at the end: pages stay full, and no copy of a row
--- is left behind by moving it, which makes forgetting certain.
+-- All bytes, numbered through the whole file, so that rows are only ever added at the end: pages stay full, and no copy
+-- of a row is left behind by moving it, which makes forgetting certain. A row without a thread is a blob: bytes that
+-- bodies of several events share, or that events name by their digest.
 CREATE TABLE bodies (
     id INTEGER PRIMARY KEY,
     space INTEGER NOT NULL,
-    thread INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
+    thread INTEGER,
+    seq INTEGER,
     blob INTEGER,
-    salt BLOB NOT NULL,
+    salt BLOB,
     bytes BLOB
-) STRICT;
-
-CREATE TABLE blobs (
-    id INTEGER PRIMARY KEY,
-    space INTEGER NOT NULL,
-    bytes BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE forgotten (
@@ -82,15 +77,6 @@ CREATE TABLE forgotten (
     seq INTEGER NOT NULL,
     committed BLOB NOT NULL,
     PRIMARY KEY (space, thread, seq)
-) STRICT, WITHOUT ROWID;
-
--- Space 0, thread 0: a derived table, seq is its version. Otherwise: events of the thread after seq are not applied.
-CREATE TABLE derived (
-    space INTEGER NOT NULL,
-    thread INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    PRIMARY KEY (space, thread, name)
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -104,20 +90,18 @@ CREATE TRIGGER forgotten_stay BEFORE UPDATE ON forgotten BEGIN SELECT RAISE(ABOR
 CREATE TRIGGER forgotten_remain BEFORE DELETE ON forgotten BEGIN SELECT RAISE(ABORT, 'marks are never deleted'); END;
 CREATE TRIGGER names_stay BEFORE UPDATE ON names BEGIN SELECT RAISE(ABORT, 'names never change'); END;
 CREATE TRIGGER names_remain BEFORE DELETE ON names WHEN OLD.owner <> -1 OR EXISTS (
-    SELECT 1 FROM blobs WHERE id = OLD.number AND bytes <> zeroblob(length(bytes))
+    SELECT 1 FROM bodies WHERE id = OLD.number AND bytes <> zeroblob(length(bytes))
 ) BEGIN SELECT RAISE(ABORT, 'names are never deleted'); END;
 CREATE TRIGGER bodies_remain BEFORE DELETE ON bodies BEGIN SELECT RAISE(ABORT, 'bodies are never deleted'); END;
 CREATE TRIGGER bodies_stay BEFORE UPDATE ON bodies WHEN
-    NEW.id <> OLD.id OR NEW.space <> OLD.space OR NEW.thread <> OLD.thread OR NEW.seq <> OLD.seq
-    OR NEW.blob IS NOT OLD.blob OR NEW.salt <> zeroblob(length(OLD.salt))
+    NEW.id <> OLD.id OR NEW.space <> OLD.space OR NEW.thread IS NOT OLD.thread OR NEW.seq IS NOT OLD.seq
+    OR NEW.blob IS NOT OLD.blob OR NEW.salt IS NOT zeroblob(length(OLD.salt))
     OR NEW.bytes IS NOT zeroblob(length(OLD.bytes))
-    OR NOT EXISTS (SELECT 1 FROM forgotten WHERE space = OLD.space AND thread = OLD.thread AND seq = OLD.seq)
+    OR NOT EXISTS (
+        SELECT 1 FROM forgotten
+        WHERE OLD.thread IS NULL OR (space = OLD.space AND thread = OLD.thread AND seq = OLD.seq)
+    )
 BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
-CREATE TRIGGER blobs_remain BEFORE DELETE ON blobs BEGIN SELECT RAISE(ABORT, 'blobs are never deleted'); END;
-CREATE TRIGGER blobs_stay BEFORE UPDATE ON blobs WHEN
-    NEW.id <> OLD.id OR NEW.space <> OLD.space OR NEW.bytes <> zeroblob(length(OLD.bytes))
-    OR NOT EXISTS (SELECT 1 FROM forgotten)
-BEGIN SELECT RAISE(ABORT, 'blobs never change unless they are forgotten'); END;
 """
 
 MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS,)

@@ -20,7 +20,7 @@ from .rows import rows
 
 _NAMED_BLOBS = (
     "SELECT n.name, n.number, b.bytes FROM names AS n"
-    " LEFT JOIN blobs AS b ON b.id = n.number AND b.space = n.space WHERE n.owner = ?"
+    " LEFT JOIN bodies AS b ON b.id = n.number AND b.space = n.space WHERE n.owner = ?"
 )
 _SEALED_ROWS = (
     "SELECT s.name, t.seal, t.name, t.origin, t.origin_seq, t.created, t.settings FROM threads AS t"
