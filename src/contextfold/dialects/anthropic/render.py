@@ -29,7 +29,7 @@ from contextfold.domain import (
 from contextfold.errors import BadMessage
 
 from .parse import NAME
-from .touch import touched
+from .touch import is_unsigned, touched
 
 # Models before Opus 4.8 reject a system message among the others, so what another dialect calls one is shown as text
 # of the user's side; the first one is lifted to the top of the request.
@@ -50,9 +50,11 @@ def chunk(item: Item, message: Message) -> bytes:
 
 
 def _stands(shape: Shape, message: Message) -> bool:
-    """Whether the API takes the message as it is: something in it, no blank text, results before anything else."""
+    """Whether the API takes the message as it is: something in it, no blank text, results first, thinking signed."""
     only_results, has_results = True, False
     for block in shape.blocks:
+        if block.kind == "reasoning" and has_unsigned(message):
+            return False
         if block.kind == "result":
             if not only_results:
                 return False
@@ -62,6 +64,11 @@ def _stands(shape: Shape, message: Message) -> bool:
         else:
             only_results = False
     return bool(shape.blocks) and not (has_results and _has_blank_inside(message))
+
+
+def has_unsigned(message: Message) -> bool:
+    """Whether thinking lacks the signature without which the API does not take it back."""
+    return any(is_unsigned(block) for block in message.blocks)
 
 
 def _has_blank_inside(message: Message) -> bool:

@@ -53,9 +53,14 @@ def _spelled(item: Item, message: Message, originals: list[Raw]) -> list[Raw]:
             others += _late(original, block, edit)
         elif edit is not None:
             others += _edited(original, block, edit)
-        elif not (isinstance(block, Text) and is_blank(block.text)):
+        elif not (isinstance(block, Text) and is_blank(block.text)) and not is_unsigned(block):
             others.append(original)
     return results + others
+
+
+def is_unsigned(block: Block) -> bool:
+    """Thinking that the API would not take back: neither signed nor redacted."""
+    return isinstance(block, Reasoning) and not block.signature and not block.sealed
 
 
 def _result(original: Raw, block: ToolResult, edit: str | None) -> list[Raw]:
