@@ -76,13 +76,20 @@ def read(path: str | os.PathLike[str], *, strict: bool = False, limits: Limits |
 
 
 def _reader(source: Source, sample: Sample) -> Reader:
-    for reader in (*BUILT_IN, *_from_outside(), *LAST):
+    for reader in _asked():
         if reader.claims(sample):
             return reader
     raise source.refuse(
         "this is not a recorded session in a format we know. "
         f"Known are: {', '.join(formats())}, where plain is JSON or JSONL of messages"
     )
+
+
+def _asked() -> Iterator[Reader]:
+    """The readers in the order they are asked; those from outside are loaded only when it is their turn."""
+    yield from BUILT_IN
+    yield from _from_outside()
+    yield from LAST
 
 
 @cache

@@ -72,12 +72,18 @@ def look(source: Source) -> Sample:
         return Sample("archive")
     lines = _first_lines(source)
     values = [_value(line) for line in lines]
-    if len(lines) > 1 and isinstance(values[0], dict | list):
+    if len(lines) > 1 and (isinstance(values[0], dict | list) or _is_first_line_damaged(lines, values)):
         return _of_lines(values)
     whole = _whole(source)
     if whole is not None:
         return Sample("document", tuple(value for value in values if isinstance(value, dict)), whole=whole)
     return _of_lines(values)
+
+
+def _is_first_line_damaged(lines: list[bytes], values: list[Any]) -> bool:
+    """Whether a first line that is no JSON is a damaged one, not the opening of a value over many lines."""
+    opening = lines[0].rstrip().endswith((b"{", b"[", b",", b":"))
+    return not opening and any(isinstance(value, dict) and value for value in values)
 
 
 def plain(raw: Raw | None) -> Any:

@@ -99,8 +99,7 @@ class Source:
                     yield self._line(number, parts, size, part)
                     parts, size = [], 0
                 size += len(last)
-                if last and size <= self.limits.line:
-                    parts.append(last)
+                parts = [*parts, last] if size <= self.limits.line else []
         except Broken as broken:
             yield Line(number + 1, b"", str(broken))
             return
