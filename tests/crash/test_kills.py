@@ -50,6 +50,7 @@ class Outside:
         } == set()
 
 
+@pytest.mark.seed("R37")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_acknowledged_is_lost_in_10_kills(part: int, tmp_path: Path) -> None:
     path, outside = tmp_path / "store.db", Outside()

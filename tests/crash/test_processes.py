@@ -17,6 +17,7 @@ SECONDS = 60.0
 
 
 @pytest.mark.slow
+@pytest.mark.seed("D19")
 def test_three_processes_write_one_file_for_a_minute(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     writers = [Writer(write_beside_others, path, number, SECONDS * SOAK) for number in range(3)]

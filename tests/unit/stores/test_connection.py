@@ -15,6 +15,7 @@ from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, StoreError
 from contextfold.stores import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, message
+from tests.crash.disk import Disk
 
 
 @pytest.fixture
@@ -77,6 +78,7 @@ def test_threads_of_one_process_take_turns(log: SqliteLog) -> None:
     assert log.verify() == []
 
 
+@pytest.mark.seed("D21")
 def test_what_was_written_is_guarded_against_any_statement(log: SqliteLog) -> None:
     appended(log, "a", b"1", b"2" * 5000)
     log.append("a", [message(b"3", key="k")], expected=2)
@@ -106,6 +108,28 @@ def test_what_was_written_is_guarded_against_any_statement(log: SqliteLog) -> No
             log.connection.execute(statement)
     assert log.verify() == []
     assert log.bodies("a", [1, 2, 3]) == {2: b"2" * 5000, 3: b"3"}
+
+
+@pytest.mark.seed("R23")
+def test_order_is_that_of_writing_whatever_the_clock_says(log: SqliteLog) -> None:
+    for turn, at in enumerate((5.0, 5.0, 3.0, -1.0, 5.0)):
+        log.append("a", [message(b"%d" % turn, parent=turn, at=at)], expected=turn)
+    assert [(logged.seq, logged.at) for logged in log.read("a")] == [(1, 5.0), (2, 5.0), (3, 3.0), (4, -1.0), (5, 5.0)]
+    assert list(log.bodies("a", range(1, 6)).values()) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+@pytest.mark.seed("C20")
+def test_the_thousandth_append_writes_no_more_than_the_hundredth(tmp_path: Path) -> None:
+    disk = Disk()
+    with closing(open_sqlite(tmp_path / "grown.db", vfs=disk.name)) as log:
+        log.connection.wal_autocheckpoint(100_000)  # moving the WAL into the file is not part of an append
+        log.create(ThreadRow("a"))
+        written = []
+        for turn in range(1000):
+            before = disk.count("write")
+            log.append("a", [message(b"x" * 1000, parent=turn)], expected=turn)
+            written.append(disk.count("write") - before)
+    assert sum(written[900:]) <= 1.2 * sum(written[100:200])
 
 
 def test_spaces_of_one_file_do_not_see_each_other(tmp_path: Path) -> None:
