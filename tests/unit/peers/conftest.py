@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Opening]:
     """Open a session whose window has this many tokens; closed when the test ends."""
     with ExitStack() as stack:
 
-        def open_session(window: int, path: object = None, model: str = SONNET, **options: Any) -> cf.Session:
+        def open_session(
+            window: int, place: Path | cf.Store | None = None, model: str = SONNET, **options: Any
+        ) -> cf.Session:
             monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", str(window))
-            return stack.enter_context(cf.Session.open(path, model=model, **options))  # type: ignore[arg-type]
+            if isinstance(place, cf.Store):
+                return cf.Session.on(place, "main", model, **options)
+            return stack.enter_context(cf.Session.open(place, model=model, **options))
 
         yield open_session

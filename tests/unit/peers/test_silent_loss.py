@@ -155,14 +155,15 @@ def test_after_rewinding_behind_a_fold_the_model_sees_what_was_there_and_the_new
 
 
 @pytest.mark.peer("A9")
-def test_deleting_four_old_messages_hides_no_recent_one(opened: Opening, tmp_path: Path) -> None:
-    session = opened(100_000, tmp_path / "a.db")
-    seqs = say(session, exchanges(12, 20))
-    session.thread.fold(seqs[4:16], "twelve of them")
-    before = [item.seq for item in session.view]
-    for seq in seqs[:4]:
-        session._store.forget("main", seq)
-    assert [item.seq for item in session.view] == before
+def test_deleting_four_old_messages_hides_no_recent_one(opened: Opening) -> None:
+    with cf.open() as store:
+        session = opened(100_000, store)
+        seqs = say(session, exchanges(12, 20))
+        session.thread.fold(seqs[4:16], "twelve of them")
+        before = [item.seq for item in session.view]
+        for seq in seqs[:4]:
+            store.forget("main", seq)
+        assert [item.seq for item in session.view] == before
 
 
 @pytest.mark.peer("A10")
@@ -253,15 +254,13 @@ def test_a_fact_far_inside_a_result_reaches_the_summarizer(opened: Opening, plac
 @pytest.mark.peer("A16")
 @pytest.mark.parametrize("recipe", SUMMARIZING)
 @pytest.mark.parametrize("answer", ["", " \n\t\u3000"])
-def test_an_empty_summary_is_refused_and_the_embedded_one_takes_its_place(
-    opened: Opening, recipe: str, answer: str
-) -> None:
-    policy = SUMMARIZING[recipe](summarizer=Scripted(answer)).with_(fallback=("extractive",))
-    session = opened(8_000, policy=policy)
-    say(session, exchanges(20, 140))
+def test_an_empty_summary_is_refused_and_no_fold_is_without_words(opened: Opening, recipe: str, answer: str) -> None:
+    session = opened(8_000, policy=SUMMARIZING[recipe](summarizer=Scripted(answer)))
+    seqs = say(session, exchanges(20, 140))
     report = session.prepare().report
     assert Refusal.EMPTY in [attempt.refusal for attempt in report.attempts]
-    assert "question" in report.summary
+    assert [fold for fold in report.folds if fold.kind == "summary" and "question" not in fold.text] == []
+    assert unaccounted(session, seqs) == []
 
 
 @pytest.mark.peer("A17")

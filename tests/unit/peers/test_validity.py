@@ -140,8 +140,8 @@ def test_results_at_the_end_stay_with_their_call_and_within_the_limit(opened: Op
 @pytest.mark.peer("B5")
 def test_results_that_cannot_be_brought_within_the_limit_are_refused(opened: Opening) -> None:
     session = opened(100_000, policy=cf.recipes.sliding_window(limit=50))
+    say(session, [*exchanges(4, 40)[:-1], user("compare"), *batch("last", 60)])
     with pytest.raises(CannotFit):
-        say(session, [*exchanges(4, 40)[:-1], user("compare"), *batch("last", 60)])
         session.prepare()
 
 
