@@ -9,6 +9,7 @@ import pytest
 from contextfold.domain import ThreadRow
 from contextfold.stores import MemoryLog, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import DurableLogContract, EventLogContract, appended
+from tests.crash.disk import UNSYNCED
 
 
 class TestMemoryLog(EventLogContract):
@@ -21,7 +22,7 @@ class TestSqliteLog(EventLogContract, DurableLogContract):
     @pytest.fixture
     def reopen(self, tmp_path: Path) -> Iterator[Callable[[], SqliteLog]]:
         with ExitStack() as stack:
-            yield lambda: stack.enter_context(closing(open_sqlite(tmp_path / "store.db")))
+            yield lambda: stack.enter_context(closing(open_sqlite(tmp_path / "store.db", vfs=UNSYNCED.name)))
 
     @pytest.fixture
     def log(self, reopen: Callable[[], SqliteLog]) -> SqliteLog:
@@ -33,9 +34,9 @@ class TestSecondSpace(EventLogContract):
 
     @pytest.fixture
     def log(self, tmp_path: Path) -> Iterator[SqliteLog]:
-        with closing(open_sqlite(tmp_path / "store.db", space="first")) as first:
+        with closing(open_sqlite(tmp_path / "store.db", space="first", vfs=UNSYNCED.name)) as first:
             fill(first)
-            with closing(open_sqlite(tmp_path / "store.db", space="second")) as second:
+            with closing(open_sqlite(tmp_path / "store.db", space="second", vfs=UNSYNCED.name)) as second:
                 yield second
 
 

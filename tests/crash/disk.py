@@ -149,6 +149,29 @@ class _File(apsw.VFSFile):
             self._kept.sync()
 
 
+class Unsynced(apsw.VFS):
+    """A disk that takes its time never: for tests of everything but durability, where each fsync would be a wait."""
+
+    name = "unsynced"
+
+    def __init__(self) -> None:
+        super().__init__(self.name, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
+        return _UnsyncedFile("", name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:
+        super().xDelete(filename, False)
+
+
+class _UnsyncedFile(apsw.VFSFile):
+    def xSync(self, flags: int) -> None:
+        """Nothing."""
+
+
+UNSYNCED = Unsynced()
+
+
 def failing(operation: str, at: int, error: Callable[[], Exception], suffix: str | None = None) -> Fault:
     """Fail the `at`-th such operation (on files with this suffix), and every later one of the same kind."""
     seen = count(1)

@@ -17,6 +17,7 @@ from contextfold.domain import Logged, ThreadRow
 from contextfold.errors import StoreError
 from contextfold.stores import Place, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, blob_sent, message
+from tests.crash.disk import UNSYNCED
 from tests.crash.writers import Writer, hold_open
 
 pytestmark = pytest.mark.crash
@@ -116,8 +117,7 @@ def test_whatever_is_forgotten_in_any_order_is_nowhere_and_the_rest_is_there(
 ) -> None:
     chance, path = Random(seed), tmp_path_factory.mktemp("store") / "store.db"
     secrets: dict[tuple[str, int], bytes] = {}
-    with closing(open_sqlite(path)) as log:
-        log.connection.pragma("synchronous", "off")  # no power is cut here
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         for name in "abc":
             log.create(ThreadRow(name))
         for number in range(chance.randrange(5, 120)):

@@ -14,27 +14,28 @@ from contextfold.domain import ThreadRow
 from contextfold.errors import Corrupt, StoreError
 from contextfold.stores import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended
+from tests.crash.disk import UNSYNCED
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[SqliteLog]:
-    with closing(open_sqlite(tmp_path / "store.db")) as log:
+    with closing(open_sqlite(tmp_path / "store.db", vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
         appended(log, "a", b"1", b"2" * 50_000)
         yield log
 
 
 def test_a_backup_opens_as_a_store_with_everything(log: SqliteLog, tmp_path: Path) -> None:
-    with closing(open_sqlite(tmp_path / "store.db", space="other")) as other:
+    with closing(open_sqlite(tmp_path / "store.db", space="other", vfs=UNSYNCED.name)) as other:
         other.create(ThreadRow("of another space"))
     copy = tmp_path / "copy.db"
     log.backup(copy)
     appended(log, "a", b"3")
     assert S_IMODE(copy.stat().st_mode) == 0o600
-    with closing(open_sqlite(copy, create=False)) as backup:
+    with closing(open_sqlite(copy, create=False, vfs=UNSYNCED.name)) as backup:
         assert backup.bodies("a", [1, 2, 3]) == {1: b"1", 2: b"2" * 50_000}
         assert backup.verify() == []
-    with closing(open_sqlite(copy, space="other")) as backup:
+    with closing(open_sqlite(copy, space="other", vfs=UNSYNCED.name)) as backup:
         assert [row.name for row in backup.threads()] == ["of another space"]
     assert sorted(file.name for file in tmp_path.iterdir() if "copy" in file.name) == ["copy.db"]
 
@@ -43,15 +44,15 @@ def test_a_backup_inside_a_batch_holds_what_was_appended(log: SqliteLog, tmp_pat
     with log.batch():
         appended(log, "a", b"3")
         log.backup(tmp_path / "copy.db")
-    with closing(open_sqlite(tmp_path / "copy.db")) as backup:
+    with closing(open_sqlite(tmp_path / "copy.db", vfs=UNSYNCED.name)) as backup:
         assert backup.bodies("a", [3]) == {3: b"3"}
 
 
 def test_a_backup_is_consistent_while_another_writes(log: SqliteLog, tmp_path: Path) -> None:
-    with closing(open_sqlite(tmp_path / "store.db")) as other, other.batch():
+    with closing(open_sqlite(tmp_path / "store.db", vfs=UNSYNCED.name)) as other, other.batch():
         appended(other, "a", b"not yet")
         log.backup(tmp_path / "copy.db")
-    with closing(open_sqlite(tmp_path / "copy.db")) as backup:
+    with closing(open_sqlite(tmp_path / "copy.db", vfs=UNSYNCED.name)) as backup:
         assert [logged.seq for logged in backup.read("a")] == [1, 2]
 
 

@@ -13,6 +13,7 @@ from contextfold.domain import Logged, Origin, ThreadRow
 from contextfold.errors import Conflict
 from contextfold.stores import Place, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, message
+from tests.crash.disk import UNSYNCED
 
 
 class Sizes:
@@ -59,7 +60,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_derived_table_sees_every_event_with_its_body(path: Path) -> None:
-    with closing(open_sqlite(path, derived=[Sizes()])) as log:
+    with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
         log.create(ThreadRow("b"))
         appended(log, "a", b"1", b"22")
@@ -71,25 +72,28 @@ def test_a_derived_table_sees_every_event_with_its_body(path: Path) -> None:
 
 
 def test_a_table_that_comes_later_catches_up(path: Path) -> None:
-    with closing(open_sqlite(path)) as log:
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
         appended(log, "a", *(b"x" * size for size in range(1, 1200)))
         log.create(ThreadRow("b", origin=Origin("a", 2)))
         appended(log, "b", b"fork")
         log.forget("a", [1])
-    with closing(open_sqlite(path, space="other")) as other:
+    with closing(open_sqlite(path, space="other", vfs=UNSYNCED.name)) as other:
         other.create(ThreadRow("a"))
         appended(other, "a", b"of another space")
-    with closing(open_sqlite(path, derived=[Sizes()])) as log:
+    with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as log:
         found = sizes(log)
         assert len(found) == 1199 + 1 + 1
         assert found[0] == (1, 1, 0), "a forgotten body has nothing left to apply"
         assert (2, 3, 4) in found
-    open_sqlite(path, derived=[Sizes()]).close()
+    open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name).close()
 
 
 def test_a_writer_without_the_table_leaves_a_mark_and_the_next_one_catches_up(path: Path) -> None:
-    with closing(open_sqlite(path, derived=[Sizes()])) as having, closing(open_sqlite(path)) as lacking:
+    with (
+        closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as having,
+        closing(open_sqlite(path, vfs=UNSYNCED.name)) as lacking,
+    ):
         having.create(ThreadRow("a"))
         appended(having, "a", b"1")
         appended(lacking, "a", b"22")
@@ -98,16 +102,16 @@ def test_a_writer_without_the_table_leaves_a_mark_and_the_next_one_catches_up(pa
         appended(having, "a", b"4444")
         assert sizes(having) == [(1, 1, 1), (1, 2, 2), (1, 3, 3), (1, 4, 4)]
         appended(lacking, "a", b"55555")
-    with closing(open_sqlite(path, derived=[Sizes()])) as log:
+    with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as log:
         assert sizes(log)[-1] == (1, 5, 5)
         assert log.connection.execute("SELECT count(*) FROM derived_tables").get == 1
 
 
 def test_another_version_is_computed_anew(path: Path) -> None:
-    with closing(open_sqlite(path, derived=[Sizes()])) as old:
+    with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as old:
         old.create(ThreadRow("a"))
         appended(old, "a", b"1", b"22")
-        with closing(open_sqlite(path, derived=[Sizes(version=2)])) as new:
+        with closing(open_sqlite(path, derived=[Sizes(version=2)], vfs=UNSYNCED.name)) as new:
             assert sizes(new) == [(1, 1, 2), (1, 2, 4)]
             appended(old, "a", b"333")
             appended(new, "a", b"4444")
@@ -115,7 +119,7 @@ def test_another_version_is_computed_anew(path: Path) -> None:
 
 
 def test_what_a_table_refuses_is_not_appended(path: Path) -> None:
-    with closing(open_sqlite(path, derived=[Refusing()])) as log:
+    with closing(open_sqlite(path, derived=[Refusing()], vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
         appended(log, "a", b"1")
         with pytest.raises(ZeroDivisionError):
@@ -133,7 +137,7 @@ def test_what_a_table_refuses_is_not_appended(path: Path) -> None:
 
 
 def test_a_restored_thread_is_applied_too(path: Path) -> None:
-    with closing(open_sqlite(path, derived=[Sizes()])) as log:
+    with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
         appended(log, "a", b"1", b"22")
         log.restore(ThreadRow("copy"), list(log.sealed("a")))
@@ -142,7 +146,7 @@ def test_a_restored_thread_is_applied_too(path: Path) -> None:
 
 
 def test_forgetting_tells_the_table(path: Path) -> None:
-    with closing(open_sqlite(path, derived=[Sizes()])) as log:
+    with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
         appended(log, "a", b"1", b"22")
         log.forget("a", [1])

@@ -29,11 +29,12 @@ from contextfold.stores import (
 )
 from contextfold.stores.jsonl import thread as jsonl
 from contextfold.testing.log_contract import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
+from tests.crash.disk import UNSYNCED
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[SqliteLog]:
-    with closing(open_sqlite(tmp_path / "store.db")) as log:
+    with closing(open_sqlite(tmp_path / "store.db", vfs=UNSYNCED.name)) as log:
         yield log
 
 

@@ -16,6 +16,7 @@ from contextfold.domain import Origin, ThreadRow
 from contextfold.errors import Conflict, KeyConflict, NotFound
 from contextfold.stores import MemoryLog, SealedLog, SqliteLog, export_lines, import_lines, open_sqlite
 from contextfold.testing.log_contract import message
+from tests.crash.disk import UNSYNCED
 
 
 @dataclass
@@ -49,9 +50,7 @@ class LogMachine(RuleBasedStateMachine):
         self.files = [self._open_file(), self._open_file()]
 
     def _open_file(self) -> SqliteLog:
-        log = open_sqlite(self.folder / "store.db")
-        log.connection.pragma("synchronous", "off")  # no power is cut here
-        return log
+        return open_sqlite(self.folder / "store.db", vfs=UNSYNCED.name)
 
     @property
     def logs(self) -> list[SealedLog]:

@@ -16,11 +16,12 @@ from contextfold.errors import ContextFoldError, Corrupt
 from contextfold.stores import MemoryLog, Sealed, SqliteLog, open_sqlite
 from contextfold.stores.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of
 from contextfold.testing.log_contract import appended, blob_sent, message
+from tests.crash.disk import UNSYNCED
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with closing(open_sqlite(tmp_path / "store.db")) as log:
+    with closing(open_sqlite(tmp_path / "store.db", vfs=UNSYNCED.name)) as log:
         fill(log)
     return tmp_path / "store.db"
 
@@ -49,7 +50,7 @@ def tampered(path: Path, *statements: str) -> None:
 
 
 def problems(path: Path) -> list[tuple[str, str]]:
-    with closing(open_sqlite(path)) as log:
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         return [(problem.path, problem.rule) for problem in log.verify()]
 
 
@@ -93,7 +94,7 @@ def test_a_thread_without_its_row_is_a_broken_structure(path: Path) -> None:
 
 def test_a_sealed_event_of_an_unknown_kind_is_told_from_a_changed_one(path: Path) -> None:
     stored = b'["unheard-of",1]'
-    with closing(open_sqlite(path)) as log:
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         sealed = link(log.link_at("b", 4), 5, 4, 1.5, "", stored, commitment(b"", b""))
         unknown = Sealed(5, 4, 1.5, "", stored, b"", b"", b"", sealed)
         log.restore(ThreadRow("c", origin=Origin("b", 4)), [unknown])
@@ -104,7 +105,7 @@ def test_a_sealed_event_of_an_unknown_kind_is_told_from_a_changed_one(path: Path
 
 def test_a_body_that_is_not_there_is_not_read_as_an_empty_one(path: Path) -> None:
     tampered(path, "DELETE FROM bodies WHERE seq = 4 AND thread = 1")
-    with closing(open_sqlite(path)) as log, pytest.raises(Corrupt, match="'a'/4"):
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log, pytest.raises(Corrupt, match="'a'/4"):
         log.bodies("a", [4])
 
 
@@ -117,7 +118,7 @@ def everything(log: SqliteLog) -> list[Any]:
 @pytest.mark.parametrize("part", range(4))
 def test_a_flipped_bit_is_found_or_harmless(path: Path, part: int) -> None:
     chance, sound = Random(part), path.read_bytes()
-    with closing(open_sqlite(path)) as log:
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         expected = everything(log)
     used = [place for place, byte in enumerate(sound) if byte]
     found = 0
@@ -132,7 +133,7 @@ def test_a_flipped_bit_is_found_or_harmless(path: Path, part: int) -> None:
 
 def is_found(path: Path, is_as_before: Callable[[SqliteLog], bool]) -> bool:
     try:
-        with closing(open_sqlite(path)) as log:
+        with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
             if log.verify():
                 return True
             assert is_as_before(log), "a change that nobody notices"
@@ -151,7 +152,7 @@ def test_a_changed_memory_log_is_found_out() -> None:
 
 
 def test_every_migration_ends_in_the_schema_of_a_fresh_store(tmp_path: Path) -> None:
-    open_sqlite(tmp_path / "fresh.db").close()
+    open_sqlite(tmp_path / "fresh.db", vfs=UNSYNCED.name).close()
     for version in range(VERSION + 1):
         connection = apsw.Connection(str(tmp_path / f"{version}.db"))
         for migration in MIGRATIONS[:version]:
@@ -180,7 +181,7 @@ def test_every_table_keeps_its_types_and_names_its_space_first(path: Path) -> No
 
 
 def test_a_bodiless_event_verifies(path: Path) -> None:
-    with closing(open_sqlite(path)) as log:
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         log.append("b", [Draft(Pinned(1), 5, 1.0)], expected=5)
         assert log.verify() == []
 
