@@ -6,6 +6,7 @@ nothing about bytes (the dialects do).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from contextfold import dialects, tokens
@@ -37,7 +38,7 @@ from contextfold.folding import (
 from contextfold.summaries import fold_notice
 
 from .desk import Desk, Frame, Surroundings
-from .hooks import FoldNotice
+from .hooks import FoldNotice, journal
 from .request import Request
 
 INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"
@@ -80,10 +81,22 @@ def fold(desk: Desk, decision: Decision) -> Steps[Made]:
     made = yield from fold_until_it_fits(desk, decision, stages, last)
     desk.signals = Signals()
     desk.signals = Signals(spent=spent_at(desk.decide(), decision.goal))
+    _journal(desk, decision, made)
     for each in made.folds:
         line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())
         yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, desk.instructions, line))
     return made
+
+
+def _journal(desk: Desk, decision: Decision, made: Made) -> None:
+    facts = {"thread": desk.thread.name, "model": desk.model.id, "trigger": decision.trigger}
+    for each in made.folds:
+        sizes = {"messages": each.messages, "blocks": each.blocks, "before": each.before, "after": each.after}
+        journal(logging.INFO, "folded", fold=each.id, kind=each.kind, **facts, **sizes)
+    for attempt in made.attempts:
+        if attempt.refusal is not None:
+            level = logging.WARNING if attempt.strategy == "summarizer" else logging.DEBUG
+            journal(level, "refused", strategy=attempt.strategy, reason=attempt.refusal.value, **facts)
 
 
 def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequence[Strategy]]:
@@ -97,6 +110,7 @@ def _fitting(desk: Desk, decision: Decision, before: View, made: Made) -> Steps[
     now = desk.decide() if made.folds or made.attempts else decision
     if not now.fits:
         error = CannotFit(desk.parts(), desk.budget().whole)
+        journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
         yield from tell(desk.hooks.on_cannot_fit, error)
         raise error
     return report_of(desk, decision, now, before, made)
@@ -168,8 +182,14 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
         yield from attach(desk, "interrupted", INTERRUPTED_TURN)
-    elif dialect == "anthropic" and view.length and view.item(-1).shape.role == "assistant":
+    elif dialect == "anthropic" and _last_speaker(view) == "assistant":
         yield from attach(desk, "continue", CONTINUE)
+
+
+def _last_speaker(view: View) -> str:
+    """Who said the last thing that will be shown."""
+    places = range(view.length - 1, -1, -1)
+    return next((item.shape.role for item in map(view.item, places) if not item.shape.is_blank), "")
 
 
 def attach(desk: Desk, kind: str, text: str) -> Steps[None]:

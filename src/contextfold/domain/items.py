@@ -43,9 +43,10 @@ class Item(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
     late: tuple[int, ...] = ()  # result blocks without an open call (too late, twice, unknown): shown as labelled text
     aliases: tuple[tuple[int, str], ...] = ()  # blocks whose call id was used before, and the id they are shown under
+    displaced: bool = False  # a system message that does not stand right behind the user's side
     folded: tuple[FoldedBlock, ...] = ()  # what `edits` will be once the stand-ins' words are read
 
     @property
     def is_touched(self) -> bool:
         """Whether it must be rendered anew instead of being shown as it was given."""
-        return bool(self.edits or self.late or self.aliases or self.folded)
+        return bool(self.edits or self.late or self.aliases or self.displaced or self.folded)

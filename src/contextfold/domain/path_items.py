@@ -35,6 +35,7 @@ class PathItems:
         self._keys: list[int] = []  # ascending; a completion has the key of the item it follows
         self._open: list[tuple[str, ...]] = []
         self._ids = CallIds()
+        self.has_system = False  # once there was a system message among the others
         self._leads = bytearray()  # 1 where reasoning that stands alone waits for what it led to
 
     def __len__(self) -> int:
@@ -53,7 +54,7 @@ class PathItems:
     def copy(self) -> PathItems:
         twin = PathItems(self._words)
         twin.items, twin.starts, twin._keys, twin._open = self.items[:], self.starts[:], self._keys[:], self._open[:]
-        twin._leads, twin._ids = self._leads[:], self._ids.copy()
+        twin._leads, twin._ids, twin.has_system = self._leads[:], self._ids.copy(), self.has_system
         return twin
 
     def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
@@ -64,8 +65,22 @@ class PathItems:
         if arrival.abandoned:
             answered = tuple(call for call in waiting if call not in arrival.abandoned)
             self._add(self._completion(arrival.abandoned), self._keys[-1], answered)
-        item = Item(seq, kind, self._labelled(shape, arrival.late), late=arrival.late, aliases=aliases)
+        item = Item(
+            seq,
+            kind,
+            self._labelled(shape, arrival.late),
+            late=arrival.late,
+            aliases=aliases,
+            displaced=self._is_displaced(shape),
+        )
         self._add(item, seq, arrival.open)
+
+    def _is_displaced(self, shape: Shape) -> bool:
+        if shape.role != "system":
+            return False
+        self.has_system = True
+        before = next((item.shape.role for item in reversed(self.items) if not item.shape.is_blank), "")
+        return before != "user"
 
     def truncate(self, length: int) -> None:
         for array in (self.items, self.starts, self._keys, self._open, self._leads):

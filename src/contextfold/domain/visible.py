@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 
+from msgspec.structs import replace
+
 from .fold_tree import Fold
 from .items import Item
 from .path_items import PathItems
@@ -27,7 +29,20 @@ def build(path: PathItems, edited: Mapping[int, Item], folds: Sequence[Fold], pi
             items.append(Item(fold.seq, "stand_in", fold.event.shape))
             cuts.append(1)
         done = stop
+    if path.has_system:
+        _place_system(items)
     return Shown(items, cuts)
+
+
+def _place_system(items: list[Item]) -> None:
+    """Mark system messages that a fold, or how they came, left without a user message in front."""
+    before = ""
+    for index, item in enumerate(items):
+        is_displaced = item.shape.role == "system" and before != "user"
+        if is_displaced != item.displaced:
+            items[index] = replace(item, displaced=is_displaced)
+        if not item.shape.is_blank:
+            before = item.shape.role
 
 
 def visibility(path: PathItems, folds: Sequence[Fold], pinned: Iterable[int]) -> bytearray:

@@ -113,10 +113,12 @@ def too_long(characters: int = 400_000) -> Scripted:
     return Scripted(line * (characters // len(line) + 1))
 
 
-def in_the_wrong_language() -> Scripted:
-    """Neither English nor Japanese."""
+def in_the_wrong_language(conversation: str = "en") -> Scripted:
+    """Japanese where the conversation is English, English where it is Japanese ("ja")."""
+    if conversation == "ja":
+        return Scripted("The user wants the rounding of invoices to be put right; the tests pass again since noon.")
     return Scripted(
-        "Der Benutzer möchte, dass die Rundung der Rechnungen berichtigt wird; die Prüfungen laufen wieder durch."
+        "利用者は請求書の端数処理を直したいと考えている。テストは再びすべて通るようになり、残る作業は記録だけである。"
     )
 
 

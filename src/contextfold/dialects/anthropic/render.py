@@ -39,7 +39,7 @@ _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 def chunk(item: Item, message: Message) -> bytes:
     """The item as zero or one wire message."""
-    if message.raw and message.dialect == NAME:
+    if message.raw and message.dialect == NAME and not item.displaced:
         if not item.edits and not item.late and _stands(item.shape, message):
             return message.raw
         return touched(item, message)
