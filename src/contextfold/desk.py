@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +134,6 @@ class Desk:
             decision.trigger,
             factor=self.thread._reading.calibration.factor,
             language=self.language(),
-            nonce=self.nonce(),
             instructions=self.instructions,
             count=self.count_text,
             weigh=self.weigh_block,
@@ -162,11 +160,6 @@ class Desk:
                 return "en"
             self._language = language_of([message.text for message in said[:LANGUAGE_SAMPLE]])
         return self._language
-
-    def nonce(self) -> str:
-        """Stable for the thread, unknown to whoever writes tool results: frames cannot be forged from outside."""
-        row = self.thread._live.row
-        return sha256(f"{row.name}\0{row.created!r}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     def now(self) -> float:
         return self.thread._clock()

@@ -10,11 +10,12 @@ import asyncio
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from contextfold.domain import Logged
-from contextfold.errors import BadConfiguration
+from contextfold.errors import BadConfiguration, StoreError
 from contextfold.folding import Effect, Record, Save, Steps, Summarize, Tell
 
 from .live import Drafting
@@ -88,8 +89,11 @@ async def drive_async(steps: Steps[T], doing: Doing, run: Callable[[Callable[[],
             effect = await run(lambda: _next(steps, answer, error))  # noqa: B023  # awaited at once
         result: T = effect.value
         return result
-    finally:
-        steps.close()
+    except asyncio.CancelledError:
+        # Behind whatever the store's thread is doing: a generator cannot be closed while another thread runs it.
+        with suppress(StoreError):
+            await run(steps.close)
+        raise
 
 
 class _End:

@@ -1,13 +1,20 @@
-"""What a session tells whoever listens. Hooks are told, never asked: an error in one is logged and goes no further."""
+"""What a session tells whoever listens: hooks for programs, a log for those who run them.
+
+Hooks are told, never asked: an error in one is logged and goes no further. The log has numbers, names and reasons,
+never anything that was said, and no error's own words, which may hold a key.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from contextfold.folding import MadeFold
 from contextfold.models import Model
+
+log = logging.getLogger("contextfold.session")
 
 Hook: TypeAlias = Callable[..., Any] | None
 
@@ -33,3 +40,9 @@ class Hooks:
     on_drift: Hook = None  # (Drift)
     on_warning: Hook = None  # (Decision), once when folding comes nearer
     on_progress: Hook = None  # (stage, done, of)
+
+
+def journal(level: int, event: str, **facts: object) -> None:
+    """One line for people, and the same facts as `record.contextfold` for machines."""
+    listed = " ".join(f"{name}={value}" for name, value in facts.items())
+    log.log(level, "%s %s", event, listed, extra={"contextfold": {"event": event, **facts}})

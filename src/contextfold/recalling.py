@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextfold.domain import Appended, Cover, Logged, Message, View
+from contextfold.domain import Appended, Logged, Message, View
 from contextfold.errors import NotFound
 
 from .thread import Thread
@@ -23,12 +23,13 @@ def behind(thread: Thread, fold: int) -> Sequence[Message]:
     return tuple(thread.message(seq) for seq in sorted(seqs) if is_message(thread._live.projection.events[seq - 1]))
 
 
+def said(thread: Thread) -> int:
+    """Raw tokens of everything on this branch, as if nothing were folded."""
+    return sum(thread._reading.weigh(item) for item in thread._live.projection.items.items)
+
+
 def is_message(logged: Logged) -> bool:
     return isinstance(logged.event, Appended)
-
-
-def covered_messages(cover: Cover) -> int:
-    return sum(last - first + 1 for first, last in cover.ranges)
 
 
 def last_words(view: View) -> str | None:

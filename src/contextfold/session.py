@@ -34,7 +34,7 @@ class Stats:
     messages: int  # ever appended
     shown: int  # in the view now
     tokens: int  # of the view now
-    hidden: int  # raw tokens that live folds keep out of it
+    hidden: int  # raw tokens that folds keep out of it
     folds: int
     requests: int
     billed: int  # input tokens over all requests, as far as providers said
@@ -179,13 +179,12 @@ class Session:
     @property
     def stats(self) -> Stats:
         view, events = self.view, self.thread.events
-        folds = [fold for fold in self.folds if fold.is_showing]
         bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
         return Stats(
             sum(1 for entry in events if recalling.is_message(entry)),
             view.length,
             view.count.tokens,
-            sum(fold.before - fold.after for fold in folds),
+            max(0, recalling.said(self.thread) - view.tokens()),
             len(self.folds),
             sum(1 for entry in events if isinstance(entry.event, Sent)),
             sum(bills),

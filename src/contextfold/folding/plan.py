@@ -54,7 +54,7 @@ class Situation:
     trigger: str  # what asked for folding, e.g. "percent", "ladder-90", "explicit"
     factor: float = 1.0  # calibrated = raw * factor
     language: Language = "en"
-    nonce: str = ""
+    nonce: str = ""  # of frames; without one, each is made from what it frames
     instructions: str = ""  # the user's, for a summary
     count: Callable[[str], int] = len  # raw tokens of a text
     weigh: Callable[[Item, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
