@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from contextfold.domain import Detail, Item, Message, StandIn, ToolResult, View
+from contextfold.domain import Block, Detail, Item, Message, StandIn, ToolResult, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import offload_text, said
 
@@ -92,11 +92,9 @@ class Offload:
         return folds
 
     def _aside(
-        self, seq: int, index: int, block: object, tokens: int, preview: int, situation: Situation
+        self, seq: int, index: int, block: Block, tokens: int, preview: int, situation: Situation
     ) -> PlannedFold | None:
         """The fold of one result; None where its preview would not be smaller."""
-        if not isinstance(block, ToolResult):
-            return None
         output = content_of(block)
         name = artifact_name(output)
         path = f"{self.artifacts.rstrip('/')}/{name}" if self.artifacts else None
@@ -111,9 +109,10 @@ class Offload:
         return PlannedFold("offload", lambda *_: StandIn(blocks=(text,)), blocks=((seq, index),), details=details)
 
 
-def content_of(result: ToolResult) -> str:
+def content_of(result: Block) -> str:
     """What a tool answered, as text: this is what the artifact holds and its name is made from."""
-    return "\n".join(part for block in result.blocks if (part := said(block, "en")))
+    inner = result.blocks if isinstance(result, ToolResult) else (result,)
+    return "\n".join(part for block in inner if (part := said(block, "en")))
 
 
 def artifact_name(content: str) -> str:

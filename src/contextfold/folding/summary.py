@@ -25,7 +25,7 @@ class Summary:
     """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
 
     `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
-    `budget` is the size of the summary; both shrink with the window.
+    `budget` is the size of the summary; both shrink with the window, the summary also with the goal.
     """
 
     tail: int = 20_000
@@ -56,7 +56,8 @@ class Summary:
         return 1 if situation.trigger == "explicit" else situation.raw(self._size(situation)) // 2
 
     def _size(self, situation: Situation) -> int:
-        return max(LEAST_SUMMARY, min(self.budget, situation.budget.limit // 8))
+        room = min(situation.budget.limit // 8, (situation.goal - situation.budget.fixed) // 4)
+        return max(LEAST_SUMMARY, min(self.budget, room))
 
     def _fold(
         self, survey: Survey, covered: Sequence[Atom], fresh: Sequence[Atom], situation: Situation

@@ -13,6 +13,9 @@ from functools import cached_property
 from contextfold.domain import Item, Message, View, ViewMessages
 from contextfold.summaries import Source
 
+# Wire formats in which a system message among the others must follow a message of the user's side.
+_SYSTEM_AFTER_USER = frozenset({"anthropic"})
+
 
 @dataclass(frozen=True, slots=True)
 class Atom:
@@ -55,9 +58,7 @@ class Survey:
     @cached_property
     def turn(self) -> int:
         """Where the live turn begins; without a person, at the newest atom."""
-        if self.live is not None:
-            return self.live
-        return self.atoms[-1].start if self.atoms else 0
+        return self.newest if self.live is None else self.live
 
     @cached_property
     def first(self) -> Atom | None:
@@ -75,12 +76,29 @@ class Survey:
     @cached_property
     def fixed(self) -> frozenset[int]:
         """Places that stay in the view whatever happens."""
-        kept = [atom for atom in self.atoms if any(self._stays(place) for place in atom.places)]
-        return frozenset(place for atom in (*kept, *self.atoms[-1:]) for place in atom.places)
+        kept = (atom for atom in self.atoms if any(self._stays(place) for place in atom.places))
+        return frozenset((*(place for atom in kept for place in atom.places), *range(self.newest, len(self.items))))
+
+    @cached_property
+    def newest(self) -> int:
+        """Where the newest atom that says something begins."""
+        says = (a for a in reversed(self.atoms) if not all(self.items[place].shape.is_blank for place in a.places))
+        return next((atom.start for atom in says), 0)
 
     def _stays(self, place: int) -> bool:
         item = self.items[place]
-        return item.shape.role == "system" or place == self.live or self._is_pinned(item)
+        is_led = place in self._leaders or item.shape.role == "system"
+        return is_led or place == self.live or self._is_pinned(item)
+
+    @cached_property
+    def _leaders(self) -> frozenset[int]:
+        """Places right in front of system messages that could not stand behind anything else."""
+        found: set[int] = set()
+        for place, item in enumerate(self.items):
+            if item.shape.role == "system" and self.messages[place].message.dialect in _SYSTEM_AFTER_USER:
+                said = (before for before in reversed(range(place)) if not self.items[before].shape.is_blank)
+                found.add(next(said, place))
+        return frozenset(place for place in found if self.items[place].kind != "stand_in")
 
     def _is_pinned(self, item: Item) -> bool:
         return item.kind != "stand_in" and item.seq in self.view.pinned

@@ -1,0 +1,60 @@
+from contextfold.folding.survey import Survey
+from tests.unit.folding.scene import Scene, assistant, calls, chat, results, step, system, user
+
+ANTHROPIC_SYSTEM = {"role": "system", "content": [{"type": "text", "text": "Speak French."}]}
+
+
+def fixed(scene: Scene) -> list[int]:
+    """Numbers of the given messages that no strategy takes."""
+    survey = Survey(scene.view)
+    seqs = {survey.items[place].seq for place in survey.fixed}
+    return [number for number, seq in enumerate(scene.seqs) if seq in seqs]
+
+
+def test_the_live_request_is_the_newest_message_of_a_person_and_no_tools() -> None:
+    scene = Scene([user("first"), assistant("yes"), user("second"), *step("a", "found"), *step("b", "more")])
+    assert Survey(scene.view).live == 2
+    assert fixed(scene) == [2, 5, 6]
+
+
+def test_a_message_of_nothing_is_nobody_speaking() -> None:
+    scene = Scene([user("first"), assistant("yes"), user("  ")])
+    assert Survey(scene.view).live == 0
+
+
+def test_without_a_person_the_newest_atom_is_the_live_turn() -> None:
+    survey = Survey(Scene([assistant("hello"), *step("a", "found")]).view)
+    assert survey.live is None
+    assert survey.turn == 1
+    assert Survey(Scene([]).view).turn == 0
+
+
+def test_the_newest_atom_is_the_newest_that_says_something() -> None:
+    scene = Scene([user("go"), assistant("hm"), user(" "), calls("a"), results({"a": "x"}), assistant(" "), user("")])
+    assert fixed(scene) == [0, 3, 4, 5, 6]
+
+
+def test_what_a_system_message_must_stand_behind_stays_with_it() -> None:
+    """Anthropic takes one among the others only right behind a message of the user's side."""
+    scene = Scene([*chat(2), ANTHROPIC_SYSTEM, assistant("oui"), user("next")], model="claude-opus-5")
+    assert fixed(scene) == [4, 5, 7]
+    elsewhere = Scene([*chat(2), system("Speak French."), assistant("oui"), user("next")], model="gpt-4o")
+    assert fixed(elsewhere) == [5, 7]
+
+
+def test_a_stand_in_counts_for_what_it_hides() -> None:
+    scene = Scene(chat(6))
+    scene.thread.fold(scene.seqs[1:5], "[hidden]", kind="window")
+    survey = Survey(scene.view)
+    marker, after = survey.atoms[1], survey.atoms[2]
+    assert survey.ranges([marker]) == ((2, 5),)
+    assert survey.ranges([marker, after]) == ((2, 6),)
+    assert survey.ranges([survey.atoms[0], after]) == ((1, 1), (6, 6))
+    assert survey.count([marker]) == 0
+
+
+def test_a_stand_in_at_the_end_covers_up_to_itself() -> None:
+    scene = Scene(chat(3)[:-1])
+    fold = scene.thread.fold(scene.seqs, "[all of it]", kind="summary")
+    survey = Survey(scene.view)
+    assert survey.ranges(survey.atoms) == ((1, fold - 1),)
