@@ -1,16 +1,23 @@
-"""The public API of contextfold and nothing else: every other name may change without notice."""
+"""The public API of contextfold and nothing else: every other name may change without notice.
 
-from contextfold import aio
-from contextfold.counting import count
-from contextfold.domain import Count, Cover, Message, Problem, StandIn, View
-from contextfold.errors import CannotCover, CannotFit, Conflict, ContextFoldError, KeyConflict, NotFound
-from contextfold.fitting import fit
-from contextfold.folding import recipes
-from contextfold.models import find as model
-from contextfold.request import Request
-from contextfold.session import Session
-from contextfold.store import Store, open
-from contextfold.thread import Thread
+Names are imported when they are first used, so that `import contextfold` costs nothing.
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _IS_CHECKED
+
+if _IS_CHECKED:
+    from contextfold import aio
+    from contextfold.counting import count
+    from contextfold.domain import Count, Cover, Message, Problem, StandIn, View
+    from contextfold.errors import CannotCover, CannotFit, Conflict, ContextFoldError, KeyConflict, NotFound
+    from contextfold.fitting import fit
+    from contextfold.folding import recipes
+    from contextfold.models import find as model
+    from contextfold.request import Request
+    from contextfold.session import Session
+    from contextfold.store import Store, open
+    from contextfold.thread import Thread
 
 __version__ = "0.1.0"
 
@@ -38,3 +45,33 @@ __all__ = [
     "open",
     "recipes",
 ]
+
+_HOMES = {
+    "contextfold.counting": ("count",),
+    "contextfold.domain": ("Count", "Cover", "Message", "Problem", "StandIn", "View"),
+    "contextfold.errors": ("CannotCover", "CannotFit", "Conflict", "ContextFoldError", "KeyConflict", "NotFound"),
+    "contextfold.fitting": ("fit",),
+    "contextfold.request": ("Request",),
+    "contextfold.session": ("Session",),
+    "contextfold.store": ("Store", "open"),
+    "contextfold.thread": ("Thread",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {"aio": "contextfold.aio", "recipes": "contextfold.folding.recipes"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        value: object = _import_module(_MODULES[name])
+    elif name == "model":
+        value = _import_module("contextfold.models").find
+    elif name in _HOME:
+        value = getattr(_import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'contextfold' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -58,7 +58,7 @@ class Store:
         self._store.close()
 
     def batch(self) -> AbstractContextManager[None]:
-        """Appends inside share one commit."""
+        """Appends inside share one commit. Appends that wait at the same moment do so by themselves."""
         return self._store.batch()
 
     async def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:

@@ -22,6 +22,7 @@ from .live import Drafting
 from .request import Request
 from .thread import Thread
 
+LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 
@@ -174,9 +175,11 @@ class Desk:
         """Where the tokens of a request that does not fit are."""
         view, calibration = self.view(), self.thread._reading.calibration
         live = live_request(view)
+        must = sum(view.tokens(place, place + 1) for place in range(live) if _must_stay(view, place))
         sizes = {
             "the live request": calibration.scaled(view.tokens(live)),
-            "what is kept before it": calibration.scaled(view.tokens(0, live)),
+            "pins and system messages": calibration.scaled(must),
+            LOOSE: calibration.scaled(view.tokens(0, live) - must),
             **self.fixed_parts(),
         }
         return {name: size for name, size in sizes.items() if size}
@@ -197,6 +200,11 @@ def _tells(event: object) -> bool:
     if not isinstance(event, Folded):
         return False
     return event.kind == "summary" or (event.kind == "prune" and event.details.get("account") != "notice")
+
+
+def _must_stay(view: View, place: int) -> bool:
+    item = view.item(place)
+    return item.shape.role == "system" or item.seq in view.pinned
 
 
 def live_request(view: View) -> int:

@@ -32,12 +32,21 @@ class Live:
         origin: Projection | None = None,
     ) -> None:
         self.log, self.row = log, row
+        self._lineage, self.words = tuple(lineage), words
         self.bodies = Bodies(log, lineage)
         self.is_behind = False  # somebody else may have written since we last looked
         self.renderings: dict[str, Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
             self.projection.begin_at(Bodies(log, lineage[:-1]).events(), row.origin.seq)
+        self.catch_up()
+
+    def start_over(self) -> None:
+        """Read the thread again from the log: what was taken since may never have been written."""
+        self.forget()
+        self.projection = Projection(self.words)
+        if self.row.origin is not None:
+            self.projection.begin_at(Bodies(self.log, self._lineage[:-1]).events(), self.row.origin.seq)
         self.catch_up()
 
     def catch_up(self) -> None:

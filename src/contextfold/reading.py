@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 from msgspec.structs import replace
 
@@ -33,7 +35,9 @@ FORGOTTEN = "[This was forgotten on request and cannot be shown.]"
 class Reading:
     """A lens for one model: reads items of one thread, weighs them, and says what the sum amounts to."""
 
-    def __init__(self, bodies: Bodies, events: list[Logged], counter: Counter, calibration: Calibration) -> None:
+    def __init__(
+        self, bodies: Bodies, events: Callable[[], Sequence[Logged]], counter: Counter, calibration: Calibration
+    ) -> None:
         self._bodies, self._events = bodies, events
         self.counter, self.calibration = counter, calibration
         self._weighed_again: dict[tuple[int, str], int] = {}  # what was stored for another encoding
@@ -93,7 +97,7 @@ class Reading:
         return texts[index] if index < len(texts) else FORGOTTEN
 
     def _dialect(self, seq: int) -> str:
-        event = self._events[seq - 1].event
+        event = self._events()[seq - 1].event
         return event.dialect if isinstance(event, Appended) else ""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -63,9 +63,16 @@ class Store:
         self._live.clear()
         self._log.close()
 
-    def batch(self) -> AbstractContextManager[None]:
-        """Appends inside share one commit; each is durable when the batch ends."""
-        return self._log.batch()
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Appends inside share one commit; each is durable when the batch ends. If it fails, none happened."""
+        try:
+            with self._log.batch():
+                yield
+        except BaseException:
+            for live in self._live.values():
+                live.start_over()
+            raise
 
     @locked
     def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
@@ -74,7 +81,7 @@ class Store:
         `parent` names the thread whose work this one does: a sub-agent's.
         """
         settings = _settings(model=model, parent=parent)
-        row = self._row(name) or self._log.create(ThreadRow(name, created=self._clock(), settings=settings))
+        row = self._log.create(ThreadRow(name, created=self._clock(), settings=settings))
         return self._hold(row, model)
 
     @locked
@@ -168,7 +175,7 @@ class Store:
             raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")
         row = self._log.create(row)
         origin_live = self._live_thread(thread.name)
-        self._live[row.name] = Live(self._log, row, self._lineage(row), Words(), origin_live.projection)
+        self._live[row.name] = Live(self._log, row, self._lineage(row), origin_live.words, origin_live.projection)
         return self._hold(row, None)
 
     def _free_name(self, name: str) -> str:

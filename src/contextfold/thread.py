@@ -87,7 +87,7 @@ class Thread:
     ) -> None:
         self._live, self._model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
         self._lock = lock
-        self._reading = Reading(live.bodies, live.projection.events, counter, Calibration(model.id))
+        self._reading = Reading(live.bodies, lambda: live.projection.events, counter, Calibration(model.id))
         self._dialect = model.dialect if model.dialect in dialects.names() else "openai-chat"
 
     @property

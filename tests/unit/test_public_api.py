@@ -26,8 +26,9 @@ def aio() -> ModuleType:
 def is_value(cls: type) -> bool:
     """Values are computed and handed out; they never read or write anything themselves."""
     kinds = (msgspec.Struct, enum.Enum, BaseException, tuple, str, int)
-    on_the_ground = cls.__module__.startswith("contextfold.domain")  # the ground floor does no I/O
-    return on_the_ground or issubclass(cls, kinds) or dataclasses.is_dataclass(cls) or getattr(cls, "_is_protocol", False)
+    if cls.__module__.startswith("contextfold.domain"):  # the ground floor does no I/O
+        return True
+    return issubclass(cls, kinds) or dataclasses.is_dataclass(cls) or getattr(cls, "_is_protocol", False)
 
 
 def classes_in(annotation: object) -> Iterator[type]:
@@ -89,6 +90,9 @@ def test_the_public_names_are_sorted_unique_and_few() -> None:
 
 
 def test_every_public_name_is_there_and_no_other() -> None:
+    assert all(hasattr(contextfold, name) for name in contextfold.__all__)
+    assert set(contextfold.__all__) <= set(dir(contextfold))
+    assert not hasattr(contextfold, "no_such_name")
     present = {
         name for name, value in vars(contextfold).items() if not name.startswith("_") and not inspect.ismodule(value)
     }

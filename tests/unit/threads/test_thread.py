@@ -270,3 +270,17 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError):
         thread.append(user("x"))
+
+
+def test_a_batch_that_fails_leaves_the_thread_as_it_was(store: cf.Store, thread: cf.Thread) -> None:
+    thread.append(user("before"))
+    fork = thread.fork()
+    with pytest.raises(ZeroDivisionError), store.batch():
+        thread.append(user("never written"))
+        fork.append(user("nor this"))
+        raise ZeroDivisionError
+    assert [message.text for message in thread.view.messages] == ["before"]
+    assert [message.text for message in fork.view.messages] == ["before"]
+    thread.append(user("after"))
+    assert [message.text for message in thread.view.messages] == ["before", "after"]
+    assert store.verify() == []
