@@ -7,7 +7,7 @@ other fold took it over, a pin keeps a whole atom.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 Id = tuple[str, int]  # ("said", seq), or ("completion", seq of the message it follows)
@@ -64,6 +64,7 @@ class Shows:
     aliases: tuple[tuple[int, str], ...] = ()
     completes: tuple[str, ...] = ()
     folded: tuple[tuple[int, int, int], ...] = ()
+    displaced: bool = False
 
 
 @dataclass
@@ -147,11 +148,15 @@ class Moment:
         stand_ins = {min(self.hides[fold], key=order.index): fold for fold in self.showing}
         assert len(stand_ins) == len(self.showing)
         shown: list[Shows] = []
+        speaker = ""
         for place in self.places:
             if place.id in stand_ins:
                 shown.append(Shows("stand_in", stand_ins[place.id]))
+                speaker = "user"
             if place.id not in self.hidden:
-                shown.append(_line(place, self.live))
+                line, role = _line(place, self.live), place.said.role if place.said else "user"
+                shown.append(replace(line, displaced=role == "system" and speaker != "user"))
+                speaker = speaker if place.said and place.said.is_blank else role
         return shown
 
     def cuts(self) -> list[bool]:

@@ -65,22 +65,9 @@ class PathItems:
         if arrival.abandoned:
             answered = tuple(call for call in waiting if call not in arrival.abandoned)
             self._add(self._completion(arrival.abandoned), self._keys[-1], answered)
-        item = Item(
-            seq,
-            kind,
-            self._labelled(shape, arrival.late),
-            late=arrival.late,
-            aliases=aliases,
-            displaced=self._is_displaced(shape),
-        )
+        self.has_system = self.has_system or shape.role == "system"
+        item = Item(seq, kind, self._labelled(shape, arrival.late), late=arrival.late, aliases=aliases)
         self._add(item, seq, arrival.open)
-
-    def _is_displaced(self, shape: Shape) -> bool:
-        if shape.role != "system":
-            return False
-        self.has_system = True
-        before = next((item.shape.role for item in reversed(self.items) if not item.shape.is_blank), "")
-        return before != "user"
 
     def truncate(self, length: int) -> None:
         for array in (self.items, self.starts, self._keys, self._open, self._leads):

@@ -34,7 +34,7 @@ from .pins import Pins
 from .shapes import BlockShape
 from .shown import Lens, Shown
 from .view import View
-from .visible import build
+from .visible import build, placed
 
 
 class Projection:
@@ -145,7 +145,8 @@ class Projection:
         self.items.push(seq, kind, event.shape)
         if self._shown is not None:
             for place in range(first, len(self.items)):
-                self._shown.push(self.items.items[place], bool(self.items.starts[place]))
+                item = placed(self.items.items[place], self._shown.items)
+                self._shown.push(item, bool(self.items.starts[place]))
 
     def _fold(self, seq: int, event: Folded) -> None:
         spans = (self.items.span(first, last) for first, last in event.cover.ranges)

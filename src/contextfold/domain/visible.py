@@ -35,14 +35,23 @@ def build(path: PathItems, edited: Mapping[int, Item], folds: Sequence[Fold], pi
 
 
 def _place_system(items: list[Item]) -> None:
-    """Mark system messages that a fold, or how they came, left without a user message in front."""
     before = ""
     for index, item in enumerate(items):
-        is_displaced = item.shape.role == "system" and before != "user"
-        if is_displaced != item.displaced:
-            items[index] = replace(item, displaced=is_displaced)
+        if item.shape.role == "system" and before != "user":
+            items[index] = replace(item, displaced=True)
         if not item.shape.is_blank:
             before = item.shape.role
+
+
+def placed(item: Item, shown: Sequence[Item]) -> Item:
+    """The item as it stands behind these: a system message is displaced where nobody of the user's side spoke last.
+
+    What is visible decides, not what was said: a fold may put a stand-in before it, or take the user's words away.
+    """
+    if item.shape.role != "system":
+        return item
+    before = next((each.shape.role for each in reversed(shown) if not each.shape.is_blank), "")
+    return item if before == "user" else replace(item, displaced=True)
 
 
 def visibility(path: PathItems, folds: Sequence[Fold], pinned: Iterable[int]) -> bytearray:

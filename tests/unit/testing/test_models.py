@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from contextfold.testing import FAULTY, Hanging, Overloaded, Scripted
-from contextfold.testing.models import too_long
+from contextfold.testing.models import in_the_wrong_language, too_long
 
 
 def test_a_scripted_model_answers_in_order_and_repeats_the_last() -> None:
@@ -56,7 +56,7 @@ def test_a_model_that_fails_outright_raises(kind: str) -> None:
         ("is cut off", "compari"),
         ("refuses", "can't help"),
         ("calls a tool", "invoke name="),
-        ("answers in the wrong language", "möchte"),
+        ("answers in the wrong language", "利用者"),
     ],
 )
 def test_a_model_that_answers_badly_answers_so(kind: str, mark: str) -> None:
@@ -66,6 +66,10 @@ def test_a_model_that_answers_badly_answers_so(kind: str, mark: str) -> None:
 def test_a_silent_model_says_nothing_twice() -> None:
     model = FAULTY["says nothing"]()
     assert not (model("?") + model("?")).strip()
+
+
+def test_the_wrong_language_depends_on_the_right_one() -> None:
+    assert in_the_wrong_language("ja")("要約").isascii()
 
 
 def test_a_model_can_be_longer_than_any_window() -> None:
