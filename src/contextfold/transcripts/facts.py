@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from contextfold.domain import encode
+from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
 _WORD = re.compile(r"[\w.:/-]{1,60}")
@@ -102,6 +102,14 @@ def spelled(value: object) -> str:
         return ""
 
 
+def parsed(words: str) -> Any:
+    """The value that a text spells as JSON; None where it spells none."""
+    try:
+        return decode(words)
+    except (BadMessage, UnicodeEncodeError):
+        return None
+
+
 def call_id(value: object) -> str:
     """An id that every provider takes: the original where it is one, else a short one made from it."""
     said = value if isinstance(value, str) else spelled(value)
@@ -110,6 +118,9 @@ def call_id(value: object) -> str:
     return "call_" + hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()[:24]
 
 
-def input_object(value: Any) -> dict[str, Any]:
-    """Arguments as the object that Anthropic's form wants; anything else is put under `input`."""
-    return value if isinstance(value, dict) else {"input": value} if value not in (None, "") else {}
+def input_object(given: Any) -> dict[str, Any]:
+    """Arguments as the object that Anthropic's form wants: spelled out, or put under `input` where they are none."""
+    value = parsed(given) if isinstance(given, str) else given
+    if isinstance(value, dict):
+        return value
+    return {"input": given} if given not in (None, "") else {}

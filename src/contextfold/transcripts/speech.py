@@ -17,7 +17,7 @@ from contextfold.domain import encode
 from .rows import array, assembled, fields
 from .session import Defect, Recorded, Skipped
 
-_ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function"})
+_ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 # What a provider takes back; anything else in a logged message is bookkeeping.
 _PORTABLE = frozenset(
     {

@@ -226,5 +226,5 @@ def test_memory_does_not_grow_with_the_size_of_a_file_of_lines(tmp_path: Path, m
         return peak(lambda: sum(1 for recording in transcripts.read(path) for _ in recording.entries()))
 
     assert large.stat().st_size > 8_000_000
-    # 26 bytes a line for the tree, and up to 10,000 ids of answered calls, are what may grow.
+    # 35 bytes a line for the tree, and up to 10,000 ids of answered calls, are what may grow.
     assert read(large) < read(small) + 1_500_000

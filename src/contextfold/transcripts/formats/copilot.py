@@ -19,8 +19,6 @@ from contextfold.transcripts.session import Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
 from contextfold.transcripts.speech import Boundary, Heard, Spoken, call, message, result, text
 
-from .responses import arguments
-
 NAME = "copilot"
 _HEAD = 100
 _OURS = ("session.start", "user.message", "assistant.message", "assistant.turn_start", "tool.execution_start")
@@ -116,7 +114,7 @@ class _Events:
         words = flat(data.get("content"))
         blocks = [text(words)] if words.strip() else []
         blocks += [
-            call(id, word(each.get("name")), input_object(arguments(each.get("arguments"))))
+            call(id, word(each.get("name")), input_object(each.get("arguments")))
             for id, each in zip(ids, asked, strict=True)
         ]
         at, model = when(row.value.get("timestamp")), word(data.get("model")) or self._model
@@ -128,7 +126,7 @@ class _Events:
     def _called(self, row: Row, data: dict[str, Any]) -> Part:
         """A call that older logs tell only when it starts."""
         id = call_id(data["toolCallId"])
-        block = call(id, word(data.get("toolName")), input_object(arguments(data.get("arguments"))))
+        block = call(id, word(data.get("toolName")), input_object(data.get("arguments")))
         at = when(row.value.get("timestamp"))
         key = self._key if self._joining.is_open else f"line {row.line}"
         return Part(row.line, key, (block,), "tool.execution_start", at, None, self._model, row.raw, (id,))

@@ -48,7 +48,8 @@ def _question(source: Source, row: Row) -> Recording:
     sessions = [_turns(session) for session in inner(row.raw, _SESSIONS)]
     places = [turn for session in row.value[_SESSIONS] if isinstance(session, list) for turn in session]
     facts["evidence"] = [n for n, turn in enumerate(places, 1) if isinstance(turn, dict) and turn.get("has_answer")]
-    times = [_when(date) for date in row.value.get("haystack_dates") or () if isinstance(date, str)]
+    dates = row.value.get("haystack_dates")
+    times = [_when(date) for date in dates] if isinstance(dates, list) else []
     dated = [
         (turn, times[number] if number < len(times) else None)
         for number, session in enumerate(sessions)
@@ -61,10 +62,10 @@ def _turns(session: Raw) -> Sequence[Raw]:
     return elements(session) if bytes(memoryview(session)[:1]) == b"[" else ()
 
 
-def _when(date: str) -> float | None:
+def _when(date: object) -> float | None:
     """Dates are written like `2023/05/20 (Sat) 02:21`."""
     try:
-        return datetime.strptime(" ".join(date.split()[::2]), "%Y/%m/%d %H:%M").replace(tzinfo=UTC).timestamp()
+        return datetime.strptime(" ".join(word(date).split()[::2]), "%Y/%m/%d %H:%M").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None
 

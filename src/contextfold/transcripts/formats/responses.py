@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextfold.domain import decode
-from contextfold.errors import BadMessage
 from contextfold.transcripts.facts import call_id, flat, input_object, kind, spelled, word
 from contextfold.transcripts.humans import is_typed
 from contextfold.transcripts.joining import Joining, Part
@@ -99,17 +98,7 @@ def _blocks(item: dict[str, Any], line: int) -> tuple[tuple[bytes, ...], tuple[s
         return (), ()
     id = call_id(item.get("call_id") or item.get("id") or f"line_{line}")
     given = next((item[name] for name in ("arguments", "input", "action") if item.get(name) is not None), None)
-    return (call(id, word(item.get("name")) or word(what), input_object(arguments(given))),), (id,)
-
-
-def arguments(given: object) -> object:
-    """Arguments as data where they are JSON text, else as they are."""
-    if not isinstance(given, str):
-        return given
-    try:
-        return decode(given)
-    except BadMessage:
-        return given
+    return (call(id, word(item.get("name")) or word(what), input_object(given)),), (id,)
 
 
 def content_blocks(content: object) -> list[bytes]:

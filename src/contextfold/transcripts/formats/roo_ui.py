@@ -7,11 +7,8 @@ paired.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from contextfold.domain import decode
-from contextfold.errors import BadMessage
-from contextfold.transcripts.facts import billed, flat, kind, number, when
+from contextfold.transcripts.facts import billed, flat, kind, number, parsed, when
 from contextfold.transcripts.joining import Joining, Part
 from contextfold.transcripts.pairing import settled
 from contextfold.transcripts.rows import Read, Row, listed
@@ -101,10 +98,7 @@ class _Panel:
 
 def _usage(words: str) -> dict[str, int] | None:
     """What a request cost, as its entry says in JSON of its own."""
-    try:
-        said: Any = decode(words)
-    except BadMessage:
-        return None
+    said = parsed(words)
     if not isinstance(said, dict):
         return None
     return billed(said.get("tokensIn"), said.get("cacheReads"), said.get("cacheWrites"), said.get("tokensOut"))
