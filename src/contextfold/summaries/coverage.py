@@ -16,7 +16,8 @@ from .terms import Term
 
 AGAIN = 0.1  # what one more showing of a term is worth
 SIZE_POWER = 0.9  # below 1, so that a long line with much in it beats many short ones
-WORD_WORTH = 0.005
+_LEAST_ROOM = 4
+WORD_WORTH = 0.12  # of a word beside that of a name
 
 
 @dataclass(slots=True)
@@ -25,12 +26,17 @@ class Shown:
 
     terms: dict[Term, float] = field(default_factory=dict)  # the worth of showing a term once more, as a share
     words: set[str] = field(default_factory=set)
-    topics: set[Topic | None] = field(default_factory=lambda: {None})
+    topics: set[Topic] = field(default_factory=set)
+    places: set[int] = field(default_factory=set)
 
     def add(self, terms: Iterable[Term], words: Iterable[str] = ()) -> None:
         for term in terms:
             self.terms[term] = self.terms.get(term, 1.0) * AGAIN
         self.words.update(words)
+
+    def add_line(self, line: Line, words: Iterable[str]) -> None:
+        self.places.add(line.place)
+        self.add(line.terms, words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,62 +44,93 @@ class Worth:
     """How much a line brings."""
 
     chances: Mapping[Term, float]
-    rarity: Mapping[str, float]
+    word_chances: Mapping[str, float]
     words: Callable[[Line], Collection[str]]
     factor: Callable[[Line], float]
 
-    def __call__(self, line: Line, shown: Shown) -> float:
-        gain = 0.0
+    def of_terms(self, terms: Iterable[Term], shown: Shown) -> float:
         left = shown.terms
-        for term in line.terms:
-            gain += self.chances.get(term, 0.0) * left.get(term, 1.0)
+        return sum(self.chances.get(term, 0.0) * left.get(term, 1.0) for term in terms)
+
+    def of_line(self, line: Line, shown: Shown) -> float:
+        gain = self.of_terms(line.terms, shown)
         for word in self.words(line):
             if word not in shown.words:
-                gain += WORD_WORTH * self.rarity.get(word, 0.0)
+                gain += WORD_WORTH * self.word_chances.get(word, 0.0)
         return gain * self.factor(line)
 
 
-def choose(
-    lines: Sequence[Line],
-    worth: Worth,
-    shown: Shown,
-    room: int,
-    cost: Callable[[Line], int],
-    heading_cost: Callable[[Topic], int],
-) -> list[Line]:
-    """The lines to show within `room` tokens, in the order they were chosen. `shown` is brought up to date."""
-    by_topic: dict[Topic, list[Line]] = {}
-    for line in lines:
-        if line.passage.topic is not None:
-            by_topic.setdefault(line.passage.topic, []).append(line)
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What showing costs, in tokens."""
 
-    def rate(line: Line) -> tuple[float, int]:
-        topic = line.passage.topic
-        price = cost(line) + (heading_cost(topic) if topic is not None and topic not in shown.topics else 0)
-        return worth(line, shown) / price**SIZE_POWER, price
+    line: Callable[[Line], int]
+    heading: Callable[[Topic], int]
+    names: Callable[[Topic], Collection[Term]]  # the terms a heading shows
 
-    heap = [(-rated, line.place, line) for line in lines if (rated := rate(line)[0]) > 0]
-    heapq.heapify(heap)
-    chosen: list[Line] = []
-    taken: set[int] = set()
-    while heap and room > 4:
-        claimed, place, line = heapq.heappop(heap)
-        if place in taken:
-            continue
-        rated, price = rate(line)
-        if price > room or rated <= 0:
-            continue
-        if heap and rated < -heap[0][0] * 0.999 and rated < -claimed * 0.999:
-            heapq.heappush(heap, (-rated, place, line))
-            continue
-        taken.add(place)
-        chosen.append(line)
-        room -= price
-        shown.add(line.terms, worth.words(line))
-        topic = line.passage.topic
-        if topic is not None and topic not in shown.topics:
-            shown.topics.add(topic)
-            for other in by_topic[topic]:
-                if other.place not in taken:
-                    heapq.heappush(heap, (-rate(other)[0], other.place, other))
-    return chosen
+
+class Coverage:
+    """Greedy choice over all lines, and over headings that are worth showing by themselves."""
+
+    def __init__(
+        self, lines: Sequence[Line], topics: Iterable[Topic], worth: Worth, shown: Shown, prices: Prices
+    ) -> None:
+        self.worth, self.shown, self.prices = worth, shown, prices
+        self._by_topic: dict[Topic, list[Line]] = {}
+        self._heap: list[tuple[float, int, Line | Topic]] = []
+        self._topics = list(topics)
+        for line in lines:
+            if line.passage.topic is not None:
+                self._by_topic.setdefault(line.passage.topic, []).append(line)
+        self._lines = lines
+
+    def choose(self, room: int) -> tuple[list[Line], list[Topic]]:
+        """The lines and headings to show within `room` tokens, in the order they were chosen."""
+        self._fill()
+        lines: list[Line] = []
+        opened: list[Topic] = []
+        while self._heap and room > _LEAST_ROOM:
+            claimed, place, one = heapq.heappop(self._heap)
+            rated, price = self._rate(one)
+            if price > room or rated <= 0:
+                continue
+            if self._heap and rated < -claimed and rated < -self._heap[0][0]:
+                heapq.heappush(self._heap, (-rated, place, one))
+                continue
+            room -= price
+            if isinstance(one, Line):
+                lines.append(one)
+                self.shown.add_line(one, self.worth.words(one))
+            topic = one.passage.topic if isinstance(one, Line) else one
+            if topic is not None and topic not in self.shown.topics:
+                opened.append(topic)
+                self._open(topic)
+        return lines, opened
+
+    def _fill(self) -> None:
+        places: list[tuple[int, Line | Topic]] = [(line.place, line) for line in self._lines]
+        places += [(-1 - place, topic) for place, topic in enumerate(self._topics)]
+        rated = ((-self._rate(one)[0], place, one) for place, one in places)
+        self._heap = [entry for entry in rated if entry[0] < 0]
+        heapq.heapify(self._heap)
+
+    def _rate(self, one: Line | Topic) -> tuple[float, int]:
+        """Worth per token, and tokens. What is shown already is worth nothing."""
+        gain, price, topic = 0.0, 0, one if isinstance(one, Topic) else one.passage.topic
+        if isinstance(one, Line):
+            if one.place in self.shown.places:
+                return 0.0, 0
+            gain, price = self.worth.of_line(one, self.shown), self.prices.line(one)
+        if topic is not None and topic not in self.shown.topics:
+            gain += self.worth.of_terms(self.prices.names(topic), self.shown)
+            price += self.prices.heading(topic)
+        return (gain / price**SIZE_POWER, price) if price else (0.0, 0)
+
+    def _open(self, topic: Topic) -> None:
+        """Show the heading; the lines under it have become cheaper, so they are rated again."""
+        self.shown.topics.add(topic)
+        self.shown.add(self.prices.names(topic))
+        for line in self._by_topic.get(topic, ()):
+            rated = self._rate(line)[0]
+            if rated > 0:
+                heapq.heappush(self._heap, (-rated, line.place, line))

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import log
 
-from .coverage import Shown, Worth, choose
+from .coverage import Coverage, Prices, Shown, Worth
 from .cuts import Count, head
 from .layout import Page, heading
 from .lines import Line, lines_of, split
 from .passages import History, Topic, history_of
 from .request import SummaryRequest
 from .requests import keep, sayings, told
-from .scoring import DEFINES, chances
-from .terms import terms_in
+from .scoring import DEFINES, chances, plain_words, word_chances
+from .terms import Term, terms_in
 from .texts import wording
 
 REQUESTS, PLAN, LAST, FILES = 0.35, 0.05, 0.08, 0.06  # shares of the budget; the rest is for lines
 
-_WORDS = re.compile(r"[a-z]{4,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")
 _FAILS = re.compile(
     r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
     re.IGNORECASE,
@@ -52,7 +50,9 @@ class _Maker:
         self.chances = chances(lines, wanted)
         self._costs: dict[int, int] = {}
         self._headings: dict[Topic, int] = {}
-        self._rarity, self._line_words = _rare_words(lines)
+        self._topic_names: dict[Topic, tuple[Term, ...]] = {}
+        self._word_chances = word_chances(lines, wanted)
+        self._line_words: dict[int, list[str]] = {}
 
     def page(self) -> Page:
         budget = self.request.budget
@@ -60,19 +60,26 @@ class _Maker:
         page.requests = self._requests(int(budget * REQUESTS))
         page.plan = self._plan(int(budget * PLAN))
         page.last = self._last(int(budget * LAST))
-        page.files = self._files(int(budget * FILES))
-        self._show(page.requests + page.plan + page.last + [topic.name for topic in page.files])
-        self.shown.topics.update(page.files)
-        candidates = [line for line in self.lines if line.is_newest and line.passage.speaker != "user"]
-        worth = Worth(self.chances, self._rarity, self._words_of, self._factor)
-        spent = 0
+        page.topics = self._files(int(budget * FILES))
+        self._show(page.requests + page.plan + page.last + [topic.name for topic in page.topics])
+        self.shown.topics.update(page.topics)
+        told = " ".join(page.requests)
+        candidates = [line for line in self.lines if line.is_newest and not self._is_told(line, told)]
+        topics = (*self.history.files.values(), *self.history.commands)
+        worth = Worth(self.chances, self._word_chances, self._words_of, self._factor)
+        prices = Prices(self._cost, self._heading_cost, self._names)
+        coverage = Coverage(candidates, topics, worth, self.shown, prices)
         for _ in range(3):  # counting parts overestimates the whole; the difference is spent in further rounds
             spent = self.count(page.text())
             if spent >= budget - 8:
                 break
-            left = [line for line in candidates if line not in page.lines]
-            page.lines += choose(left, worth, self.shown, budget - spent, self._cost, self._heading_cost)
+            lines, opened = coverage.choose(budget - spent)
+            page.lines += lines
+            page.topics += opened
         return page
+
+    def _is_told(self, line: Line, told: str) -> bool:
+        return line.passage.speaker == "user" and line.text in told
 
     def _requests(self, room: int) -> list[str]:
         return told(keep(sayings(self.said), room, self.count))
@@ -104,7 +111,7 @@ class _Maker:
 
     def _show(self, texts: Iterable[str]) -> None:
         for text in texts:
-            self.shown.add(terms_in(text), _WORDS.findall(text.lower()))
+            self.shown.add(terms_in(text), plain_words(text))
 
     def _cost(self, line: Line) -> int:
         cost = self._costs.get(line.place)
@@ -118,8 +125,19 @@ class _Maker:
             cost = self._headings[topic] = self.count(heading(topic, self.words)) + 1
         return cost
 
+    def _names(self, topic: Topic) -> tuple[Term, ...]:
+        names = self._topic_names.get(topic)
+        if names is None:
+            names = self._topic_names[topic] = tuple(sorted(terms_in(topic.name)))
+        return names
+
     def _words_of(self, line: Line) -> Sequence[str]:
-        return self._line_words.get(line.place, ())
+        if line.passage.speaker != "assistant":
+            return ()
+        words = self._line_words.get(line.place)
+        if words is None:
+            words = self._line_words[line.place] = sorted(self._word_chances.keys() & set(plain_words(line.text)))
+        return words
 
     def _factor(self, line: Line) -> float:
         factor = 1.2 if line.passage.speaker in ("assistant", "call") else 1.0
@@ -130,20 +148,6 @@ class _Maker:
         if line.text.count(" ") < 3:
             factor *= 0.6
         return factor * 0.3 if line.is_replaced else factor
-
-
-def _rare_words(lines: Sequence[Line]) -> tuple[dict[str, float], dict[int, list[str]]]:
-    """How rare each word is among passages, and the words of the assistant's own lines."""
-    where: dict[str, set[int]] = {}
-    own: dict[int, list[str]] = {}
-    for line in lines:
-        words = set(_WORDS.findall(line.text.lower()))
-        for word in words:
-            where.setdefault(word, set()).add(line.passage.order)
-        if line.passage.speaker == "assistant":
-            own[line.place] = sorted(words)
-    many = len({line.passage.order for line in lines}) + 1
-    return {word: log(many / len(places)) for word, places in where.items()}, own
 
 
 def _fill(lines: Iterable[str], room: int, count: Count) -> list[str]:
@@ -159,11 +163,11 @@ def _fill(lines: Iterable[str], room: int, count: Count) -> list[str]:
 def _fitted(page: Page, budget: int, count: Count) -> str:
     """The page's text within the budget: the last chosen lines go first, and a very small budget gets its beginning."""
     text = page.text()
-    while count(text) > budget and (page.lines or page.files or page.plan):
+    while count(text) > budget and (page.lines or page.topics or page.plan):
         if page.lines:
             page.lines = page.lines[: -max(1, len(page.lines) // 50)]
-        elif page.files:
-            page.files = page.files[:-1]
+        elif page.topics:
+            page.topics = page.topics[:-1]
         else:
             page.plan = page.plan[:-1]
         text = page.text()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from .cuts import MARK
 from .frames import neutral
 from .language import Language
 from .lines import Line
@@ -24,7 +25,7 @@ class Page:
     requests: list[str] = field(default_factory=list)
     plan: list[str] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
-    files: list[Topic] = field(default_factory=list)  # also those without a kept line
+    topics: list[Topic] = field(default_factory=list)  # headings, also those without a kept line
     last: list[str] = field(default_factory=list)
 
     def text(self) -> str:
@@ -34,14 +35,15 @@ class Page:
         about_commands = [line for line in self.lines if line.passage.topic and not line.passage.topic.is_file]
         told = [line for line in self.lines if not line.passage.topic]
         earlier = [line for line in told if line.passage.speaker == "previous"]
-        told = [line for line in told if line.passage.speaker != "previous"]
+        pasted = [line for line in told if line.passage.speaker == "user"]
+        told = [line for line in told if line.passage.speaker not in ("previous", "user")]
         sections = (
             ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
-            ("requests", self.requests),
+            ("requests", self.requests + _told(pasted, f"> {MARK}")),
             ("plan", self.plan),
-            ("files", _grouped(about_files, self.files, words)),
-            ("commands", _grouped(about_commands, (), words)),
-            ("decisions", _told(told)),
+            ("files", _grouped(about_files, (topic for topic in self.topics if topic.is_file), words)),
+            ("commands", _grouped(about_commands, (topic for topic in self.topics if not topic.is_file), words)),
+            ("decisions", _told(told, "-")),
             ("work", self.last),
         )
         return neutral("\n".join(_sections(sections, words)))
@@ -78,11 +80,11 @@ def heading(topic: Topic, words: Wording) -> str:
     return f"#{topic.seq} {topic.name}{end}"
 
 
-def _told(lines: Sequence[Line]) -> list[str]:
+def _told(lines: Sequence[Line], mark: str) -> list[str]:
     out: list[str] = []
     before = None
     for line in _in_time(lines):
-        out.append(f"- {line.text}" if line.passage.seq == before else f"#{line.passage.seq} - {line.text}")
+        out.append(f"{mark} {line.text}" if line.passage.seq == before else f"#{line.passage.seq} {mark} {line.text}")
         before = line.passage.seq
     return out
 

@@ -56,7 +56,7 @@ def sayings(passages: Sequence[Passage]) -> list[Saying]:
 
 def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
     letters = len(_PROSE.findall(piece)) / max(len(piece), 1)
-    weight = 3.0 if _ASKS.search(piece) else 1.0
+    weight = 6.0 if _ASKS.search(piece) else 1.0
     if fenced or letters < 0.55:
         weight *= 0.25
     if of > 30 and not (index < 6 or index >= of - 3):

@@ -71,20 +71,50 @@ def chances(lines: Sequence[Line], wanted: str) -> dict[Term, float]:
 
 def chance(term: Term, record: Record, end: float, asked: frozenset[str]) -> float:
     """The logistic."""
-    logit = -2.8 - 0.45 * log1p(end - record.seen)
+    logit = _START - 0.42 * log1p(end - record.seen) - 0.25 * log1p(record.crowd)
     if record.used >= 0:
-        logit += 1.25 - 0.15 * log1p(end - record.used)
-    logit += 0.4 * log1p(record.uses) - 0.15 * log1p(record.crowd)
-    logit += 0.6 * record.by_user + 0.3 * record.defined
-    logit += 0.25 * record.in_last_words + 0.35 * record.in_heading
+        logit += 2.0 - 0.27 * log1p(end - record.used)
+    logit += 0.15 * log1p(record.appearances) - 0.2 * log1p(record.uses)
+    logit += 0.63 * record.by_user + 0.36 * record.in_last_words + 0.45 * record.in_heading
     logit += _KIND.get(term.kind, 0.0)
+    if "/" in term.key:
+        logit += 1.48
     words = sub_words(term.key)
     if words:
-        logit += 0.45 * len(words & asked) / len(words)
+        logit += 0.65 * len(words & asked) / len(words)
     return 1 / (1 + exp(-logit))
 
 
-_KIND = {"path": 0.45, "url": -0.3, "number": -0.9}
+_START = -3.1
+_KIND = {"path": -1.0, "hash": 0.85, "url": -2.2, "number": -0.88, "flag": 0.13, "error": -0.34, "quoted": -0.37}
+
+
+def word_chances(lines: Sequence[Line], wanted: str) -> dict[str, float]:
+    """The chance that a rare plain word is said again: what was talked about has words that are no names."""
+    seen: dict[str, list[float]] = {}  # passages with it, position last said by the assistant
+    position = 0.0
+    for passage, own in _by_passage(lines):
+        position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
+        for word in {word for line in own for word in plain_words(line.text)}:
+            entry = seen.setdefault(word, [0, -1.0])
+            entry[0] += 1
+            if passage.speaker == "assistant":
+                entry[1] = position
+    asked = set(plain_words(wanted))
+    return {
+        word: 1 / (1 + exp(3.6 - (2.4 - 0.45 * log1p(position - said) if said >= 0 else 0) - 1.4 * (word in asked)))
+        for word, (passages, said) in seen.items()
+        if passages <= _RARE
+    }
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text that may say something: Latin ones of some length, katakana, kanji."""
+    return _WORDS.findall(text.lower())
+
+
+_RARE = 6
+_WORDS = re.compile(r"[a-z]{5,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")
 
 
 def _by_passage(lines: Iterable[Line]) -> Iterable[tuple[Passage, list[Line]]]:
