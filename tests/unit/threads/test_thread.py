@@ -275,10 +275,15 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
 def test_a_batch_that_fails_leaves_the_thread_as_it_was(store: cf.Store, thread: cf.Thread) -> None:
     thread.append(user("before"))
     fork = thread.fork()
-    with pytest.raises(ZeroDivisionError), store.batch():
-        thread.append(user("never written"))
-        fork.append(user("nor this"))
-        raise ZeroDivisionError
+
+    def failing() -> None:
+        with store.batch():
+            thread.append(user("never written"))
+            fork.append(user("nor this"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing()
     assert [message.text for message in thread.view.messages] == ["before"]
     assert [message.text for message in fork.view.messages] == ["before"]
     thread.append(user("after"))
