@@ -192,9 +192,9 @@ class Session:
         """Take a fold back; everything said since stays."""
         await self._drive(preparing.unfold(self._desk, fold))
 
-    async def overflowed(self, limit: int | None = None) -> None:
+    async def overflowed(self, told: int | str | BaseException | None = None) -> None:
         """The provider refused the last request as too long: fold on the next `prepare`."""
-        await self._worker.run(lambda: self._session.overflowed(limit))
+        await self._worker.run(lambda: self._session.overflowed(told))
 
     async def preview(self) -> Decision:
         """What `prepare` would decide now, and why; nothing happens."""

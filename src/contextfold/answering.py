@@ -50,6 +50,8 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
     raw = request.raw_tokens
     desk.watch, drift = desk.watch.seen(request.model, request.report.after, billed)
     reading.calibration = tokens.learn(reading.calibration, raw, billed)
+    if billed > desk.budget().window:
+        desk.overflowed(None)  # some providers cut in silence what is too long, and bill it
     if drift is not None:
         yield from tell(desk.hooks.on_drift, drift)
 

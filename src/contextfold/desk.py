@@ -111,7 +111,8 @@ class Desk:
         reading.calibration = learn(reading.calibration, raw, billed)
 
     def overflowed(self, limit: int | None) -> None:
-        """Believe a provider that says how much it takes."""
+        """Fold next time, and believe a provider that says how much it takes."""
+        self.signals = Signals(overflow=limit or 0)
         self.thread._model = self.model.after_overflow(self.decide().used, limit)
 
     def view(self) -> View:

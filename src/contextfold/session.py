@@ -14,8 +14,8 @@ from typing import Self
 
 from contextfold.domain import Measured, Message, Sent, View
 from contextfold.errors import NotFound
-from contextfold.folding import Decision, Offload, Policy, Report, Signals, recipes
-from contextfold.models import Model
+from contextfold.folding import Decision, Offload, Policy, Report, recipes
+from contextfold.models import Model, limit_in
 
 from . import answering, preparing, recalling
 from .desk import Desk, Surroundings, System, Tools
@@ -130,10 +130,12 @@ class Session:
         frame = Surroundings(system, tools, max_tokens)
         return drive(preparing.prepare(self._desk, frame, dialect, settings), self._desk)
 
-    def overflowed(self, limit: int | None = None) -> None:
-        """The provider refused the last request as too long: fold on the next `prepare`. `limit`: what it said fits."""
-        self._desk.signals = Signals(overflow=limit or 0)
-        self._desk.overflowed(limit)
+    def overflowed(self, told: int | str | BaseException | None = None) -> None:
+        """The provider refused the last request as too long: fold on the next `prepare`.
+
+        `told` is what it said: its error, the error's text, or the number of tokens it takes.
+        """
+        self._desk.overflowed(told if isinstance(told, int) else limit_in(told))
 
     # -- folding by hand --------------------------------------------------------------------------------------------
 
@@ -201,7 +203,8 @@ class Session:
     def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""
         thread = self._store.thread(f"{self.thread.name}/{name}", model=model or self.model.id, parent=self.thread.name)
-        return Session.on(self._store, thread.name, model or self.model.id, policy or self.policy)
+        artifacts = self._desk.artifacts
+        return Session.on(self._store, thread.name, model or self.model.id, policy or self.policy, artifacts=artifacts)
 
     def result(self, max_tokens: int = 2_000) -> str:
         """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""

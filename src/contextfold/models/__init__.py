@@ -7,6 +7,7 @@ from .genai_prices import with_genai_prices
 from .litellm import from_litellm
 from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
 from .profiles import Profile, recommended, recommended_for
+from .refusals import limit_in
 from .settings import variable
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "default_config",
     "find",
     "from_litellm",
+    "limit_in",
     "listed",
     "read_config",
     "recommended",
