@@ -2,8 +2,7 @@
 
 from tests.unit.test_papers import ROWS, used
 
-# Rows that other parts answer: the log, counting and models, wire formats, the digest, summaries by models, time travel,
-# layers and tools. E31 asks for measurements instead of claims.
+# Rows that other parts answer. E31 asks for measurements instead of claims.
 ELSEWHERE = {
     "log": "R1 R2 R3 R6 R17 R23 R24 R25 R26 R27 R28 R29 R37 E6 E7 C2 C20 D14 D19 D21",
     "counting and models": "R12 R18 R19 R20 R21 R22 R35 R36 E26 E27 C11 D15 F1 F2 F6 F7 F9 F10 X1 X2",
