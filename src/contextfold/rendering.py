@@ -34,6 +34,7 @@ class Rendering:
                 [item.seq for item in fresh if item.kind != "completion" and _key(item) not in self._kept]
             )
             self._chunks.extend(self._chunk(item, reading) for item in fresh)
+            self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(fresh))
         return self._chunks if len(self._chunks) == view.length else self._chunks[: view.length]
 
     def body(self, view: View, reading: Reading, settings: Mapping[str, object]) -> bytes:

@@ -50,6 +50,10 @@ class Dialect(Protocol):
         """The whole request: settings (model, system, tools, limits, …) and the joined messages."""
         ...
 
+    def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
+        """The chunks with no more of anything than the API takes in one request; those before `since` were limited."""
+        ...
+
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         """What the provider would reject in this request."""
         ...

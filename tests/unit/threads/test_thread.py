@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Projection, encode
+from contextfold.domain import Projection, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage, CannotCover, Conflict, KeyConflict, NotFound, StoreError
 from contextfold.reading import FORGOTTEN
 
@@ -289,3 +289,17 @@ def test_a_batch_that_fails_leaves_the_thread_as_it_was(store: cf.Store, thread:
     thread.append(user("after"))
     assert [message.text for message in thread.view.messages] == ["before", "after"]
     assert store.verify() == []
+
+
+def test_only_the_newest_cache_marks_are_sent(thread: cf.Thread) -> None:
+    for number in range(8):
+        role = "assistant" if number % 2 else "user"
+        block = {"type": "text", "text": f"{number}", "cache_control": {"type": "ephemeral"}}
+        thread.append({"role": role, "content": [block]})
+    assert thread.body(model="m", max_tokens=1).count(b'"cache_control":') == 4
+    marked = [{"type": "text", "text": "rules", "cache_control": {"type": "ephemeral"}}]
+    body = decode(thread.body(model="m", max_tokens=1, system=marked))
+    assert encode(body).count(b'"cache_control":') == 4
+    assert "cache_control" in body["messages"][-1]["content"][0]
+    assert "cache_control" not in body["messages"][0]["content"][0]
+    assert b'"cache_control":' in thread.view.messages[0].raw

@@ -12,6 +12,7 @@ from contextfold.domain import Item, Message, Problem, Reply
 
 from .answer import claims, reply
 from .losses import losses
+from .marks import limited
 from .parse import NAME, parse
 from .render import chunk
 from .request import OPENER, body
@@ -44,6 +45,9 @@ class Anthropic(Struct, frozen=True):
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
         return body(chunks, settings, first)
+
+    def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
+        return limited(chunks, since)
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.allowed)

@@ -13,6 +13,7 @@ from msgspec import Raw
 from contextfold.dialects.wire import Json, request
 from contextfold.domain import Item, decode, encode
 
+from .marks import MOST, limited, marks_in
 from .render import SYSTEM_LABEL
 
 # The API wants the user to speak first; a view may begin with the assistant after a fold.
@@ -29,6 +30,9 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
         messages.insert(0, OPENER)
     if "tools" in settings:
         settings["tools"] = _tools(settings["tools"])
+    marks = marks_in(settings.get("system"), settings.get("tools"))
+    if marks:
+        messages = limited(messages, most=max(0, MOST - marks))
     return request(settings, messages)
 
 

@@ -43,6 +43,9 @@ class OpenAIChat(Struct, frozen=True):
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings)
 
+    def limited(self, chunks: list[bytes], since: int) -> list[bytes]:  # noqa: ARG002
+        return chunks
+
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body)
 

@@ -1,0 +1,46 @@
+"""Cache marks: the API takes four in a request, and callers put one on each message they send last.
+
+The newest stay, because they are where a prefix will be read again; older ones are taken off. A mark is no part of what
+is cached, so taking one off changes nothing but the mark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contextfold.domain import decode, encode
+
+MOST = 4
+_MARK = b'"cache_control":'
+
+
+def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes]:
+    """The chunks with at most so many marks, the newest; `since` is where chunks begin that were not looked at yet."""
+    if not any(_MARK in chunk for chunk in chunks[since:]):
+        return chunks
+    left = most
+    for index in range(len(chunks) - 1, -1, -1):
+        marks = chunks[index].count(_MARK)
+        if marks > left:
+            chunks[index] = _unmarked(chunks[index])
+        left = max(0, left - marks)
+    return chunks
+
+
+def marks_in(*settings: object) -> int:
+    """Marks on system and tools, which count too."""
+    return sum(encode(each).count(_MARK) for each in settings if each)
+
+
+def _unmarked(chunk: bytes) -> bytes:
+    messages = decode(b"[" + chunk + b"]")
+    return b",".join(encode(_without(message)) for message in messages)
+
+
+def _without(value: Any) -> Any:
+    """Everything but marks; what a tool was given is the model's own and stays."""
+    if isinstance(value, list):
+        return [_without(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: each if key == "input" else _without(each) for key, each in value.items() if key != "cache_control"}
