@@ -78,7 +78,7 @@ def replayed(job: tuple[str, int, str]) -> Counter[str]:
     messages = [plain(message) for message in recorded(name).messages]
     found: Counter[str] = Counter()
     with cf.Session.open(model=MODEL, policy=RECIPES[recipe]()) as session:
-        said = []
+        said: list[tuple[int, bytes]] = []
         for message in messages:
             if message["role"] == "assistant" and said:
                 ask(session, window, found)
