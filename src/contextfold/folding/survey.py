@@ -13,9 +13,6 @@ from functools import cached_property
 from contextfold.domain import Item, Message, View, ViewMessages
 from contextfold.summaries import Source
 
-# Wire formats in which a system message among the others must follow a message of the user's side.
-_SYSTEM_AFTER_USER = frozenset({"anthropic"})
-
 
 @dataclass(frozen=True, slots=True)
 class Atom:
@@ -87,18 +84,7 @@ class Survey:
 
     def _stays(self, place: int) -> bool:
         item = self.items[place]
-        is_led = place in self._leaders or item.shape.role == "system"
-        return is_led or place == self.live or self._is_pinned(item)
-
-    @cached_property
-    def _leaders(self) -> frozenset[int]:
-        """Places right in front of system messages that could not stand behind anything else."""
-        found: set[int] = set()
-        for place, item in enumerate(self.items):
-            if item.shape.role == "system" and self.messages[place].message.dialect in _SYSTEM_AFTER_USER:
-                said = (before for before in reversed(range(place)) if not self.items[before].shape.is_blank)
-                found.add(next(said, place))
-        return frozenset(place for place in found if self.items[place].kind != "stand_in")
+        return item.shape.role == "system" or place == self.live or self._is_pinned(item)
 
     def _is_pinned(self, item: Item) -> bool:
         return item.kind != "stand_in" and item.seq in self.view.pinned

@@ -1,8 +1,6 @@
 from contextfold.folding.survey import Survey
 from tests.unit.folding.scene import Scene, assistant, calls, chat, results, step, system, user
 
-ANTHROPIC_SYSTEM = {"role": "system", "content": [{"type": "text", "text": "Speak French."}]}
-
 
 def fixed(scene: Scene) -> list[int]:
     """Numbers of the given messages that no strategy takes."""
@@ -34,12 +32,9 @@ def test_the_newest_atom_is_the_newest_that_says_something() -> None:
     assert fixed(scene) == [0, 3, 4, 5, 6]
 
 
-def test_what_a_system_message_must_stand_behind_stays_with_it() -> None:
-    """Anthropic takes one among the others only right behind a message of the user's side."""
-    scene = Scene([*chat(2), ANTHROPIC_SYSTEM, assistant("oui"), user("next")], model="claude-opus-5")
-    assert fixed(scene) == [4, 5, 7]
-    elsewhere = Scene([*chat(2), system("Speak French."), assistant("oui"), user("next")], model="gpt-4o")
-    assert fixed(elsewhere) == [5, 7]
+def test_what_the_system_says_among_the_others_stays() -> None:
+    scene = Scene([*chat(2), system("Speak French."), assistant("oui"), user("next")])
+    assert fixed(scene) == [5, 7]
 
 
 def test_a_stand_in_counts_for_what_it_hides() -> None:
