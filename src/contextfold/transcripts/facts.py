@@ -112,9 +112,9 @@ def parsed(words: str) -> Any:
 
 def call_id(value: object) -> str:
     """An id that every provider takes: the original where it is one, else a short one made from it."""
+    if isinstance(value, str) and _ID.fullmatch(value):
+        return value
     said = value if isinstance(value, str) else spelled(value)
-    if _ID.fullmatch(said):
-        return said
     return "call_" + hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()[:24]
 
 

@@ -15,6 +15,7 @@ from .session import Compaction, Defect, Entry
 from .speech import Boundary, Heard, Spoken
 
 _PATIENCE = 64  # turns that a result waits for its call; in recorded sessions the longest wait was 5 lines
+_LONGEST = 80
 _MEMORY = 10_000  # calls remembered after their answer, to notice an id that comes again
 
 
@@ -71,7 +72,7 @@ class _Pairs:
         for _, early in tuple(self._waiting.values()):
             yield from self._give_up(early)
         for call, line in self._open.items():
-            yield Defect(line, "call-without-result", f"the call {call!r} has no result")
+            yield Defect(line, "call-without-result", f"the call {_named(call)} has no result")
 
     def _take(self, spoken: Spoken) -> Iterator[Heard]:
         self._turns += 1
@@ -92,7 +93,7 @@ class _Pairs:
     def _say(self, spoken: Spoken) -> Iterator[Heard]:
         for call, line in spoken.calls:
             if call in self._open or call in self._answered:
-                yield Defect(line, "repeated-call", f"the id {call!r} was used for an earlier call")
+                yield Defect(line, "repeated-call", f"the id {_named(call)} was used for an earlier call")
             self._open[call] = line
         yield from self._answer(spoken)
         yield spoken
@@ -117,12 +118,16 @@ class _Pairs:
         for call, line in spoken.answers:
             asked = self._open.pop(call, None)
             if asked is None:
-                what = "was answered before" if call in self._answered else "is not in this conversation"
-                named = "repeated-result" if call in self._answered else "result-without-call"
-                yield Defect(line, named, f"the call {call!r} {what}")
-            elif line < asked:
-                yield Defect(line, "result-before-call", f"the call {call!r} comes later, on line {asked}")
+                yield self._unasked(call, line)
+                continue
+            if line < asked:
+                yield Defect(line, "result-before-call", f"the call {_named(call)} comes later, on line {asked}")
             self._remember(call)
+
+    def _unasked(self, call: str, line: int) -> Defect:
+        if call in self._answered:
+            return Defect(line, "repeated-result", f"the call {_named(call)} was answered before")
+        return Defect(line, "result-without-call", f"the call {_named(call)} is not in this conversation")
 
     def _remember(self, call: str) -> None:
         if call not in self._answered:
@@ -130,3 +135,8 @@ class _Pairs:
             self._order.append(call)
             if len(self._order) > _MEMORY:
                 self._answered.discard(self._order.popleft())
+
+
+def _named(call: str) -> str:
+    """An id as a report shows it: short, and with nothing in it that a terminal would obey."""
+    return repr(call if len(call) <= _LONGEST else f"{call[:_LONGEST]}…")

@@ -67,8 +67,13 @@ class Source:
 
     def refuse(self, why: str, line: int = 0) -> BadMessage:
         """The error for a file, or a line of it, that cannot be read."""
-        where = f"{self.path}, line {line}" if line else str(self.path)
+        where = f"{self._shown}, line {line}" if line else self._shown
         return BadMessage(f"{where}: {why}.")
+
+    @property
+    def _shown(self) -> str:
+        """The path as an error shows it; a name may hold what a terminal would obey."""
+        return str(self.path) if str(self.path).isprintable() else repr(str(self.path))
 
     def damage(self, line: int, why: str) -> tuple[Skipped, Defect]:
         """The report of a line that cannot be read; an error where the reading is strict."""
@@ -149,7 +154,7 @@ class Source:
                     while piece := file.read(PIECE):
                         yield piece
         except FileNotFoundError as error:
-            raise NotFound(f"There is no file {self.path}. Check the path.") from error
+            raise NotFound(f"There is no file {self._shown}. Check the path.") from error
         except (OSError, ValueError) as error:
             raise self.refuse(f"it cannot be read ({error})") from error
         except Bomb as error:

@@ -175,6 +175,13 @@ def test_a_missing_file_a_directory_and_a_pipe_are_refused(tmp_path: Path) -> No
         transcripts.detect("nul\0byte")
 
 
+def test_a_name_that_a_terminal_would_obey_is_shown_harmless(tmp_path: Path) -> None:
+    with pytest.raises(BadMessage) as refused:
+        transcripts.detect(put(tmp_path, b"", "\x1b[31m\u202ered"))
+
+    assert str(refused.value).isprintable()
+
+
 def test_a_file_that_grows_while_it_is_read_gives_what_was_there_at_first(tmp_path: Path) -> None:
     path = put_lines(tmp_path, SESSION)
     (recording,) = transcripts.read(path)
