@@ -80,7 +80,7 @@ def _configured(model: Model, name: str, config: Config) -> Model:
         field: value
         for field, value in (
             ("output", said.max_output_tokens),
-            ("threshold", None if said.threshold == -1 else said.threshold),
+            ("threshold", _threshold(said.threshold, config.for_all.threshold)),
             ("tokenizer", said.tokenizer),
             ("provider", said.provider),
             ("dialect", said.dialect),
@@ -93,6 +93,13 @@ def _configured(model: Model, name: str, config: Config) -> Model:
     named = {**model.sources, **dict.fromkeys(told, source)}
     stand_in = model.stand_in and "tokenizer" not in told
     return replace(model, **told, stand_in=stand_in, sources=named)
+
+
+def _threshold(own: int | None, for_all: int) -> int | None:
+    """The model's own word, then the one for all models; None when nobody said anything."""
+    if own is not None and own != -1:
+        return own
+    return None if for_all == -1 else for_all
 
 
 def _limited(model: Model, name: str, environ: Mapping[str, str], config: Config) -> Model:
