@@ -97,5 +97,6 @@ def _words(message: Message) -> str:
 @lru_cache(maxsize=32)
 def _pattern(keywords: tuple[str, ...]) -> re.Pattern[str]:
     """Words of letters are matched whole: `error` is not in `terror`. Japanese has no spaces to go by."""
-    spelled = (rf"\b{re.escape(word)}\b" if word.isascii() else re.escape(word) for word in keywords)
-    return re.compile("|".join(spelled), re.IGNORECASE)
+    whole = "|".join(re.escape(word) for word in keywords if word.isascii())
+    inside = [re.escape(word) for word in keywords if not word.isascii()]
+    return re.compile("|".join([*([rf"\b(?:{whole})\b"] if whole else []), *inside]), re.IGNORECASE)

@@ -6,9 +6,11 @@ because that is what the model is to go on from. It chooses nothing; each strate
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, pairwise
 
 from contextfold.domain import Item, Message, View, ViewMessages
 from contextfold.summaries import Source
@@ -128,31 +130,36 @@ class Survey:
             if self.items[place].kind in ("message", "attachment")
         )
 
-    def ranges(self, atoms: Sequence[Atom]) -> tuple[tuple[int, int], ...]:
-        """The seqs these atoms stand for, neighbours in the view joined; a stand-in counts for what it hides."""
-        runs: list[tuple[int, int]] = []
-        for atom in atoms:
-            if runs and runs[-1][1] == atom.start:
-                runs[-1] = (runs[-1][0], atom.stop)
+    def ranges(self, atoms: Iterable[Atom]) -> tuple[tuple[int, int], ...]:
+        """The seqs that a fold of these atoms stands for, as its stand-in names them.
+
+        A covered stand-in counts for what it hides: whatever no longer shows, as long as no other stand-in is left.
+        """
+        covered = frozenset(place for atom in atoms for place in atom.places)
+        said, staying, folds, others = set[int](), set[int](), list[int](), 0
+        for place, item in enumerate(self.items):
+            if item.kind != "stand_in":
+                (said if place in covered else staying).add(item.seq)
+            elif place in covered:
+                folds.append(item.seq)
             else:
-                runs.append((atom.start, atom.stop))
-        return tuple(self._range(start, stop) for start, stop in runs)
+                others += 1
+        if folds and not (said and others):
+            return _between(sorted(staying), max(said, default=max(folds) - 1))
+        return _parted(sorted(said), sorted(staying))
 
-    def _range(self, start: int, stop: int) -> tuple[int, int]:
-        """What a stand-in hides begins after the message before it, and ends before the one behind it."""
-        first, last = self.items[start], self.items[stop - 1]
-        begin = first.seq if first.kind != "stand_in" else self._before(start) + 1
-        end = self._behind(stop, last.seq) - 1 if last.kind == "stand_in" else begin
-        said = (item.seq for item in self.items[start:stop] if item.kind != "stand_in")
-        return begin, max(begin, end, *said)
 
-    def _before(self, start: int) -> int:
-        earlier = (self.items[place].seq for place in reversed(range(start)) if self.items[place].kind != "stand_in")
-        return next(earlier, 0)
+def _between(staying: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
+    """Everything up to `last` but these."""
+    edges = [0, *(seq for seq in staying if seq <= last), last + 1]
+    return tuple((before + 1, after - 1) for before, after in pairwise(edges) if after - before > 1)
 
-    def _behind(self, stop: int, default: int) -> int:
-        later = (self.items[place].seq for place in range(stop, len(self.items)))
-        return min(next(later, default), default)
+
+def _parted(said: Sequence[int], staying: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """These in as few ranges as hold none of those."""
+    groups = groupby(said, key=lambda seq: bisect_left(staying, seq))
+    runs = (list(run) for _, run in groups)
+    return tuple((run[0], run[-1]) for run in runs)
 
 
 def is_person(item: Item) -> bool:

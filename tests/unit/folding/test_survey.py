@@ -37,18 +37,35 @@ def test_what_the_system_says_among_the_others_stays() -> None:
     assert fixed(scene) == [5, 7]
 
 
+def test_the_ranges_of_a_fold_hold_what_goes_and_nothing_that_stays() -> None:
+    survey = Survey(Scene(chat(6)).view)
+    assert survey.ranges(survey.atoms[1:5]) == ((2, 5),)
+    assert survey.ranges([*survey.atoms[1:3], *survey.atoms[4:6]]) == ((2, 3), (5, 6))
+    assert survey.ranges([]) == ()
+
+
 def test_a_stand_in_counts_for_what_it_hides() -> None:
     scene = Scene(chat(6))
-    scene.thread.fold(scene.seqs[1:5], "[hidden]", kind="window")
+    scene.thread.fold([*scene.seqs[1:3], *scene.seqs[4:6]], "[hidden]", kind="window")
     survey = Survey(scene.view)
-    marker, after = survey.atoms[1], survey.atoms[2]
-    assert survey.ranges([marker]) == ((2, 5),)
-    assert survey.ranges([marker, after]) == ((2, 6),)
-    assert survey.ranges([survey.atoms[0], after]) == ((1, 1), (6, 6))
+    marker, kept, after = survey.atoms[1:4]
+    assert [survey.items[atom.start].seq for atom in (kept, after)] == [4, 7]
+    assert survey.ranges([marker, after]) == ((2, 3), (5, 7))
+    assert survey.ranges([marker, kept, after]) == ((2, 7),)
     assert survey.count([marker]) == 0
 
 
-def test_a_stand_in_at_the_end_covers_up_to_itself() -> None:
+def test_where_another_stand_in_is_left_only_what_shows_is_named() -> None:
+    scene = Scene(chat(8))
+    scene.thread.fold(scene.seqs[1:4], "[one]", kind="summary")
+    scene.thread.fold(scene.seqs[5:8], "[two]", kind="window")
+    survey = Survey(scene.view)
+    _, _, kept, two, after, *_ = survey.atoms
+    assert survey.ranges([kept, two, after]) == ((5, 9),)
+    assert survey.ranges([two, after]) == ((9, 9),)
+
+
+def test_a_stand_in_alone_stands_for_all_that_is_hidden() -> None:
     scene = Scene(chat(3)[:-1])
     fold = scene.thread.fold(scene.seqs, "[all of it]", kind="summary")
     survey = Survey(scene.view)
