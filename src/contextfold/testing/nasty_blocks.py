@@ -11,7 +11,7 @@ from .nasty_texts import BLANK, text
 
 # The smallest picture there is: one transparent pixel.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-PDF = b64encode(b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF").decode()
+PDF = b64encode(b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<< /Size 2 >>\n%%EOF").decode()
 TOOLS = ("read", "run", "edit", "search")
 
 

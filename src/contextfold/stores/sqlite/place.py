@@ -101,7 +101,7 @@ def mount_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
     except OSError:
         return ""
     number = f"{os.major(device)}:{os.minor(device)}"
-    # 36 35 98:0 /root /mount/point options [tags...] - kind source options
+    # 36 35 98:0 <root> <mount point> options [tags...] - kind source options
     for line in reversed(lines):
         fields = line.split()
         if len(fields) > 2 and fields[2] == number and "-" in fields:
