@@ -38,7 +38,9 @@ from .thread import Thread
 
 def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given."""
-    return Store(stores.MemoryLog() if path is None else stores.open_sqlite(path, space=space))
+    if path is None or os.fspath(path) == ":memory:":
+        return Store(stores.MemoryLog())
+    return Store(stores.open_sqlite(path, space=space))
 
 
 class Store:

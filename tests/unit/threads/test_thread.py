@@ -303,3 +303,11 @@ def test_only_the_newest_cache_marks_are_sent(thread: cf.Thread) -> None:
     assert "cache_control" in body["messages"][-1]["content"][0]
     assert "cache_control" not in body["messages"][0]["content"][0]
     assert b'"cache_control":' in thread.view.messages[0].raw
+
+
+def test_memory_has_two_names_and_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (None, ":memory:"):
+        with cf.open(path) as store:
+            store.thread("t").append(user("x"))
+    assert list(tmp_path.iterdir()) == []
