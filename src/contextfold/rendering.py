@@ -66,4 +66,4 @@ def _key(item: Item) -> Hashable:
     """What an item's bytes depend on, within one thread and dialect."""
     if item.kind == "completion":
         return item.seq, item.kind, item.shape.results
-    return item.seq, item.kind, item.folded, item.late, item.aliases
+    return item.seq, item.kind, item.folded, item.late, item.aliases, item.displaced

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
+from contextfold import dialects
 from contextfold.domain import Projection, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage, CannotCover, Conflict, KeyConflict, NotFound, StoreError
 from contextfold.reading import FORGOTTEN
@@ -311,3 +312,17 @@ def test_memory_has_two_names_and_makes_no_file(tmp_path: Path, monkeypatch: pyt
         with cf.open(path) as store:
             store.thread("t").append(user("x"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_system_message_whose_user_message_is_folded_away_is_rendered_anew(thread: cf.Thread) -> None:
+    thread.append(user("one"))
+    thread.append(assistant("two"))
+    thread.append(user("three"))
+    thread.append({"role": "system", "content": "From now on answer in verse."})
+    thread.append(assistant("four"))
+    thread.append(user("five"))
+    assert b'"role":"system"' in thread.body(model="m", max_tokens=1)
+    thread.fold([1, 3], "[two messages]")
+    body = decode(thread.body(model="m", max_tokens=1))
+    assert dialects.find("anthropic").check(body) == []
+    assert "From now on answer in verse." in encode(body).decode()
