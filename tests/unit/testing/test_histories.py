@@ -8,7 +8,9 @@ from hashlib import sha256
 
 import pytest
 
+import contextfold as cf
 from contextfold.testing import session, tools
+from contextfold.testing.agent import Languages
 from contextfold.testing.wire import DialectName, WireMessage
 
 DIALECTS: list[DialectName] = ["anthropic", "openai-chat"]
@@ -28,11 +30,17 @@ def test_the_same_seed_gives_the_same_session_in_every_process() -> None:
     assert other != digest(session(8, tokens=9000))
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("tokens", [500, 20_000, 120_000])
-def test_a_session_is_about_as_long_as_asked(dialect: DialectName, tokens: int) -> None:
-    written = json.dumps(session(1, tokens=tokens, dialect=dialect), ensure_ascii=False).encode()
-    assert tokens * 2 < len(written) < tokens * 6 + 20_000
+@pytest.mark.parametrize("language", ["en", "ja", "mixed"])
+@pytest.mark.parametrize("tokens", [20_000, 120_000])
+def test_a_session_is_about_as_long_as_asked(language: Languages, tokens: int) -> None:
+    with cf.open() as store:
+        for seed in range(3):
+            thread = store.thread(f"session {seed}", model="gpt-5")
+            for message in session(seed, tokens=tokens, language=language, dialect="openai-chat"):
+                thread.append(message)
+            count = thread.view.count
+            assert count.exact
+            assert 0.9 * tokens < count.tokens < 1.1 * tokens
 
 
 @pytest.mark.parametrize("tokens", [500, 3000, 20_000])
