@@ -185,6 +185,13 @@ class Desk:
         }
         return {name: size for name, size in sizes.items() if size}
 
+    def second_parts(self, unit: str) -> Mapping[str, int]:
+        """Where the bytes or the images of a request are."""
+        view = self.view()
+        live = live_request(view)
+        sizes = [item.shape.size if unit == "bytes" else item.shape.images for item in view.items]
+        return {"the live request": sum(sizes[live:]), LOOSE: sum(sizes[:live])}
+
     def fixed_parts(self) -> Mapping[str, int]:
         """What every request of this session holds, whatever was said."""
         calibration = self.thread._reading.calibration

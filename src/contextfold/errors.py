@@ -45,14 +45,17 @@ class CannotCover(ContextFoldError):
 
 
 class CannotFit(ContextFoldError):
-    """The smallest valid request is larger than the window; nothing was sent and nothing was lost."""
+    """The smallest valid request is larger than the window; nothing was sent and nothing was lost.
 
-    def __init__(self, parts: Mapping[str, int], limit: int) -> None:
-        self.parts, self.limit = dict(parts), limit
+    `unit` is what it is too large in: tokens, or for some providers bytes or images.
+    """
+
+    def __init__(self, parts: Mapping[str, int], limit: int, unit: str = "tokens") -> None:
+        self.parts, self.limit, self.unit = dict(parts), limit, unit
         needed = sum(parts.values())
-        listing = ", ".join(f"{name} {tokens:,}" for name, tokens in sorted(parts.items(), key=lambda part: -part[1]))
+        listing = ", ".join(f"{name} {size:,}" for name, size in sorted(parts.items(), key=lambda part: -part[1]))
         super().__init__(
-            f"The smallest valid request needs {needed:,} tokens and the window allows {limit:,}: {listing}. "
+            f"The smallest valid request needs {needed:,} {unit} and the window allows {limit:,}: {listing}. "
             f"Shorten the largest part, unpin messages, or choose a larger model."
         )
 

@@ -109,11 +109,17 @@ def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequenc
 def _fitting(desk: Desk, decision: Decision, before: View, made: Made) -> Steps[Report]:
     now = desk.decide() if made.folds or made.attempts else decision
     if not now.fits:
-        error = CannotFit(desk.parts(), desk.budget().whole)
+        error = _cannot_fit(desk, now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
         yield from tell(desk.hooks.on_cannot_fit, error)
         raise error
     return report_of(desk, decision, now, before, made)
+
+
+def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
+    if now.second is None or now.used > now.usable:
+        return CannotFit(desk.parts(), desk.budget().whole)
+    return CannotFit(desk.second_parts(now.second.trigger), now.second.threshold - 1, now.second.trigger)
 
 
 def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Made) -> Report:

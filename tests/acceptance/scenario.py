@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
+import struct
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -36,6 +38,14 @@ def result(call: str, output: str) -> list[WireMessage]:
     use = {"type": "tool_use", "id": call, "name": "run", "input": {"command": "make log"}}
     done = {"type": "tool_result", "tool_use_id": call, "content": output}
     return [{"role": "assistant", "content": [use]}, {"role": "user", "content": [done]}]
+
+
+def picture(size: int) -> WireMessage:
+    """A user's message with an image of 800 by 600 in so many bytes."""
+    header = struct.pack(">IIBBBBB", 800, 600, 8, 2, 0, 0, 0)
+    data = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + bytes(size)
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data).decode()}
+    return {"role": "user", "content": [{"type": "image", "source": source}, {"type": "text", "text": "look"}]}
 
 
 async def got(value: Any) -> Any:

@@ -23,6 +23,7 @@ from tests.acceptance.scenario import (
     assistant,
     exchanges,
     got,
+    picture,
     rejected,
     result,
     run,
@@ -202,6 +203,29 @@ async def test_after_an_overflow_without_a_number_the_next_request_is_smaller(op
     before = (await got(session.prepare())).report.after
     await got(session.overflowed())
     assert (await got(session.prepare())).report.after < 0.75 * before
+
+
+@pytest.mark.seed("R20")
+async def test_a_request_of_too_many_bytes_is_folded_once_though_its_tokens_fit(opened: Open) -> None:
+    session = await opened(900_000)
+    await say(session, [message for _ in range(12) for message in (picture(3_000_000), assistant("seen"))])
+    reports = []
+    for _ in range(3):
+        await say(session, [user("and now?")])
+        request = await got(session.prepare())
+        reports.append((request.report.trigger, len(request.report.folds), len(request.json) < 32_000_000))
+        await say(session, [assistant("well")])
+    assert reports == [("bytes", 1, True), ("", 0, True), ("", 0, True)]
+
+
+@pytest.mark.seed("R20")
+async def test_one_message_of_too_many_bytes_is_refused_in_bytes(opened: Open) -> None:
+    session = await opened(900_000)
+    await say(session, [picture(30_000_000)])
+    with pytest.raises(CannotFit) as caught:
+        await got(session.prepare())
+    assert (caught.value.unit, caught.value.limit) == ("bytes", 32_000_000)
+    assert caught.value.parts["the live request"] > 40_000_000
 
 
 async def test_what_bills_taught_is_known_again_after_reopening(opened: Open, tmp_path: Path) -> None:

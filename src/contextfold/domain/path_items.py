@@ -95,7 +95,9 @@ class PathItems:
         for part, stand_in in parts:
             blocks[part.block] = _in_place_of(blocks[part.block], stand_in)
         late = tuple(part.block for part, _ in parts if part.block in item.late)
-        shape = self._labelled(replace(item.shape, blocks=tuple(blocks)), late)
+        saved = sum(old.size - new.size for old, new in zip(item.shape.blocks, blocks, strict=True))
+        shape = replace(item.shape, blocks=tuple(blocks), size=max(0, item.shape.size - saved))
+        shape = self._labelled(shape, late)
         return replace(item, shape=shape, folded=tuple(part for part, _ in parts))
 
     def _add(self, item: Item, key: int, waiting: tuple[str, ...]) -> None:

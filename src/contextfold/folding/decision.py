@@ -42,10 +42,11 @@ class Decision:
     threshold: int = 0
     goal: int = 0
     is_forced: bool = False  # it does not fit: fold whatever it costs
+    second: Firing | None = None  # the budget of bytes or of pictures, where that one is exceeded
 
     @property
     def fits(self) -> bool:
-        return self.used <= self.usable
+        return self.used <= self.usable and self.second is None
 
     @property
     def will_fold(self) -> bool:
@@ -56,17 +57,22 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
     """Action and reason for the request as it stands."""
     count = view.count
     used = count.tokens + budget.fixed
-    firing = _firing(used, budget, policy, model, signals) or _second_budgets(count.bytes, count.images, budget, used)
+    second = _second_budgets(count.bytes, count.images, budget, used)
+    firing = _firing(used, budget, policy, model, signals) or second
     if firing is None:
         action: Action = "warn" if policy.automatic and _warns(policy, used, budget) else "send"
         reason = f"{used:,} of {budget.usable:,} tokens are used"
         return Decision(action, "", reason, used, budget.usable)
-    is_forced = used > budget.usable or firing.trigger in ("overflow", "bytes", "images")
+    is_forced = used > budget.usable or second is not None or firing.trigger == "overflow"
     if used <= signals.spent and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used, and nothing more could be folded"
         return Decision("send", "", reason, used, budget.usable)
     reason = f"{firing.trigger}: {used:,} of {budget.usable:,} tokens are used, folding begins at {firing.threshold:,}"
-    return Decision("fold", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal, is_forced)
+    if firing is second:
+        reason = f"the request has more than {firing.threshold - 1:,} {firing.trigger}"
+    return Decision(
+        "fold", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal, is_forced, second
+    )
 
 
 def spent_at(now: Decision, goal: int) -> int:

@@ -70,11 +70,18 @@ def fold_until_it_fits(
     decision = yield from _through(desk, decision, stages, made, lambda now: now.used > decision.goal)
     for _ in range(desk.policy.most_rounds):
         before = len(made.folds)
-        if not decision.fits or decision.trigger in ("bytes", "images"):
-            decision = yield from _through(desk, decision, last, made, lambda now: not now.fits)
+        decision = yield from _through(desk, _pressing(decision), last, made, lambda now: not now.fits)
         if decision.fits or len(made.folds) == before:
             break
     return made
+
+
+def _pressing(decision: Decision) -> Decision:
+    """Too many bytes or pictures, though tokens may fit: come down as far as those demand."""
+    second = decision.second
+    if second is None:
+        return decision
+    return replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
 
 
 def _giants_aside(desk: Desk, decision: Decision, last: Sequence[Strategy], made: Made) -> Steps[Decision]:
@@ -105,9 +112,7 @@ def _through(
 
 def _aimed(decision: Decision, goal: int, trigger: str) -> Decision:
     """A later look at the same request still aims where the first one did."""
-    return Decision(
-        "fold", trigger, decision.reason, decision.used, decision.usable, decision.threshold, goal, not decision.fits
-    )
+    return replace(decision, action="fold", trigger=trigger, goal=goal, is_forced=not decision.fits)
 
 
 def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> Steps[Attempt]:
