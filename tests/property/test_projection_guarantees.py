@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
+import pytest
+
 from contextfold.domain import (
     Block,
     BlockKind,
@@ -126,5 +128,6 @@ class ProjectionGuarantees(Guarantees):
         self.subject = Fed(Written())
 
 
+@pytest.mark.slow
 def test_a_projection_holds_the_guarantees_whatever_happens_in_whatever_order() -> None:
-    assert_guarantees(ProjectionGuarantees, examples=220, steps=50)
+    assert_guarantees(ProjectionGuarantees, examples=110, steps=50)
