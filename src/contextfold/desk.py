@@ -71,7 +71,7 @@ class Desk:
     failures: int = 0
     watch: Watch = field(default_factory=Watch)
     was_warned: bool = False
-    checked: object = None  # the view array that was validated as a whole
+    checked: tuple[object, str] = (None, "")  # the view array that was validated as a whole, and in which dialect
     checked_length: int = 0
     _language: Language | None = None
 

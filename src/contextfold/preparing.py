@@ -165,15 +165,15 @@ def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object
 
 def _check(desk: Desk, dialect: str, view: View, body: bytes) -> None:
     """The whole request once for each array of a view, then only what was appended to it: flat per turn."""
-    if desk.checked is not view.array:
+    if desk.checked[0] is not view.array or desk.checked[1] != dialect:
         problems = dialects.find(dialect).check(decode(body))
-        desk.checked, desk.checked_length = view.array, view.length
+        desk.checked, desk.checked_length = (view.array, dialect), view.length
     else:
         start = view.cut_at_or_before(max(0, desk.checked_length - 1))
         problems = check_view(view.array.items[start : view.length])
         desk.checked_length = view.length
     if problems:
-        desk.checked = None
+        desk.checked = (None, "")
         listing = "; ".join(f"{problem.path}: {problem.rule}. {problem.advice}" for problem in problems[:3])
         raise InvalidRequest(f"The request would be rejected: {listing}")
 
