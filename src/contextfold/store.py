@@ -149,7 +149,9 @@ class Store:
         """The threads a thread's events live in, the oldest first, itself last."""
         stretches = [Stretch(row.name, None)]
         while row.origin is not None:
-            stretches.insert(0, Stretch(row.origin.thread, row.origin.seq))
+            later = stretches[0].upto  # a fork of a fork may be cut before the fork itself
+            upto = row.origin.seq if later is None else min(row.origin.seq, later)
+            stretches.insert(0, Stretch(row.origin.thread, upto))
             row = self._row(row.origin.thread) or ThreadRow(row.origin.thread)
         return stretches
 
