@@ -14,5 +14,5 @@ from .incoming import understand
 def count(messages: Iterable[object], *, model: str | None = None, system: System = None, tools: Tools = None) -> Count:
     """Tokens of a request, exactly or estimated, how, and in which parts."""
     found = models.find(model or "")
-    default = found.dialect if found.dialect in dialects.names() else "openai-chat"
+    default = dialects.known(found.dialect) or "openai-chat"
     return tokens.count([understand(message, default).message for message in messages], found, system, tools)

@@ -88,7 +88,7 @@ class Thread:
         self._live, self._model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
         self._lock = lock
         self._reading = Reading(live.bodies, lambda: live.projection.events, counter, Calibration(model.id))
-        self._dialect = model.dialect if model.dialect in dialects.names() else "openai-chat"
+        self._dialect = dialects.known(model.dialect) or "openai-chat"
 
     @property
     def name(self) -> str:

@@ -49,6 +49,11 @@ def all_known() -> tuple[Format, ...]:
     return tuple(BUILT_IN.values())
 
 
+def known(name: str) -> str:
+    """The name itself if there is such a dialect, ours looked at first; else nothing."""
+    return name if name in BUILT_IN or (name and name in names()) else ""
+
+
 def names() -> tuple[str, ...]:
     """Every dialect that can be found, ours first."""
     return (*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN))
