@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "README.ja.md", "docs/folding.md")
+PAGES = ("README.md", "README.ja.md", "docs/folding.md", "docs/summaries.md")
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
