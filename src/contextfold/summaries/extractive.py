@@ -30,8 +30,8 @@ _FAILS = re.compile(
 
 def digest(request: SummaryRequest, count: Count) -> str:
     """The digest of the request's sources and its previous summary, within its budget."""
-    history = history_of(request.sources, request.previous)
-    if request.budget <= 0 or not history.passages:
+    history = history_of(request.sources, request.previous, request.kept)
+    if request.budget <= 0 or not history.folded:
         return ""
     lines = lines_of(history.passages)
     page = _Maker(request, count, history, lines).page()
@@ -45,9 +45,11 @@ class _Maker:
         self.request, self.count, self.history, self.lines = request, count, history, lines
         self.words = wording(request.language)
         self.shown = Shown()
-        self.said = [passage for passage in history.passages if passage.speaker == "user"]
-        wanted = "\n".join(passage.text for passage in self.said[-2:])
+        said = [passage for passage in history.passages if passage.speaker == "user"]
+        wanted = "\n".join(passage.text for passage in said[-2:])
+        self.said = [passage for passage in said if passage.order < history.folded]
         self.chances = chances(lines, wanted)
+        self._kept = frozenset(source.seq for source in request.kept)
         self._costs: dict[int, int] = {}
         self._headings: dict[Topic, int] = {}
         self._topic_names: dict[Topic, tuple[Term, ...]] = {}
@@ -61,6 +63,9 @@ class _Maker:
         page.plan = self._plan(int(budget * PLAN))
         page.last = self._last(int(budget * LAST))
         page.topics = self._files(int(budget * FILES))
+        for line in self.lines:
+            if line.passage.order >= self.history.folded:
+                self.shown.add(line.terms, self._words_of(line))
         self._show(page.requests + page.plan + page.last + [topic.name for topic in page.topics])
         self.shown.topics.update(page.topics)
         told = " ".join(page.requests)
@@ -79,19 +84,22 @@ class _Maker:
         return page
 
     def _is_told(self, line: Line, told: str) -> bool:
-        return line.passage.speaker == "user" and line.text in told
+        """Whether the line stands on the page, or in view after it, as it is."""
+        return line.passage.order >= self.history.folded or (line.passage.speaker == "user" and line.text in told)
 
     def _requests(self, room: int) -> list[str]:
         return told(keep(sayings(self.said), room, self.count))
 
     def _plan(self, room: int) -> list[str]:
-        steps = self.history.plan.lines()
+        steps = self.history.plan.lines() if self.history.plan.seq not in self._kept else []
         ordered = [step for step in steps if not step[0]] + [step for step in reversed(steps) if step[0]]
         fit = set(_fill([f"- {text}" for _, text in ordered], room, self.count))
         return [line for _, text in steps if (line := f"- {text}") in fit]
 
     def _last(self, room: int) -> list[str]:
         spoken = [passage for passage in self.history.passages if passage.speaker == "assistant"]
+        if spoken and spoken[-1].seq in self._kept:
+            return []
         lines = [f"#{spoken[-1].seq} - {text}" for text in split(spoken[-1].text)] if spoken else []
         waiting = [heading(topic, self.words) for topic in self.history.commands[-8:] if not topic.answered]
         return _fill(waiting + lines, room, self.count)

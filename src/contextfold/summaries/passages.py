@@ -67,14 +67,18 @@ class History:
     files: dict[str, Topic] = field(default_factory=dict)
     commands: list[Topic] = field(default_factory=list)
     plan: Plan = field(default_factory=Plan)
+    folded: int = 0  # how many of the passages are to be folded; those after them stay in view
 
 
-def history_of(sources: Iterable[Source], previous: str = "") -> History:
-    """The passages of the sources, after those of the previous summary."""
+def history_of(sources: Iterable[Source], previous: str = "", kept: Iterable[Source] = ()) -> History:
+    """The passages of the previous summary, of the sources, and of what stays in view after them."""
     reader = _Reader(History())
     if previous.strip():
         reader.add(0, "previous", previous)
     for source in sources:
+        reader.read(source)
+    reader.history.folded = len(reader.history.passages)
+    for source in kept:
         reader.read(source)
     return reader.history
 

@@ -30,6 +30,9 @@ class SummaryRequest:
     instructions: str = ""
     language: Language = "en"
     budget: int = 2_000
+    kept: tuple[
+        Source, ...
+    ] = ()  # what follows the sources and stays in view: read to learn what matters, never repeated
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:

@@ -26,6 +26,7 @@ _ASKS = re.compile(
 )
 _FENCE = re.compile(r"```")
 _PROSE = re.compile(r"[^\W\d_]")
+LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
 _LONG = 320  # characters of one sentence before it is shortened
 
 
@@ -77,7 +78,7 @@ def keep(candidates: Sequence[Saying], room: int, count: Count) -> list[Saying]:
     for saying in sorted(
         candidates, key=lambda each: (-each.weight / (12 + len(each.text)), -each.passage.order, each.index)
     ):
-        if saying.text in seen:
+        if saying.text in seen or saying.weight < LEAST_WEIGHT:
             continue
         text = saying.text if len(saying.text) <= _LONG else head(saying.text[: _LONG * 2], _LONG // 4, count)
         price = count(text) + 2

@@ -71,22 +71,22 @@ def chances(lines: Sequence[Line], wanted: str) -> dict[Term, float]:
 
 def chance(term: Term, record: Record, end: float, asked: frozenset[str]) -> float:
     """The logistic."""
-    logit = _START - 0.42 * log1p(end - record.seen) - 0.25 * log1p(record.crowd)
+    logit = _START - 0.43 * log1p(end - record.seen) - 0.2 * log1p(record.crowd)
     if record.used >= 0:
-        logit += 2.0 - 0.27 * log1p(end - record.used)
-    logit += 0.15 * log1p(record.appearances) - 0.2 * log1p(record.uses)
-    logit += 0.63 * record.by_user + 0.36 * record.in_last_words + 0.45 * record.in_heading
+        logit += 1.6 - 0.2 * log1p(end - record.used)
+    logit += 0.08 * log1p(record.appearances) + 0.1 * log1p(record.uses) + 0.15 * record.defined
+    logit += 0.6 * record.by_user + 0.3 * record.in_last_words + 0.4 * record.in_heading
     logit += _KIND.get(term.kind, 0.0)
     if "/" in term.key:
-        logit += 1.48
+        logit += 0.75
     words = sub_words(term.key)
     if words:
-        logit += 0.65 * len(words & asked) / len(words)
+        logit += 0.55 * len(words & asked) / len(words)
     return 1 / (1 + exp(-logit))
 
 
-_START = -3.1
-_KIND = {"path": -1.0, "hash": 0.85, "url": -2.2, "number": -0.88, "flag": 0.13, "error": -0.34, "quoted": -0.37}
+_START = -2.95
+_KIND = {"path": -0.3, "hash": 0.4, "url": -1.2, "number": -0.9, "error": -0.2, "quoted": -0.2}
 
 
 def word_chances(lines: Sequence[Line], wanted: str) -> dict[str, float]:
