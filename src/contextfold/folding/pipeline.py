@@ -231,7 +231,8 @@ def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
     shape = stand_in_shape(counter, words)
     if not planned.blocks:
         return counter.tokens(shape)
-    return sum(counter.block_tokens(block.measure) for block in shape.blocks)
+    shown = zip(shape.blocks, words.blocks, strict=True)
+    return sum(counter.block_tokens(block.measure) for block, text in shown if text)  # an empty text leaves nothing
 
 
 def _hidden(desk: Desk, view: View, planned: PlannedFold) -> int:
