@@ -124,10 +124,11 @@ def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> 
         texts, told = yield from _texts(desk, plan, situation, made)
     except _Unwritten as unwritten:
         return Attempt(strategy.name, refusal=unwritten.refusal)
-    gain, least = _gain(desk, view, plan.folds, texts), desk.policy.least_gain
+    folds, texts = _worthwhile(desk, view, plan.folds, texts)
+    gain, least = _gain(desk, view, folds, texts), desk.policy.least_gain
     if gain < least:
         return Attempt(strategy.name, (), Refusal.GREW if gain <= 0 else Refusal.UNPROFITABLE, "", *told)
-    folds, texts = _with_reasoning(desk, view, plan.folds, texts, made)
+    folds, texts = _with_reasoning(desk, view, folds, texts, made)
     return (yield from _write(desk, strategy, decision, situation, folds, texts, gain, made, told))
 
 
@@ -225,6 +226,17 @@ def _gain(desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[
         for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1)
     )
     return sum(_hidden(desk, view, planned) for planned in folds) - shown
+
+
+def _worthwhile(
+    desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]
+) -> tuple[list[PlannedFold], list[str]]:
+    """Without the folds of a plan whose stand-in is as large as what it hides."""
+    least = min(1, desk.policy.least_gain)
+    pairs = [
+        (fold, text) for fold, text in zip(folds, texts, strict=True) if _gain(desk, view, [fold], [text]) >= least
+    ]
+    return [fold for fold, _ in pairs], [text for _, text in pairs]
 
 
 def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
