@@ -1,7 +1,7 @@
 """What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
 
 from .checks import check
-from .extractive import digest
+from .extractive import digest, ledger
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
 from .prompt import Prompt, prompt
@@ -40,6 +40,7 @@ __all__ = [
     "gap_text",
     "guarded",
     "language_of",
+    "ledger",
     "neutral",
     "nonce_of",
     "offload_text",

@@ -5,7 +5,7 @@ No line of the history ever begins a line of the digest, so none can pass for a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .cuts import MARK
@@ -27,6 +27,7 @@ class Page:
     lines: list[Line] = field(default_factory=list)
     topics: list[Topic] = field(default_factory=list)  # headings, also those without a kept line
     last: list[str] = field(default_factory=list)
+    names: dict[Topic, list[str]] = field(default_factory=dict)  # what else a file or command speaks of
 
     def text(self) -> str:
         """The digest."""
@@ -41,8 +42,11 @@ class Page:
             ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
             ("requests", self.requests + _told(pasted, f"> {MARK}")),
             ("plan", self.plan),
-            ("files", _grouped(about_files, (topic for topic in self.topics if topic.is_file), words)),
-            ("commands", _grouped(about_commands, (topic for topic in self.topics if not topic.is_file), words)),
+            ("files", _grouped(about_files, [topic for topic in self.topics if topic.is_file], self.names, words)),
+            (
+                "commands",
+                _grouped(about_commands, [topic for topic in self.topics if not topic.is_file], self.names, words),
+            ),
             ("decisions", _told(told, "-")),
             ("work", self.last),
         )
@@ -56,14 +60,17 @@ def _sections(sections: Iterable[tuple[str, list[str]]], words: Wording) -> Iter
             yield from lines
 
 
-def _grouped(lines: Sequence[Line], topics: Iterable[Topic], words: Wording) -> list[str]:
+def _grouped(
+    lines: Sequence[Line], topics: Iterable[Topic], names: Mapping[Topic, Sequence[str]], words: Wording
+) -> list[str]:
     by_topic: dict[Topic, list[Line]] = {topic: [] for topic in topics}
     for line in _in_time(lines):
         if line.passage.topic is not None:
             by_topic.setdefault(line.passage.topic, []).append(line)
     out: list[str] = []
     for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
-        out.append(heading(topic, words))
+        also = f"; {words.marks['also']} {', '.join(names[topic])}" if topic in names else ""
+        out.append(heading(topic, words) + also)
         out.extend(f"- {line.text}" for line in own)
     return out
 

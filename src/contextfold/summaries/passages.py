@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from contextfold.domain import Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult
 
 from .calls import Use, decoded, plan_in, uses_of
+from .earlier import Entry, entries
 from .plans import Plan
 from .request import Source
 
@@ -31,6 +32,9 @@ _FAILED = re.compile(
     r"\b(?:exited with code|exit code|exit status|returncode)[:= ]+(?!0\b)-?\d+|^(?:Error|Exit code [1-9])\b",
     re.IGNORECASE,
 )
+
+
+_SPEAKERS: dict[str, Speaker] = {"requests": "user", "decisions": "assistant", "work": "assistant"}
 
 
 @dataclass(slots=True, eq=False)
@@ -73,8 +77,7 @@ class History:
 def history_of(sources: Iterable[Source], previous: str = "", kept: Iterable[Source] = ()) -> History:
     """The passages of the previous summary, of the sources, and of what stays in view after them."""
     reader = _Reader(History())
-    if previous.strip():
-        reader.add(0, "previous", previous)
+    reader.read_earlier(previous)
     for source in sources:
         reader.read(source)
     reader.history.folded = len(reader.history.passages)
@@ -87,6 +90,30 @@ def history_of(sources: Iterable[Source], previous: str = "", kept: Iterable[Sou
 class _Reader:
     history: History
     calls: dict[str, tuple[Topic, ...]] = field(default_factory=dict)
+
+    def read_earlier(self, previous: str) -> None:
+        """A digest of ours is read back into what it was made of; any other text is lines."""
+        told = entries(previous)
+        if not told:
+            self.add(0, "previous", previous)
+        topic: Topic | None = None
+        for entry in told:
+            if entry.opens:
+                topic = self._reopened(entry)
+            elif entry.section in ("files", "commands"):
+                self.add(entry.seq, "previous", entry.text, topic)
+            elif entry.section == "plan":
+                self.history.plan.restore(entry.text)
+            else:
+                self.add(entry.seq, _SPEAKERS.get(entry.section, "previous"), entry.text)
+
+    def _reopened(self, entry: Entry) -> Topic:
+        order = len(self.history.passages)
+        topic = Topic(entry.opens, entry.section == "files", order, dict(entry.actions), entry.seq, entry.failed)
+        if topic.is_file:
+            return self.history.files.setdefault(entry.opens, topic)
+        self.history.commands.append(topic)
+        return topic
 
     def read(self, source: Source) -> None:
         for block in source.message.blocks:

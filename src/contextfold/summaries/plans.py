@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 _STEP_KEYS = ("content", "step", "subject", "title", "task", "text", "description", "name")
 _STATUS_KEYS = ("status", "state")
 _ID_KEYS = ("taskId", "task_id", "id")
+_TOLD = re.compile(r"\[([^\]]*)\] (.*)")
 _DONE = frozenset({"completed", "done", "deleted", "cancelled", "canceled", "finished"})
 
 
@@ -38,6 +40,12 @@ class Plan:
             self.steps[str(len(self.steps) + 1)] = (status or "pending", str(arguments["subject"]))
             return True
         return False
+
+    def restore(self, line: str) -> None:
+        """A step as an earlier digest told it."""
+        found = _TOLD.fullmatch(line)
+        if found:
+            self.steps[str(len(self.steps) + 1)] = (found.group(1), found.group(2))
 
     def lines(self) -> list[tuple[bool, str]]:
         """Whether it is done, and one line, for each step in order."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import exp, log1p
+from typing import NamedTuple
 
 from .lines import Line
 from .passages import Passage, Topic
@@ -37,11 +38,19 @@ class Record:
     crowd: int = 1_000_000  # terms in the least crowded passage that has it
 
 
+class Asked(NamedTuple):
+    """What the last requests were about."""
+
+    terms: frozenset[Term]
+    words: frozenset[str]
+
+
 def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
     """The record of every term, and the position where the history ends."""
     found: dict[Term, Record] = {}
     position = 0.0
-    headed: set[Topic] = set()
+    headed: set[tuple[Topic, int]] = set()
+    names: dict[Topic, set[Term]] = {}
     for passage, own in _by_passage(lines):
         position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
         here: set[Term] = set()
@@ -50,9 +59,9 @@ def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
         for term in here:
             _note(found.setdefault(term, Record()), passage, position, len(here))
         topic = passage.topic
-        if topic is not None and topic not in headed:
-            headed.add(topic)
-            for term in terms_in(topic.name):
+        if topic is not None and (topic, passage.seq) not in headed:
+            headed.add((topic, passage.seq))
+            for term in names.setdefault(topic, terms_in(topic.name)):
                 record = found.setdefault(term, Record())
                 record.in_heading, record.seen, record.used = True, position, position
                 record.uses += 1
@@ -65,11 +74,11 @@ def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
 def chances(lines: Sequence[Line], wanted: str) -> dict[Term, float]:
     """For each term the chance that it is needed again; `wanted` is what the user said last."""
     found, end = records(lines)
-    asked = sub_words(wanted)
+    asked = Asked(frozenset(terms_in(wanted)), sub_words(wanted))
     return {term: chance(term, record, end, asked) for term, record in found.items()}
 
 
-def chance(term: Term, record: Record, end: float, asked: frozenset[str]) -> float:
+def chance(term: Term, record: Record, end: float, asked: Asked) -> float:
     """The logistic."""
     logit = _START - 0.43 * log1p(end - record.seen) - 0.2 * log1p(record.crowd)
     if record.used >= 0:
@@ -79,9 +88,11 @@ def chance(term: Term, record: Record, end: float, asked: frozenset[str]) -> flo
     logit += _KIND.get(term.kind, 0.0)
     if "/" in term.key:
         logit += 0.75
+    if term in asked.terms:
+        logit += 1.0
     words = sub_words(term.key)
     if words:
-        logit += 0.55 * len(words & asked) / len(words)
+        logit += 0.55 * len(words & asked.words) / len(words)
     return 1 / (1 + exp(-logit))
 
 

@@ -27,7 +27,9 @@ _QUOTED = re.compile(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'|「
 _HAS_EXTENSION = re.compile(rf"\.(?:{_EXTENSIONS})\Z")
 _HEX = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
-_ERROR = re.compile(r"\w*(?:Error|Exception|Err)[A-Z]?\w*\Z|E[A-Z]{4,10}\Z|[A-Z]{1,4}\d{3,5}\Z")
+_ERROR = re.compile(
+    r"\w*(?:Error|Exception|Err)[A-Z]?\w*\Z|E[A-Z]{4,10}\Z|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5}\Z"
+)
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]")
 _DIGIT = re.compile(r"\d")
 

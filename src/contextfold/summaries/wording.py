@@ -87,6 +87,7 @@ ENGLISH = Wording(
         "document": "document",
         "item": "provider item",
         "pending": "waiting for its result",
+        "also": "also there:",
     },
 )
 
@@ -139,5 +140,6 @@ JAPANESE = Wording(
         "document": "文書",
         "item": "プロバイダー項目",
         "pending": "結果待ち",
+        "also": "ほかに：",
     },
 )

@@ -1,0 +1,79 @@
+"""Reading a digest of ours again, so that the next one updates it instead of quoting it.
+
+What the user said stays what the user said, lines stay under their file, and each keeps its seq, however often a thread
+is folded. A summary somebody else wrote has no such form: its lines are lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .cuts import MARK
+from .wording import ENGLISH, JAPANESE, Wording
+
+_TOLD = re.compile(r"(?:#(\d+) )?([>-]) (.*)")
+_FILE = re.compile(r"(?P<name>.+) \((?P<done>[^()]*)\)")
+_COMMAND = re.compile(r"#(?P<seq>\d+) (?P<name>.+)")
+_DONE = re.compile(r"(.+?)(?: (\d+)×)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a digest: its section, whose seq it carries, and the file or command it opens, if it does."""
+
+    section: str
+    text: str
+    seq: int = 0
+    opens: str = ""
+    actions: tuple[tuple[str, int], ...] = ()
+    failed: bool = False
+
+
+def entries(digest: str) -> tuple[Entry, ...]:
+    """The entries of a digest of ours; nothing if the text is none."""
+    first = digest.lstrip().partition("\n")[0]
+    for words in (ENGLISH, JAPANESE):
+        if first.removeprefix("## ") in words.headings.values() and first.startswith("## "):
+            return tuple(_entries(digest, words))
+    return ()
+
+
+def _entries(digest: str, words: Wording) -> Iterator[Entry]:
+    sections = {f"## {heading}": name for name, heading in words.headings.items()}
+    section, seq = "", 0
+    for line in digest.strip().splitlines():
+        if line in sections:
+            section = sections[line]
+            continue
+        told = _TOLD.fullmatch(line)
+        if told:
+            seq = int(told.group(1)) if told.group(1) else seq
+            yield Entry(section, told.group(3).removeprefix(f"{MARK} "), seq)
+        elif section in ("files", "commands"):
+            yield from _opened(section, line, words)
+
+
+def _opened(section: str, line: str, words: Wording) -> Iterator[Entry]:
+    """A heading of a file or command, and the names listed behind it."""
+    line, _, also = line.partition(f"; {words.marks['also']} ")
+    line, arrow, end = line.rpartition(" → ") if line.endswith(words.marks["failed"]) else (line, "", "")
+    found = (_FILE if section == "files" else _COMMAND).fullmatch(line)
+    if found is None:
+        return
+    named = found.groupdict()
+    done = [part.strip() for part in named.get("done", "").split(",")]
+    actions = tuple(_actions(done, words))
+    failed = bool(arrow and end) or words.marks["failed"] in done
+    yield Entry(section, "", int(named.get("seq", "0")), named["name"], actions, failed)
+    if also:
+        yield Entry(section, f"{words.marks['also']} {also}")
+
+
+def _actions(done: list[str], words: Wording) -> Iterator[tuple[str, int]]:
+    verbs = {words.marks[action]: action for action in ("read", "written", "edited", "deleted")}
+    for part in done:
+        found = _DONE.fullmatch(part)
+        if found and found.group(1) in verbs:
+            yield verbs[found.group(1)], int(found.group(2) or 1)
