@@ -22,6 +22,7 @@ from .texts import wording
 
 # Shares of the budget; what they leave unused, and the rest, is for lines.
 REQUESTS, PLAN, LAST, FILES, NAMES = 0.35, 0.04, 0.06, 0.06, 0.08
+_MOST_NAMES = 240  # tokens; beyond, lines are the better use of room
 _ROUNDS = 3
 _SPARE = 8  # tokens not worth another round
 
@@ -74,7 +75,7 @@ class Composer:
             left = budget - self.count(page.text())
             if left <= _SPARE:
                 return
-            names = 0 if page.names else int(budget * NAMES)
+            names = 0 if page.names else min(int(budget * NAMES), _MOST_NAMES)
             lines, opened = coverage.choose(left - names)
             page.lines += lines
             page.topics += opened
