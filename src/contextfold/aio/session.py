@@ -1,0 +1,185 @@
+"""A thread, a model and a policy, awaited: the steps are those of the plain session, driven by another driver."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from contextfold import answering, preparing
+from contextfold import session as plain
+from contextfold.desk import Desk, Surroundings, System, Tools
+from contextfold.domain import Message, View
+from contextfold.drivers import drive_async
+from contextfold.folding import Decision, Policy, Report, Steps
+from contextfold.hooks import Hook, Hooks
+from contextfold.models import Model
+from contextfold.request import Request
+from contextfold.thread import FoldInfo
+from contextfold.worker import Worker
+
+from .store import Store
+from .thread import Thread
+
+T = TypeVar("T")
+
+
+class Session:
+    """A thread, a model and a policy. Open one with `await Session.open(...)`."""
+
+    def __init__(self, session: plain.Session, worker: Worker, *, owns_worker: bool = False) -> None:
+        self._session, self._worker, self._owns_worker = session, worker, owns_worker
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        thread: str = "main",
+        model: str | None = None,
+        policy: Policy | None = None,
+        system: System = None,
+        tools: Tools = None,
+        artifacts: str | os.PathLike[str] | None = None,
+        on_fold: Hook = None,
+        on_unfold: Hook = None,
+        on_cannot_fit: Hook = None,
+        on_drift: Hook = None,
+        on_warning: Hook = None,
+        on_progress: Hook = None,
+    ) -> Self:
+        """Open a store and a thread in it, created or continued. Without a path everything is in memory."""
+        opened = await asyncio.to_thread(
+            plain.Session.open,
+            path,
+            thread=thread,
+            model=model,
+            policy=policy,
+            system=system,
+            tools=tools,
+            artifacts=artifacts,
+            on_fold=on_fold,
+            on_unfold=on_unfold,
+            on_cannot_fit=on_cannot_fit,
+            on_drift=on_drift,
+            on_warning=on_warning,
+            on_progress=on_progress,
+        )
+        return cls(opened, Worker(opened._store.batch), owns_worker=True)
+
+    @classmethod
+    async def on(
+        cls,
+        store: Store,
+        thread: str,
+        model: str | None = None,
+        policy: Policy | None = None,
+        hooks: Hooks | None = None,
+        artifacts: str | os.PathLike[str] | None = None,
+        *,
+        owns_store: bool = False,
+    ) -> Self:
+        """A session on a store that is open already."""
+        on = plain.Session.on
+        made = await store._worker.run(
+            lambda: on(store._store, thread, model, policy, hooks, artifacts, owns_store=owns_store)
+        )
+        return cls(made, store._worker, owns_worker=owns_store)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the store, if this session opened it."""
+        if self._owns_worker:
+            await asyncio.to_thread(self._worker.stop)
+        self._session.close()
+
+    async def append(self, message: object, *, key: str | None = None) -> int:
+        """Say something, or say what came back. An answer is written with what was sent and what it cost."""
+        return await self._drive(answering.append(self._desk, message, key))
+
+    async def prepare(
+        self,
+        *,
+        system: System = None,
+        tools: Tools = None,
+        max_tokens: int | None = None,
+        dialect: str | None = None,
+        **settings: object,
+    ) -> Request:
+        """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part."""
+        frame = Surroundings(system, tools, max_tokens)
+        return await self._drive(preparing.prepare(self._desk, frame, dialect, settings))
+
+    async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
+        """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
+        return await self._drive(preparing.fold_now(self._desk, instructions, to))
+
+    async def unfold(self, fold: int) -> None:
+        """Take a fold back; everything said since stays."""
+        await self._drive(preparing.unfold(self._desk, fold))
+
+    async def overflowed(self, told: int | str | BaseException | None = None) -> None:
+        """The provider refused the last request as too long: fold on the next `prepare`."""
+        await self._worker.run(lambda: self._session.overflowed(told))
+
+    async def preview(self) -> Decision:
+        """What `prepare` would decide now, and why; nothing happens."""
+        return await self._worker.run(self._session.preview)
+
+    @property
+    def will_fold(self) -> Awaitable[bool]:
+        """Whether the next `prepare` will fold."""
+        return self._worker.run(lambda: self._session.will_fold)
+
+    @property
+    def thread(self) -> Thread:
+        return Thread(self._session.thread, self._worker)
+
+    @property
+    def model(self) -> Model:
+        return self._session.model
+
+    @property
+    def policy(self) -> Policy:
+        return self._session.policy
+
+    @property
+    def view(self) -> Awaitable[View]:
+        return self._worker.run(lambda: self._session.view)
+
+    @property
+    def folds(self) -> Awaitable[tuple[FoldInfo, ...]]:
+        return self._worker.run(lambda: self._session.folds)
+
+    @property
+    def stats(self) -> Awaitable[plain.Stats]:
+        return self._worker.run(lambda: self._session.stats)
+
+    async def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
+        """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""
+        return await self._worker.run(lambda: self._session.recall(fold=fold, seq=seq))
+
+    async def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
+        """A sub-agent's session: its own window and thread in the same store, linked to this one."""
+        made = await self._worker.run(lambda: self._session.child(name, model=model, policy=policy))
+        return Session(made, self._worker)
+
+    async def result(self, max_tokens: int = 2_000) -> str:
+        """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""
+        return await self._worker.run(lambda: self._session.result(max_tokens))
+
+    @property
+    def _desk(self) -> Desk:
+        return self._session._desk
+
+    async def _drive(self, steps: Steps[T]) -> T:
+        return await drive_async(steps, self._desk, self._worker.run)

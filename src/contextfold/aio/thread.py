@@ -1,0 +1,88 @@
+"""One conversation, awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+
+from contextfold import thread as plain
+from contextfold.domain import Detail, FoldKind, Logged, Message, StandIn, View
+from contextfold.models import Model
+from contextfold.thread import Covered, FoldInfo, RewindReport
+from contextfold.worker import Worker
+
+
+class Thread:
+    """One conversation. Made by `Store.thread`."""
+
+    def __init__(self, thread: plain.Thread, worker: Worker) -> None:
+        self._thread, self._worker = thread, worker
+
+    @property
+    def name(self) -> str:
+        return self._thread.name
+
+    @property
+    def model(self) -> Model:
+        return self._thread.model
+
+    @property
+    def view(self) -> Awaitable[View]:
+        """What a model would see next."""
+        return self._worker.run(lambda: self._thread.view)
+
+    @property
+    def folds(self) -> Awaitable[tuple[FoldInfo, ...]]:
+        """The live folds, oldest first."""
+        return self._worker.run(lambda: self._thread.folds)
+
+    @property
+    def events(self) -> Awaitable[Sequence[Logged]]:
+        """Everything that ever happened here, abandoned branches included."""
+        return self._worker.run(lambda: self._thread.events)
+
+    async def message(self, seq: int) -> Message:
+        """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
+        return await self._worker.run(lambda: self._thread.message(seq))
+
+    async def append(self, message: object, *, key: str | None = None, expected: int | None = None) -> int:
+        """Say something: a dict, JSON bytes, an SDK's object or a whole answer. Durable on return; returns its seq."""
+        return await self._worker.run(lambda: self._thread.append(message, key=key, expected=expected))
+
+    async def pin(self, seq: int) -> None:
+        """Keep a message in every view, with whatever stands or falls with it."""
+        await self._worker.run(lambda: self._thread.pin(seq))
+
+    async def unpin(self, seq: int) -> None:
+        """Let a message be folded again."""
+        await self._worker.run(lambda: self._thread.unpin(seq))
+
+    async def fold(
+        self,
+        cover: Covered,
+        stand_in: str | StandIn,
+        *,
+        kind: FoldKind = "summary",
+        details: Mapping[str, Detail] | None = None,
+    ) -> int:
+        """Hide messages, parts of messages or stand-ins behind a stand-in; the fold's id."""
+        return await self._worker.run(lambda: self._thread.fold(cover, stand_in, kind=kind, details=details))
+
+    async def unfold(self, fold: int) -> None:
+        """Take a fold back; everything said since stays."""
+        await self._worker.run(lambda: self._thread.unfold(fold))
+
+    async def rewind(self, *, before: int | None = None, after: int | None = None) -> RewindReport:
+        """Move the head to just before, or just after, something on this branch."""
+        return await self._worker.run(lambda: self._thread.rewind(before=before, after=after))
+
+    async def redo(self) -> RewindReport:
+        """Return to where the last rewind came from, as long as nothing was said since."""
+        return await self._worker.run(self._thread.redo)
+
+    async def fork(self, *, at: int | None = None, name: str | None = None) -> Thread:
+        """Another thread that shares this one's history up to and including `at` (now, when left out)."""
+        return Thread(await self._worker.run(lambda: self._thread.fork(at=at, name=name)), self._worker)
+
+    async def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
+        """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
+        return await self._worker.run(lambda: self._thread.body(dialect=dialect, **settings))
