@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from contextfold import dialects
 from contextfold.domain import (
+    BRANCH_EVENTS,
     Appended,
+    Checkpointed,
     Counter,
     Cover,
     Detail,
@@ -26,6 +28,7 @@ from contextfold.domain import (
     Pinned,
     Projection,
     Rewound,
+    Sent,
     Shape,
     StandIn,
     Text,
@@ -105,6 +108,17 @@ class Thread:
         """What a model would see next."""
         self._sync()
         return self._live.projection.view(self._reading)
+
+    @locked
+    def view_at(self, seq: int) -> View:
+        """What a model saw, or would have seen, when this was the newest thing; also on a branch that was left."""
+        self._sync()
+        events = self._live.projection.events
+        if not 0 < seq <= len(events):
+            raise NotFound(f"There is no event {seq} in thread {self.name!r}. The newest is {len(events)}.")
+        past = Projection(self._live.words)
+        past.begin_at(events, _head_at(events[seq - 1]))
+        return past.view(self._reading)
 
     @property
     @locked
@@ -273,6 +287,17 @@ class Thread:
         if not isinstance(event, Appended):
             raise NotFound(f"There is no message {seq} in thread {self.name!r}. Its messages are in `thread.events`.")
         return event
+
+
+def _head_at(logged: Logged) -> int:
+    """Where the head stood when this happened: what a request was made for, where a rewind led."""
+    match logged.event:
+        case Sent(head=head) | Checkpointed(head=head):
+            return head
+        case Rewound(to=to):
+            return to
+        case _:
+            return logged.seq if isinstance(logged.event, BRANCH_EVENTS) else logged.parent
 
 
 def _named(projection: Projection, cover: Iterable[int | tuple[int, int]]) -> Cover:

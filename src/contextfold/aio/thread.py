@@ -30,6 +30,10 @@ class Thread:
         """What a model would see next."""
         return self._worker.run(lambda: self._thread.view)
 
+    async def view_at(self, seq: int) -> View:
+        """What a model saw, or would have seen, when this was the newest thing; also on a branch that was left."""
+        return await self._worker.run(lambda: self._thread.view_at(seq))
+
     @property
     def folds(self) -> Awaitable[tuple[FoldInfo, ...]]:
         """The live folds, oldest first."""

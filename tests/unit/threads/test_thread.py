@@ -150,6 +150,19 @@ def test_rewinding_hides_what_came_after_and_redo_returns_to_it(thread: cf.Threa
     assert thread.message(3).text == "c"
 
 
+def test_a_view_of_the_past_shows_what_was_seen_then_also_on_a_branch_that_was_left(thread: cf.Thread) -> None:
+    first, second = thread.append(user("a")), thread.append(assistant("b"))
+    fold = thread.fold([first, second], "a and b")
+    rewound = thread.rewind(before=second)
+    thread.append(assistant("c"))
+    assert [message.seq for message in thread.view_at(second).messages] == [first, second]
+    assert [message.text for message in thread.view_at(fold).messages] == ["a and b"]
+    assert [message.seq for message in thread.view_at(fold + 1).messages] == [first]  # the rewind itself
+    assert thread.view_at(fold + 1).head == rewound.head
+    with pytest.raises(NotFound, match="newest is"):
+        thread.view_at(99)
+
+
 def test_rewinding_to_what_is_not_there_names_the_neighbours(thread: cf.Thread) -> None:
     thread.append(user("a"))
     with pytest.raises(NotFound, match="nearest are 1 before and 0 after"):
