@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from .cuts import MARK
 from .wording import ENGLISH, JAPANESE, Wording
 
+_SPEECH = frozenset({"requests", "decisions", "work"})
 _TOLD = re.compile(r"(?:#(\d+) )?([>-]) (.*)")
 _FILE = re.compile(r"(?P<name>.+) \((?P<done>[^()]*)\)")
 _COMMAND = re.compile(r"#(?P<seq>\d+) (?P<name>.+)")
@@ -31,13 +33,29 @@ class Entry:
     failed: bool = False
 
 
-def entries(digest: str) -> tuple[Entry, ...]:
-    """The entries of a digest of ours; nothing if the text is none."""
-    first = digest.lstrip().partition("\n")[0]
-    for words in (ENGLISH, JAPANESE):
-        if first.removeprefix("## ") in words.headings.values() and first.startswith("## "):
-            return tuple(_entries(digest, words))
-    return ()
+def entries(previous: str) -> Iterator[Entry]:
+    """Everything in a previous summary: entries of our digests, and paragraphs of what others wrote (no section)."""
+    # A digest has no empty line, and no line of the history begins one of its lines.
+    for part in previous.split("\n\n"):
+        words = next((words for words in (ENGLISH, JAPANESE) if _is_digest(part, words)), None)
+        if words is not None:
+            yield from _joined(_entries(part, words))
+        elif part.strip():
+            yield Entry("", part)
+
+
+def _is_digest(part: str, words: Wording) -> bool:
+    first = part.strip().removeprefix(words.emergency).lstrip("\n").partition("\n")[0]
+    return first.startswith("## ") and first.removeprefix("## ") in words.headings.values()
+
+
+def _joined(told: Iterator[Entry]) -> Iterator[Entry]:
+    """What was said in one message is one entry again."""
+    for (section, seq, speech), group in groupby(told, key=lambda one: (one.section, one.seq, one.section in _SPEECH)):
+        if speech:
+            yield Entry(section, "\n".join(entry.text for entry in group), seq)
+        else:
+            yield from group
 
 
 def _entries(digest: str, words: Wording) -> Iterator[Entry]:

@@ -93,11 +93,8 @@ class _Reader:
 
     def read_earlier(self, previous: str) -> None:
         """A digest of ours is read back into what it was made of; any other text is lines."""
-        told = entries(previous)
-        if not told:
-            self.add(0, "previous", previous)
         topic: Topic | None = None
-        for entry in told:
+        for entry in entries(previous):
             if entry.opens:
                 topic = self._reopened(entry)
             elif entry.section in ("files", "commands"):

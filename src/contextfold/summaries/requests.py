@@ -7,13 +7,13 @@ they are long; a cut shows.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from .cuts import MARK, Count, head
 from .passages import Passage
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _ASKS = re.compile(
     r"^(?:please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|"
     r"write|read|create|update|change|move|keep|look|implement|review|rename|delete|commit|push|test|try|stop|continue|"
@@ -38,6 +38,7 @@ class Saying:
     index: int
     text: str
     weight: float
+    opens_line: bool = True  # whether it began a line of what was typed
 
 
 def sayings(passages: Sequence[Passage]) -> list[Saying]:
@@ -45,14 +46,21 @@ def sayings(passages: Sequence[Passage]) -> list[Saying]:
     out: list[Saying] = []
     last = len(passages) - 1
     for place, passage in enumerate(passages):
-        pieces = [piece.strip() for piece in _SENTENCE.split(passage.text) if piece.strip()]
+        pieces = list(_pieces(passage.text))
         fenced = False
-        for index, piece in enumerate(pieces):
+        for index, (piece, opens_line) in enumerate(pieces):
             if _FENCE.search(piece):
                 fenced = not fenced
             weight = _weight(piece, index, len(pieces), fenced) * _recency(place, last)
-            out.append(Saying(passage, index, piece, weight))
+            out.append(Saying(passage, index, piece, weight, opens_line))
     return out
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Sentences, and whether each begins a line."""
+    for line in text.splitlines():
+        sentences = [sentence.strip() for sentence in _SENTENCE.split(line) if sentence.strip()]
+        yield from ((sentence, place == 0) for place, sentence in enumerate(sentences))
 
 
 def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
@@ -60,6 +68,8 @@ def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
     weight = 6.0 if _ASKS.search(piece) else 1.0
     if fenced or letters < 0.55:
         weight *= 0.25
+    if of > 1 and piece.count(" ") < 2 and piece.isascii():  # the end of a wrapped line says nothing alone
+        weight *= 0.5
     if of > 30 and not (index < 6 or index >= of - 3):
         weight *= 0.5
     return weight
@@ -86,7 +96,7 @@ def keep(candidates: Sequence[Saying], room: int, count: Count) -> list[Saying]:
             continue
         room -= price
         seen.add(saying.text)
-        kept.append(Saying(saying.passage, saying.index, text, saying.weight))
+        kept.append(replace(saying, text=text))
     return sorted(kept, key=lambda each: (each.passage.order, each.index))
 
 
@@ -97,8 +107,10 @@ def told(kept: Sequence[Saying]) -> list[str]:
         before = kept[place - 1] if place else None
         if before is None or before.passage is not saying.passage:
             lines.append(f"#{saying.passage.seq} > {saying.text}")
-        elif before.index + 1 == saying.index:
+        elif before.index + 1 != saying.index:
+            lines.append(f"> {MARK} {saying.text}")
+        elif saying.opens_line:
             lines.append(f"> {saying.text}")
         else:
-            lines.append(f"> {MARK} {saying.text}")
+            lines[-1] += f" {saying.text}"
     return lines
