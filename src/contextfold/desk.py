@@ -10,7 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contextfold.domain import Counter, Folded, Item, Logged, Measured, Message, Sent, Text, View
+from contextfold.domain import (
+    Attached,
+    Attacher,
+    AttachmentIndex,
+    Counter,
+    Folded,
+    Item,
+    Logged,
+    Measured,
+    Message,
+    Sent,
+    Text,
+    View,
+    subject_of,
+)
 from contextfold.errors import CannotFit
 from contextfold.folding import LEAST_TURN, Budget, Decision, Policy, Signals, Situation, budget_for, decide
 from contextfold.models import Model
@@ -73,6 +87,9 @@ class Desk:
     was_warned: bool = False
     checked: tuple[object, str] = (None, "")  # the view array that was validated as a whole, and in which dialect
     checked_length: int = 0
+    attachers: tuple[Attacher, ...] = ()  # asked once per turn what to add for the model
+    asked: tuple[int, tuple[int, ...]] | None = None  # the newest message and the folds they were asked at last
+    attachments: AttachmentIndex = field(default_factory=AttachmentIndex)
     _language: Language | None = None
 
     @property
@@ -139,6 +156,7 @@ class Desk:
             instructions=self.instructions,
             count=self.count_text,
             weigh=self.weigh_block,
+            subject=self.subject,
             previous={seq: self.thread._reading.stand_in(seq).text for seq in self._summaries(view)},
             is_forced=decision.is_forced,
         )
@@ -153,6 +171,11 @@ class Desk:
 
     def weigh_block(self, item: Item, block: int) -> int:
         return self.counter.block_tokens(item.shape.blocks[block].measure)
+
+    def subject(self, item: Item) -> object:
+        """What an attachment is about."""
+        event = self.thread._live.projection.events[item.seq - 1].event
+        return subject_of(event) if isinstance(event, Attached) else None
 
     def language(self) -> Language:
         """Chosen once: stand-ins of one thread speak one language."""

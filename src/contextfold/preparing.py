@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from contextfold import dialects, tokens
 from contextfold.domain import (
@@ -37,6 +38,7 @@ from contextfold.folding import (
 )
 from contextfold.summaries import fold_notice
 
+from . import attaching
 from .desk import Desk, Frame, Surroundings
 from .hooks import FoldNotice, journal
 from .request import Request
@@ -61,17 +63,20 @@ def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapp
     surround(desk, given)
     dialect = dialect or desk.dialect
     yield from hand_over(desk, dialect)
+    attached = yield from attaching.ask(desk, may_fold=True)
     before, decision = desk.view(), desk.decide()
     made = Made()
     if decision.will_fold:
         made = yield from fold(desk, decision)
+        attached += yield from attaching.ask(desk, may_fold=False)
     elif decision.action == "warn" and not desk.was_warned:
         desk.was_warned = True
         yield from tell(desk.hooks.on_warning, decision)
     if decision.action == "send":
         desk.was_warned = False
     report = yield from _fitting(desk, decision, before, made)
-    desk.request = _request(desk, dialect, settings, report, desk.view() if made.folds else before)
+    request = _request(desk, dialect, settings, report, desk.view() if made.folds else before)
+    desk.request = replace(request, attached=attached.made, left_out=attached.left_out)
     return desk.request
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from contextfold.domain import decode
+from contextfold.domain import Attachment, decode
 from contextfold.folding import Report
 
 
@@ -19,6 +19,8 @@ class Request:
     report: Report
     head: int  # the place in the thread it was made for
     raw_tokens: int = 0  # what was counted, before calibration
+    attached: tuple[Attachment, ...] = ()  # what was added for the model on the way
+    left_out: tuple[Attachment, ...] = ()  # what had no room
 
     @property
     def body(self) -> dict[str, Any]:

@@ -6,13 +6,13 @@ A session is a thread with a policy: say something, prepare a request that fits,
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from contextfold.domain import Measured, Message, Sent, View
+from contextfold.domain import Attacher, Measured, Message, Sent, View
 from contextfold.errors import NotFound
 from contextfold.folding import Decision, Offload, Policy, Report, recipes
 from contextfold.models import Model, limit_in
@@ -57,6 +57,7 @@ class Session:
         system: System = None,
         tools: Tools = None,
         artifacts: str | os.PathLike[str] | None = None,
+        attachers: Iterable[Attacher] = (),
         on_fold: Hook = None,
         on_unfold: Hook = None,
         on_cannot_fit: Hook = None,
@@ -70,6 +71,7 @@ class Session:
         try:
             session = cls.on(store, thread, model, policy, hooks, artifacts, owns_store=True)
             preparing.surround(session._desk, Surroundings(system, tools))
+            session._desk.attachers += tuple(attachers)
             session._desk.check()
             return session
         except BaseException:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from contextfold import answering, preparing
 from contextfold import session as plain
 from contextfold.desk import Desk, Surroundings, System, Tools
-from contextfold.domain import Message, View
+from contextfold.domain import Attacher, Message, View
 from contextfold.drivers import drive_async
 from contextfold.folding import Decision, Policy, Report, Steps
 from contextfold.hooks import Hook, Hooks
@@ -43,6 +43,7 @@ class Session:
         system: System = None,
         tools: Tools = None,
         artifacts: str | os.PathLike[str] | None = None,
+        attachers: Iterable[Attacher] = (),
         on_fold: Hook = None,
         on_unfold: Hook = None,
         on_cannot_fit: Hook = None,
@@ -60,6 +61,7 @@ class Session:
             system=system,
             tools=tools,
             artifacts=artifacts,
+            attachers=attachers,
             on_fold=on_fold,
             on_unfold=on_unfold,
             on_cannot_fit=on_cannot_fit,

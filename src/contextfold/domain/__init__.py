@@ -1,5 +1,6 @@
 """The ground floor: what a conversation is, and what a model sees of it. Pure: no I/O, no clock, no chance."""
 
+from .attachments import Attacher, Attachment, AttachmentIndex, Turn, subject_of
 from .blocks import Block, Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult, nested
 from .chain import GENESIS, SALT_BYTES, blobs_of, commitment, decode_event, digest, encode_event, link
 from .counts import Count, Counter
@@ -49,6 +50,9 @@ __all__ = [
     "SALT_BYTES",
     "Appended",
     "Attached",
+    "Attacher",
+    "Attachment",
+    "AttachmentIndex",
     "Block",
     "BlockKind",
     "BlockShape",
@@ -100,6 +104,7 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "ToolsProjected",
+    "Turn",
     "Unfolded",
     "Unpinned",
     "View",
@@ -121,4 +126,5 @@ __all__ = [
     "merged",
     "nested",
     "roo_tags",
+    "subject_of",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from .cover import merged
 from .events import Folded
@@ -44,6 +45,10 @@ class FoldTree:
 
     def __iter__(self) -> Iterator[Fold]:
         return iter(self._folds.values())
+
+    def after(self, seq: int) -> Iterator[Fold]:
+        """The folds made after this seq, newest first."""
+        return takewhile(lambda fold: fold.seq > seq, reversed(self._folds.values()))
 
     def copy(self) -> FoldTree:
         twin = FoldTree()

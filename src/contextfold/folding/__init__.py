@@ -3,7 +3,7 @@
 from .budget import LEAST_TURN, Budget, budget_for, longest_answer, reserve_of
 from .clear import Clear
 from .decision import Decision, Signals, decide, spent_at
-from .effects import Effect, Record, Save, Steps, Summarize, Tell, record, save, summarize, tell
+from .effects import Effect, Record, Save, Steps, Summarize, Tell, ask, record, save, summarize, tell
 from .offload import Offload, content_of
 from .pipeline import Made, fold_until_it_fits
 from .plan import Plan, PlannedFold, Situation, Strategy
@@ -53,6 +53,7 @@ __all__ = [
     "Tell",
     "Trigger",
     "Window",
+    "ask",
     "budget_for",
     "cache_effect",
     "content_of",

@@ -156,13 +156,13 @@ class Clear:
 
 
 def _superseded(survey: Survey, situation: Situation) -> Iterator[_Cleared]:
-    """Attachments that a newer one of the same first line has replaced: the first to go."""
-    newest: set[str] = set()
+    """Attachments that a newer one about the same has replaced: the first to go."""
+    newest: set[object] = set()
     for place in reversed(range(len(survey.items))):
         item = survey.items[place]
-        if item.kind != "attachment":
+        subject = situation.subject(item) if item.kind == "attachment" else None
+        if subject is None:
             continue
-        subject = survey.messages[place].text.partition("\n")[0]
         if subject in newest and not item.folded:
             tokens = situation.weigh(item, 0)
             text = cleared_block_text("document", item.seq, tokens, situation.language)

@@ -7,11 +7,11 @@ Steps never yield while cleaning up, so that a cancelled step leaves the thread 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from contextfold.domain import Draft, Logged, Projection
+from contextfold.domain import Attacher, Attachment, Draft, Logged, Projection, Turn
 from contextfold.summaries import Prompt
 
 from .policy import Answer, Summarizer
@@ -47,7 +47,7 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Call somebody's hook."""
+    """Call somebody: a hook, or an attacher, whose answer counts."""
 
     hook: Callable[..., object]
     arguments: tuple[object, ...]
@@ -76,6 +76,12 @@ def summarize(summarizer: Summarizer, prompt: Prompt) -> Steps[Answer]:
 def save(name: str, content: bytes) -> Steps[str]:
     path: str = yield Save(name, content)
     return path
+
+
+def ask(attacher: Attacher, turn: Turn) -> Steps[Iterable[Attachment]]:
+    """Ask somebody what to attach; unlike a hook, whoever is asked answers."""
+    attachments: Iterable[Attachment] = yield Tell(attacher, (turn,))
+    return attachments
 
 
 def tell(hook: Callable[..., object] | None, *arguments: object) -> Steps[None]:

@@ -58,6 +58,7 @@ class Situation:
     instructions: str = ""  # the user's, for a summary
     count: Callable[[str], int] = len  # raw tokens of a text
     weigh: Callable[[Item, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
+    subject: Callable[[Item], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
 

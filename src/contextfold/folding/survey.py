@@ -76,13 +76,15 @@ class Survey:
     def fixed(self) -> frozenset[int]:
         """Places that stay in the view whatever happens."""
         kept = (atom for atom in self.atoms if any(self._stays(place) for place in atom.places))
-        return frozenset((*(place for atom in kept for place in atom.places), *range(self.newest, len(self.items))))
+        last = (place for place in range(self.newest, len(self.items)) if self.items[place].kind != "attachment")
+        return frozenset((*(place for atom in kept for place in atom.places), *last))
 
     @cached_property
     def newest(self) -> int:
-        """Where the newest atom that says something begins."""
-        says = (a for a in reversed(self.atoms) if not all(self.items[place].shape.is_blank for place in a.places))
-        return next((atom.start for atom in says), 0)
+        """Where the newest atom that says something begins; what was attached behind it said nothing new."""
+        says = [atom for atom in reversed(self.atoms) if not all(self.items[p].shape.is_blank for p in atom.places)]
+        said = (atom for atom in says if any(self.items[place].kind != "attachment" for place in atom.places))
+        return next((atom.start for atom in (*said, *says)), 0)
 
     def _stays(self, place: int) -> bool:
         item = self.items[place]

@@ -8,7 +8,7 @@ from typing import Any
 
 import contextfold as cf
 from contextfold.dialects import find
-from contextfold.domain import Attached, Draft, Item, Message, Problem, Text, check_view, decode, encode
+from contextfold.domain import Attached, Draft, Item, Message, Problem, Text, check_view, decode, encode, subject_of
 from contextfold.folding import Budget, Plan, PlannedFold, Situation, Strategy
 from contextfold.models import Model
 from contextfold.testing.wire import WireMessage
@@ -100,6 +100,7 @@ class Scene:
             "percent",
             count=count,
             weigh=weigh,
+            subject=self.subject,
             previous=summaries,
         )
         return replace(asked, **changes)
@@ -126,11 +127,15 @@ class Scene:
         assert fold == expected
         return fold
 
-    def attach(self, text: str) -> int:
+    def attach(self, text: str, key: str = "") -> int:
         """Add something for the model, as a session does; a thread by itself has no verb for it."""
-        shape = COUNTER.shape(Message("user", (Text(text),)))
-        (logged,) = self.thread._live.write(lambda now: [Draft(Attached("file", shape), now.head, 0.0, encode(text))])
+        event = Attached("file", COUNTER.shape(Message("user", (Text(text),))), {"key": key} if key else {})
+        (logged,) = self.thread._live.write(lambda now: [Draft(event, now.head, 0.0, encode(text))])
         return logged.seq
+
+    def subject(self, item: Item) -> object:
+        event = self.thread.events[item.seq - 1].event
+        return subject_of(event) if isinstance(event, Attached) else None
 
     def hidden(self) -> list[int]:
         """Numbers of the given messages that no longer show."""

@@ -265,9 +265,11 @@ def test_clearing_is_an_event_that_names_each_block_for_whoever_kept_a_pointer_t
 
 def test_an_attachment_that_a_newer_one_replaced_goes_and_the_newer_one_stays() -> None:
     scene = Scene([user("go")])
-    old, other = scene.attach(f"File cart.py\n{BIG}"), scene.attach(f"File shop.py\n{BIG}")
+    old, other = scene.attach(f"File cart.py\n{BIG}", "cart.py"), scene.attach(f"File shop.py\n{BIG}", "shop.py")
+    scene.attach(f"Loose\n{BIG}")
     scene.thread.append(assistant("ok"))
-    scene.attach(f"File cart.py\nnew {BIG}")
+    scene.attach(f"The same file, told otherwise\nnew {BIG}", "cart.py")
+    scene.attach(f"Loose\n{BIG}")
     scene.thread.append(assistant("ok"))
     plan = scene.fold(EAGER)
     assert plan.folds[0].blocks == ((old, 0),)

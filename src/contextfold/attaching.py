@@ -1,0 +1,190 @@
+"""Attachments: whoever knows something for the model is asked once per turn, and what is new is written down.
+
+Written where the model will see it, it stays there until a fold takes it, so earlier bytes never change. It repeats
+nothing that the view still shows, and no attachment makes a request too large: what has no room is left out and told.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from contextfold.domain import (
+    Attached,
+    Attacher,
+    Attachment,
+    Detail,
+    Draft,
+    Folded,
+    Item,
+    Logged,
+    Message,
+    Projection,
+    Shape,
+    Text,
+    Turn,
+    encode,
+)
+from contextfold.folding import Steps, record
+from contextfold.folding import ask as ask_attacher
+
+from .desk import Desk
+from .hooks import journal
+
+MORE = 4  # one part in so many of the usable input is free for attachments while folding can still make room
+
+
+@dataclass(frozen=True, slots=True)
+class Attaching:
+    """What came of asking: the attachments that were written, and those that had no room."""
+
+    made: tuple[Attachment, ...] = ()
+    left_out: tuple[Attachment, ...] = ()
+
+    def __add__(self, other: Attaching) -> Attaching:
+        return Attaching(self.made + other.made, self.left_out + other.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    attachment: Attachment
+    shape: Shape
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """What there is room for, the first come first."""
+
+    room: int
+    taken: list[_Weighed] = field(default_factory=list)
+    left_out: list[Attachment] = field(default_factory=list)
+
+    def offer(self, attachment: Attachment, shape: Shape, tokens: int) -> None:
+        if tokens > self.room:
+            self.left_out.append(attachment)
+            return
+        self.room -= tokens
+        self.taken.append(_Weighed(attachment, shape))
+
+
+def ask(desk: Desk, *, may_fold: bool) -> Steps[Attaching]:
+    """Ask everybody, unless they were asked at this place already; write what the view does not show yet.
+
+    `may_fold` says that the request is decided on afterwards, so that folding can make room.
+    """
+    if not desk.attachers:
+        return Attaching()
+    turn = _turn(desk, may_fold)
+    if desk.asked == (turn.last, turn.folded):
+        return Attaching()
+    chosen = _Chosen(turn.room)
+    for attacher in desk.attachers:
+        for given in (yield from _asked(desk, attacher, turn)):
+            if not _is_known(desk, turn, chosen, given):
+                shape = desk.counter.shape(Message("user", (Text(given.text),)))
+                chosen.offer(given, shape, desk.counter.tokens(shape))
+    if chosen.taken:
+        yield from record(lambda now: _drafts(desk, now, chosen.taken))
+    desk.asked = turn.last, turn.folded
+    if chosen.left_out:
+        journal(logging.WARNING, "not attached", thread=desk.thread.name, room=turn.room, many=len(chosen.left_out))
+    return Attaching(tuple(each.attachment for each in chosen.taken), tuple(chosen.left_out))
+
+
+def _asked(desk: Desk, attacher: Attacher, turn: Turn) -> Steps[Sequence[Attachment]]:
+    """One attacher's answer; one that fails adds nothing and ends nothing."""
+    try:
+        return tuple((yield from ask_attacher(attacher, turn)))
+    except Exception as error:  # noqa: BLE001  # somebody else's code, which must not end the conversation
+        name = getattr(attacher, "__qualname__", type(attacher).__name__)
+        journal(logging.WARNING, "attacher failed", thread=desk.thread.name, attacher=name, error=type(error).__name__)
+        return ()
+
+
+def _is_known(desk: Desk, turn: Turn, chosen: _Chosen, given: Attachment) -> bool:
+    """Whether the model sees these words already, or they say nothing."""
+    if not given.text.strip():
+        return True
+    if given.key:
+        return turn.shown(given.kind, given.key) == given.text
+    if any(each.attachment == given for each in chosen.taken):
+        return True
+    projection = desk.thread._live.projection
+    since = _entries(projection, projection.path_after(turn.last))
+    return any(_says(desk, entry, given) for entry in since)
+
+
+def _says(desk: Desk, entry: Logged, given: Attachment) -> bool:
+    return isinstance(entry.event, Attached) and entry.event.kind == given.kind and _text(desk, entry) == given.text
+
+
+def _drafts(desk: Desk, now: Projection, taken: Sequence[_Weighed]) -> list[Draft]:
+    drafts: list[Draft] = []
+    parent = now.head
+    for each in taken:
+        given = each.attachment
+        details: dict[str, Detail] = {**given.details, **({"key": given.key} if given.key else {})}
+        drafts.append(Draft(Attached(given.kind, each.shape, details), parent, desk.now(), encode(given.text)))
+        parent = now.last + len(drafts)
+    return drafts
+
+
+# -- the turn -------------------------------------------------------------------------------------------------------
+
+
+def _turn(desk: Desk, may_fold: bool) -> Turn:
+    view, decision = desk.view(), desk.decide()
+    projection = desk.thread._live.projection
+    room = max(0, decision.usable - decision.used)
+    if may_fold:
+        room = max(room, decision.usable // MORE)
+    since = _entries(projection, projection.path_after(_newest(projection, "assistant")))
+    folded = tuple(entry.seq for entry in since if _hides_messages(projection, entry))
+    raw = int(room / desk.thread._reading.calibration.factor)
+    return Turn(view, _newest(projection), folded, raw, desk.count_text, lambda kind, key: _shown(desk, kind, key))
+
+
+def _newest(projection: Projection, role: str = "") -> int:
+    """The seq of the newest message, of anybody or of one side."""
+    said = (item for item in reversed(projection.items.items) if item.kind == "message")
+    return next((item.seq for item in said if role in ("", item.shape.role)), 0)
+
+
+def _entries(projection: Projection, seqs: Iterable[int]) -> Iterable[Logged]:
+    return (projection.events[seq - 1] for seq in seqs)
+
+
+def _hides_messages(projection: Projection, entry: Logged) -> bool:
+    event = entry.event
+    return isinstance(event, Folded) and not event.cover.blocks and projection.folds[entry.seq].is_live
+
+
+# -- what shows -----------------------------------------------------------------------------------------------------
+
+
+def _shown(desk: Desk, kind: str, key: str) -> str | None:
+    projection = desk.thread._live.projection
+    known = desk.attachments.of(projection.events, kind, key)
+    seq = next((seq for seq in reversed(known) if projection.is_on_path(seq)), None)
+    if seq is None or _is_hidden(projection, seq):
+        return None
+    return _text(desk, projection.events[seq - 1])
+
+
+def _is_hidden(projection: Projection, seq: int) -> bool:
+    """Whether a later fold has taken it, whole or its words; only later ones can."""
+    place = projection.items.place(seq)
+    for fold in projection.folds.after(seq):
+        if not fold.is_live:
+            continue
+        if any(start <= (place or 0) < stop for start, stop in fold.spans) or (seq, 0) in fold.event.cover.blocks:
+            return True
+    return False
+
+
+def _text(desk: Desk, entry: Logged) -> str:
+    event = entry.event
+    if not isinstance(event, Attached):
+        return ""
+    return desk.thread._reading.read(Item(entry.seq, "attachment", event.shape)).text
