@@ -9,6 +9,10 @@
     ├── InvalidRequest      a request that its provider would reject
     ├── Conflict            the thread moved on since `expected`
     │   └── KeyConflict     an idempotency key used again with other bytes
+    ├── WorkspaceError      a workspace cannot be kept or brought back as it is
+    │   ├── GitMissing      snapshots need the system's git
+    │   ├── WorkspaceBusy   another process is at work on its snapshots
+    │   └── WorkspaceChanged  files changed while they were being restored
     └── StoreError          the file cannot be used as it is
         ├── NotOurs         not a contextfold store
         ├── TooNew          written by a newer contextfold
@@ -74,6 +78,22 @@ class Conflict(ContextFoldError):
 
 class KeyConflict(Conflict):
     """An idempotency key that was already used for other bytes."""
+
+
+class WorkspaceError(ContextFoldError):
+    """A workspace cannot be kept, or brought back, as it is; its files are as they were."""
+
+
+class GitMissing(WorkspaceError):
+    """Snapshots need the system's git, and there is none."""
+
+
+class WorkspaceBusy(WorkspaceError):
+    """Another process is at work on the workspace's snapshots."""
+
+
+class WorkspaceChanged(WorkspaceError):
+    """Files changed while they were being restored; nothing was restored."""
 
 
 class StoreError(ContextFoldError):

@@ -1,0 +1,306 @@
+"""Snapshots of a workspace: taken, compared, restored, forgotten. Never writes to the user's repository.
+
+A snapshot is a commit in a private repository, standing alone, so that one can be forgotten without the others. Every
+restore begins with a snapshot, so every restore can be undone; one that is cut short says where to return to.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from contextfold.errors import NotFound, WorkspaceChanged, WorkspaceError
+
+from .candidates import LARGEST, Excluded, Found, Look, find, look, shown, uncovered
+from .git import Git
+from .in_the_way import is_taken
+from .lock import owned
+
+Kind: TypeAlias = Literal["added", "modified", "deleted"]
+MANY_LOOSE = 27  # objects in one of 256 drawers: about 7,000 in all, then they are packed
+_KINDS: dict[str, Kind] = {"A": "added", "M": "modified", "T": "modified", "D": "deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A workspace as it was: its id, how many files it holds, what changed since the one before, what is left out."""
+
+    id: str
+    files: int = 0
+    changed: tuple[str, ...] = ()
+    excluded: tuple[Excluded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A path that two snapshots differ in."""
+
+    path: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did: the snapshot that undoes it, what it changed, and what it left as it was, with why."""
+
+    before: Snapshot
+    changed: tuple[Change, ...] = ()
+    kept: tuple[Excluded, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One line of a comparison of trees."""
+
+    path: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """What the index holds, so that nothing is written when nothing changed."""
+
+    id: str
+    excluded: tuple[Excluded, ...]
+
+
+class Snapshots:
+    """All snapshots of one workspace. `home` is where they are kept: outside of it, readable by its owner only."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        home: str | os.PathLike[str] | None = None,
+        largest: int = LARGEST,
+        patience: float = 30.0,
+    ) -> None:
+        self.root = Path(root).resolve()
+        self.home = Path(home).resolve() if home is not None else default_home(self.root)
+        self._largest, self._patience = largest, patience
+        if not self.root.is_dir():
+            raise WorkspaceError(
+                f"There is no directory {self.root}. Was the workspace moved or deleted? Name where it is now, or make "
+                f"the directory to restore into it."
+            )
+        if self.home.is_relative_to(self.root):
+            raise WorkspaceError(
+                f"Snapshots of {self.root} would be kept inside of it, in {self.home}. Choose a smaller workspace, or "
+                f"another home for its snapshots."
+            )
+        self._git = Git(self.home / "git", self.root)
+
+    # -- verbs ------------------------------------------------------------------------------------------------------
+
+    def take(self, label: str = "") -> Snapshot:
+        """Keep the workspace as it is now. Nothing changed since the last one: that one again."""
+        with self._alone():
+            return self._take(label)
+
+    def changes(self, since: str, until: str | None = None) -> tuple[Change, ...]:
+        """What differs between two snapshots, or between one and the workspace as it is now."""
+        with self._alone():
+            return tuple(Change(shown(each.path), each.kind) for each in self._compared(since, self._or_now(until)))
+
+    def diff(self, since: str, until: str | None = None) -> str:
+        """The same as text, the way patches are written."""
+        with self._alone():
+            known, other = self._known(since), self._known(self._or_now(until))
+            said = self._git.run("diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", known, other)
+            return said.decode("utf-8", "backslashreplace")
+
+    def restore(self, id: str) -> Restored:
+        """Bring the workspace back to a snapshot. What no snapshot holds is left as it is, and named."""
+        with self._alone():
+            target = self._known(id)
+            latest = self._latest()
+            since = self._take("").id if latest is None else latest.id
+            entries = self._compared(since, target)
+            looks = {each.path: look(self.root / each.path) for each in entries}
+            found = find(self._git, self._largest)
+            before = self._taken(found, f"before restoring {id}")
+            if before.id != since:
+                entries, looks = self._compared(before.id, target), {**looks, **found.looks}
+            return self._restored(target, before, entries, looks)
+
+    @property
+    def interrupted(self) -> str | None:
+        """The snapshot from before a restore that was cut short, if one was: restore it, or the other one again."""
+        return self._journal.read_text().split()[0] if self._journal.exists() else None
+
+    def ids(self) -> tuple[str, ...]:
+        """Every snapshot, oldest first."""
+        if not self._git.directory.exists():
+            return ()
+        return tuple(self._git.text("for-each-ref", "--sort=committerdate", "--format=%(objectname)").split())
+
+    def forget(self, id: str) -> None:
+        """Erase a snapshot, and every content that no other one holds, for good."""
+        with self._alone():
+            self._git.run("update-ref", "-d", f"refs/snapshots/{self._known(id)}")
+            self._left_out(id).unlink(missing_ok=True)
+            self._forget_latest()
+            self._collect()
+
+    def collect(self) -> None:
+        """Pack what is kept and drop what nothing names. Done by itself when there is much of it."""
+        with self._alone():
+            self._collect()
+
+    def uncovered(self) -> tuple[Excluded, ...]:
+        """What no snapshot can hold, wherever it is: pipes, sockets, devices, empty directories."""
+        return uncovered(self.root)
+
+    # -- taking -----------------------------------------------------------------------------------------------------
+
+    def _take(self, label: str) -> Snapshot:
+        return self._taken(find(self._git, self._largest), label)
+
+    def _taken(self, found: Found, label: str) -> Snapshot:
+        latest = self._latest()
+        if latest is None or found.paths or found.excluded != latest.excluded:
+            self._forget_latest()
+            latest = _Latest(self._stored(found, label), found.excluded)
+            self._remember(latest)
+        return Snapshot(latest.id, self._indexed(), tuple(map(shown, found.paths)), found.excluded)
+
+    def _stored(self, found: Found, label: str) -> str:
+        git = self._git
+        if found.present:
+            git.paths("update-index", "-z", "--add", "--replace", "--remove", "--stdin", given=found.present)
+        if found.gone:
+            git.paths("update-index", "-z", "--force-remove", "--stdin", given=found.gone)
+        tree = git.text("write-tree")
+        commit = git.text("commit-tree", tree, given=label.encode())
+        self._left_out(commit).parent.mkdir(exist_ok=True)
+        self._left_out(commit).write_bytes(msgspec.json.encode(found.excluded))
+        git.run("update-ref", f"refs/snapshots/{commit}", commit)
+        if _loose(git.directory) > MANY_LOOSE:
+            self._collect()
+        return commit
+
+    def _indexed(self) -> int:
+        """How many files the index holds: its header says."""
+        index = self._git.directory / "index"
+        return int(struct.unpack(">4sLL", index.open("rb").read(12))[2]) if index.exists() else 0
+
+    # -- restoring --------------------------------------------------------------------------------------------------
+
+    def _restored(
+        self, target: str, before: Snapshot, entries: Sequence[_Entry], looks: Mapping[str, Look | None]
+    ) -> Restored:
+        kept = self._kept(entries, self._excluded(target))
+        touched = [each for each in entries if each not in kept]
+        self._refuse_if_changed(touched, looks)
+        if touched:
+            self._begin(before.id, target)
+            paths = ("checkout", "--no-overlay", "--pathspec-from-file=-", "--pathspec-file-nul", target)
+            self._git.paths(*paths, given=(each.path for each in touched))
+        if not kept:
+            self._remember(_Latest(target, self._excluded(target)))
+        self._journal.unlink(missing_ok=True)
+        changed = tuple(Change(shown(each.path), each.kind) for each in touched)
+        return Restored(before, changed, tuple(Excluded(shown(each.path), "in no snapshot") for each in kept))
+
+    def _kept(self, entries: Sequence[_Entry], excluded: Sequence[Excluded]) -> list[_Entry]:
+        """What a restore must not touch: present and in no snapshot, or left out when the target was taken."""
+        left_out = {each.path for each in excluded}
+        leaving = {each.path for each in entries if each.kind == "deleted"}
+        return [
+            each
+            for each in entries
+            if (each.kind == "added" and is_taken(self.root, each.path, leaving))
+            or (each.kind == "deleted" and shown(each.path) in left_out)
+        ]
+
+    def _refuse_if_changed(self, touched: Sequence[_Entry], looks: Mapping[str, Look | None]) -> None:
+        changed = [shown(each.path) for each in touched if look(self.root / each.path) != looks.get(each.path)]
+        if changed:
+            raise WorkspaceChanged(
+                f"Files changed while they were being restored, so nothing was: {', '.join(changed[:5])}. Let the "
+                f"other program finish, and restore again."
+            )
+
+    def _begin(self, before: str, target: str) -> None:
+        """From here on a cut restore can be told, and undone."""
+        self._forget_latest()
+        half = self.home / "restoring.new"
+        half.write_text(f"{before} {target}\n")
+        half.replace(self._journal)
+
+    @property
+    def _journal(self) -> Path:
+        return self.home / "restoring"
+
+    # -- looking ----------------------------------------------------------------------------------------------------
+
+    def _or_now(self, until: str | None) -> str:
+        return self._take("").id if until is None else until
+
+    def _compared(self, since: str, until: str) -> list[_Entry]:
+        listing = self._git.paths(
+            "diff-tree", "-r", "-z", "--no-renames", "--name-status", self._known(since), self._known(until)
+        )
+        return [_Entry(path, _KINDS[kind]) for kind, path in zip(listing[::2], listing[1::2], strict=True)]
+
+    def _known(self, id: str) -> str:
+        if not (self._git.directory / "refs" / "snapshots" / id).exists() and id not in self.ids():
+            raise NotFound(
+                f"There is no snapshot {id} of {self.root}. It was forgotten, or taken of another workspace."
+            )
+        return id
+
+    def _excluded(self, id: str) -> tuple[Excluded, ...]:
+        return msgspec.json.decode(self._left_out(id).read_bytes(), type=tuple[Excluded, ...])
+
+    def _left_out(self, id: str) -> Path:
+        return self.home / "left-out" / id
+
+    # -- keeping house ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with owned(self.home / "lock", patience=self._patience) as handle:
+            self._git.make()
+            self._git.drop_stale_locks()
+            self._git.inherited = (handle,)
+            try:
+                yield
+            finally:
+                self._git.inherited = ()
+
+    def _latest(self) -> _Latest | None:
+        path = self.home / "latest"
+        return msgspec.json.decode(path.read_bytes(), type=_Latest) if path.exists() else None
+
+    def _remember(self, latest: _Latest) -> None:
+        half = self.home / "latest.new"
+        half.write_bytes(msgspec.json.encode(latest))
+        half.replace(self.home / "latest")
+
+    def _forget_latest(self) -> None:
+        (self.home / "latest").unlink(missing_ok=True)
+
+    def _collect(self) -> None:
+        self._git.run("repack", "-a", "-d", "-q")
+        self._git.run("prune", "--expire=now")
+
+
+def default_home(root: Path) -> Path:
+    """Where snapshots of a workspace are kept unless told otherwise: in the user's state, by the workspace's path."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "contextfold" / "workspaces" / sha256(os.fsencode(root)).hexdigest()[:24]
+
+
+def _loose(directory: Path) -> int:
+    drawer = directory / "objects" / "17"
+    return len(list(drawer.iterdir())) if drawer.exists() else 0
