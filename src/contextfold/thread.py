@@ -13,7 +13,6 @@ from contextfold import dialects
 from contextfold.domain import (
     BRANCH_EVENTS,
     Appended,
-    Checkpointed,
     Counter,
     Cover,
     Detail,
@@ -28,7 +27,6 @@ from contextfold.domain import (
     Pinned,
     Projection,
     Rewound,
-    Sent,
     Shape,
     StandIn,
     Text,
@@ -46,6 +44,7 @@ from contextfold.tokens import Calibration
 from .incoming import understand
 from .live import Live
 from .locking import locked
+from .moving import RewindReport, head_at, outcome
 from .reading import Reading
 
 Covered = Cover | Iterable[int | tuple[int, int]]
@@ -65,16 +64,6 @@ class FoldInfo:
     details: Mapping[str, Detail]
 
 
-@dataclass(frozen=True, slots=True)
-class RewindReport:
-    """What moving the head did: messages left behind or returned to, and folds that vanished or came back."""
-
-    head: int
-    left: int
-    messages: tuple[int, ...]
-    folds: tuple[int, ...]
-
-
 class Thread:
     """One conversation. Made by `Store.thread`; safe to use from several threads and processes at once."""
 
@@ -91,7 +80,7 @@ class Thread:
         self._live, self._model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
         self._lock = lock
         self._reading = Reading(live.bodies, lambda: live.projection.events, counter, Calibration(model.id))
-        self._dialect = dialects.known(model.dialect) or "openai-chat"
+        self._dialect = dialects.spoken(model)
 
     @property
     def name(self) -> str:
@@ -117,7 +106,7 @@ class Thread:
         if not 0 < seq <= len(events):
             raise NotFound(f"There is no event {seq} in thread {self.name!r}. The newest is {len(events)}.")
         past = Projection(self._live.words)
-        past.begin_at(events, _head_at(events[seq - 1]))
+        past.begin_at(events, head_at(events[seq - 1]))
         return past.view(self._reading)
 
     @property
@@ -232,10 +221,16 @@ class Thread:
 
     @locked
     def fork(self, *, at: int | None = None, name: str | None = None) -> Thread:
-        """Another thread that shares this one's history up to and including `at` (now, when left out)."""
+        """Another thread that shares this one's history up to and including `at` (now, when left out).
+
+        `at` may be on a branch that was left: nothing is gone, so everything can be gone on from.
+        """
         self._sync()
-        seq = self._live.projection.head if at is None else self._on_path(at).seq
-        return self._fork(self, seq, name)
+        projection = self._live.projection
+        if at is None:
+            return self._fork(self, projection.head, name)
+        known = 0 < at <= projection.last and isinstance(projection.events[at - 1].event, BRANCH_EVENTS)
+        return self._fork(self, at if known else self._on_path(at).seq, name)
 
     @locked
     def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
@@ -243,17 +238,9 @@ class Thread:
         return self._live.rendering(dialect or self._dialect).body(self.view, self._reading, settings)
 
     def _move(self, to: int, intent: Intent) -> RewindReport:
-        projection = self._live.projection
-        left, behind = projection.head, projection.path_after(to)
+        report = outcome(self._live.projection, to)
         self._live.write(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
-        moved = behind or projection.path_after(left)
-        events = [projection.events[seq - 1] for seq in moved]
-        return RewindReport(
-            projection.head,
-            left,
-            tuple(each.seq for each in events if isinstance(each.event, Appended)),
-            tuple(each.seq for each in events if isinstance(each.event, Folded)),
-        )
+        return report
 
     def _write(
         self,
@@ -287,17 +274,6 @@ class Thread:
         if not isinstance(event, Appended):
             raise NotFound(f"There is no message {seq} in thread {self.name!r}. Its messages are in `thread.events`.")
         return event
-
-
-def _head_at(logged: Logged) -> int:
-    """Where the head stood when this happened: what a request was made for, where a rewind led."""
-    match logged.event:
-        case Sent(head=head) | Checkpointed(head=head):
-            return head
-        case Rewound(to=to):
-            return to
-        case _:
-            return logged.seq if isinstance(logged.event, BRANCH_EVENTS) else logged.parent
 
 
 def _named(projection: Projection, cover: Iterable[int | tuple[int, int]]) -> Cover:

@@ -77,8 +77,8 @@ async def test_what_will_be_folded_is_known_before_it_happens(opened: Open) -> N
 async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_path: Path) -> None:
     session = Used(await opened(16_000, tmp_path / "agent.db", thread="refactor-42"))
     await say(session, exchanges(12))
-    request = await got(session.prepare(system="Be brief.", max_tokens=500, temperature=0))
-    assert (request.body["model"], request.body["max_tokens"], request.body["temperature"]) == (MODEL, 500, 0)
+    request = await got(session.prepare(system="Be brief.", max_tokens=500, service_tier="auto"))
+    assert (request.body["model"], request.body["max_tokens"], request.body["service_tier"]) == (MODEL, 500, "auto")
     await say(session, [assistant("done"), user("fold now, please")])
     report = await got(session.fold(instructions="focus on the API changes", to=2_500))
     assert report.after < report.before

@@ -2,6 +2,6 @@
 
 from .anthropic import Anthropic
 from .openai_chat import OpenAIChat
-from .registry import Format, all_known, detect, find, known, names, reply
+from .registry import Format, all_known, detect, find, known, names, reply, spoken
 
-__all__ = ["Anthropic", "Format", "OpenAIChat", "all_known", "detect", "find", "known", "names", "reply"]
+__all__ = ["Anthropic", "Format", "OpenAIChat", "all_known", "detect", "find", "known", "names", "reply", "spoken"]

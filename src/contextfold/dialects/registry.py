@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from contextfold.domain import Dialect, Item, Message, Reply
 from contextfold.errors import BadConfiguration
+from contextfold.models import Model
 
 from .anthropic import Anthropic
-from .openai_chat import OpenAIChat
+from .openai_chat import OpenAIChat, flavour_of, flavours
 from .wire import Json
 
 GROUP = "contextfold.dialects"
@@ -39,9 +40,25 @@ BUILT_IN: Mapping[str, Format] = {
 
 
 def find(name: str) -> Dialect:
-    """The dialect of this name."""
-    built_in = BUILT_IN.get(name)
+    """The dialect of this name; behind a colon, the flavour of OpenAI chat."""
+    built_in = BUILT_IN.get(name) or _flavoured(name)
     return built_in if built_in is not None else _from_outside(name)
+
+
+def _flavoured(name: str) -> OpenAIChat | None:
+    dialect, colon, wanted = name.partition(":")
+    if not colon or dialect != "openai-chat":
+        return None
+    if wanted not in flavours():
+        raise BadConfiguration(f"OpenAI chat has no flavour {wanted!r}. Use one of: {', '.join(flavours())}.")
+    return OpenAIChat(flavours()[wanted])
+
+
+def spoken(model: Model) -> str:
+    """The dialect a model is spoken to in, with its flavour; OpenAI chat where nobody knows."""
+    dialect = known(model.dialect) or "openai-chat"
+    flavour = flavour_of(model) if dialect == "openai-chat" else ""
+    return f"{dialect}:{flavour}" if flavour else dialect
 
 
 def all_known() -> tuple[Format, ...]:
@@ -51,7 +68,7 @@ def all_known() -> tuple[Format, ...]:
 
 def known(name: str) -> str:
     """The name itself if there is such a dialect, ours looked at first; else nothing."""
-    return name if name in BUILT_IN or (name and name in names()) else ""
+    return name if name in BUILT_IN or (name and name.partition(":")[0] in names()) else ""
 
 
 def names() -> tuple[str, ...]:

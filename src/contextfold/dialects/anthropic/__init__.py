@@ -20,9 +20,9 @@ from .rules import RULES, Allowed, check
 
 
 class Anthropic(Struct, frozen=True):
-    """The dialect; `allowed` says what the model at hand takes beyond what every model takes."""
+    """The dialect; `allowed` says what the model at hand takes, where its name does not."""
 
-    allowed: Allowed = Allowed()
+    allowed: Allowed | None = None
 
     @property
     def name(self) -> str:

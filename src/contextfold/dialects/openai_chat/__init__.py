@@ -10,16 +10,21 @@ from msgspec import Struct
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
+from .alternating import in_turn
 from .answer import claims, reply
+from .flavours import PLAIN, Flavour, flavour_of, flavours
 from .losses import losses
 from .parse import NAME, parse
 from .render import chunk
 from .request import body
 from .rules import RULES, check
+from .seasoned import seasoned
 
 
 class OpenAIChat(Struct, frozen=True):
-    """The dialect. What compatible servers demand beyond it will be data here."""
+    """The dialect; a flavour says what a compatible server demands beyond it."""
+
+    flavour: Flavour = PLAIN
 
     @property
     def name(self) -> str:
@@ -35,19 +40,19 @@ class OpenAIChat(Struct, frozen=True):
         return reply(body)
 
     def chunk(self, item: Item, message: Message) -> bytes:
-        return chunk(item, message)
+        return seasoned(chunk(item, message), item, self.flavour)
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message)
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
-        return body(chunks, settings)
+        return body(chunks, settings, in_turn if self.flavour.alternates else list)
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:  # noqa: ARG002
         return chunks
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
-        return check(body)
+        return check(body, self.flavour)
 
 
-__all__ = ["NAME", "RULES", "OpenAIChat"]
+__all__ = ["NAME", "RULES", "Flavour", "OpenAIChat", "flavour_of", "flavours"]

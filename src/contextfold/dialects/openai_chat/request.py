@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -12,8 +12,10 @@ from contextfold.dialects.wire import request
 from contextfold.domain import decode, encode
 
 
-def body(chunks: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
-    """The request's bytes: settings in their order, then the messages."""
+def body(
+    chunks: Sequence[bytes], settings: Mapping[str, Any], arranged: Callable[[list[bytes]], list[bytes]] = list
+) -> bytes:
+    """The request's bytes: settings in their order, then the messages, arranged as the flavour wants them."""
     settings = dict(settings)
     messages = list(filter(None, chunks))
     system = _words(settings.pop("system", None))
@@ -21,7 +23,7 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
         messages.insert(0, encode({"role": "system", "content": system}))
     if "tools" in settings:
         settings["tools"] = _tools(settings["tools"])
-    return request(settings, messages)
+    return request(settings, arranged(messages))
 
 
 def _words(system: object) -> str:

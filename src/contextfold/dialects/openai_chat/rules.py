@@ -10,6 +10,8 @@ from contextfold.dialects.rulebook import Wire, id_in, read_messages
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
+from .flavour_rules import flavour_rules
+from .flavours import PLAIN, Flavour
 from .parse import ROLES
 
 _ANSWERS = ("tool", "function")
@@ -196,7 +198,8 @@ RULES: tuple[Callable[[list[Wire]], Iterator[Problem]], ...] = (
 )
 
 
-def check(body: Mapping[str, Any]) -> list[Problem]:
-    """Everything the API would reject in this request."""
+def check(body: Mapping[str, Any], flavour: Flavour = PLAIN) -> list[Problem]:
+    """Everything the API, or a server of this flavour, would reject in this request."""
     messages, problems = read_messages(body)
-    return problems + [problem for rule in RULES for problem in rule(messages)]
+    rules = (*RULES, *flavour_rules(flavour))
+    return problems + [problem for rule in rules for problem in rule(messages)]

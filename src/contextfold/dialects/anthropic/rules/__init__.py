@@ -12,6 +12,7 @@ from contextfold.dialects.rulebook import read_messages
 from contextfold.domain import Problem
 
 from . import caching, content, models, pairs, roles
+from .by_model import allowed_in
 from .turns import Allowed, Asked, merged
 
 RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
@@ -41,11 +42,11 @@ RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
 )
 
 
-def check(body: Mapping[str, Any], allowed: Allowed) -> list[Problem]:
-    """Everything the API would reject in this request."""
+def check(body: Mapping[str, Any], allowed: Allowed | None = None) -> list[Problem]:
+    """Everything the API would reject in this request; unless told, the model's name says what it takes."""
     messages, problems = read_messages(body)
-    asked = Asked(body, messages, merged(messages), allowed)
+    asked = Asked(body, messages, merged(messages), allowed or allowed_in(body))
     return problems + [problem for rule in RULES for problem in rule(asked)]
 
 
-__all__ = ["RULES", "Allowed", "check"]
+__all__ = ["RULES", "Allowed", "allowed_in", "check"]

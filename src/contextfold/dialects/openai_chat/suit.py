@@ -1,0 +1,148 @@
+"""Messages made to suit a flavour: reasoning where it is demanded, speakers in turn, calls told in words.
+
+Works on the few messages that do not suit already; the rest pass as they are. It refuses to invent reasoning: where
+none was kept, it says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contextfold.dialects.mending import OPENING, Notes
+from contextfold.dialects.neutral import is_blank
+
+from .flavours import Flavour
+
+Message = dict[str, Any]
+
+SYSTEM_LABEL = "[System message]\n"
+TAKING_TURNS = ("user", "assistant")
+PREAMBLE = ("system", "developer")
+OPENER: Message = {"role": "user", "content": OPENING}
+
+
+def suited(messages: list[Message], flavour: Flavour, notes: Notes | None = None) -> list[Message]:
+    """The messages as the flavour takes them."""
+    told = notes or Notes()
+    if not flavour.tool_role:
+        messages = [_in_words(f"messages[{at}]", message, told) for at, message in enumerate(messages)]
+    if flavour.reasoning:
+        messages = [_reasoned(f"messages[{at}]", message, told) for at, message in enumerate(messages)]
+    return _in_turn(messages, told) if flavour.alternates else messages
+
+
+def with_reasoning(message: Message) -> Message:
+    """An assistant's message whose calls come with reasoning, its own if there is any.
+
+    The words differ from turn to turn: models have been seen to repeat a placeholder that is always the same.
+    """
+    if isinstance(message.get("reasoning_content"), str) or not message.get("tool_calls"):
+        return message
+    own = message.get("reasoning")
+    calls = [call for call in message["tool_calls"] if isinstance(call, dict)]
+    named = ", ".join(f"{_function(call).get('name')} {call.get('id')}" for call in calls)
+    words = own if isinstance(own, str) and own else f"[Reasoning not kept. It led to {named}.]"
+    return {**message, "reasoning_content": words}
+
+
+def _reasoned(path: str, message: Message, notes: Notes) -> Message:
+    if message.get("role") != "assistant":
+        return message
+    new = with_reasoning(message)
+    if new is not message:
+        notes.note(path, "missing-reasoning", "The turn was given reasoning_content.")
+    return new
+
+
+def _function(call: Message) -> Message:
+    found = call.get("function") or call.get("custom")
+    return found if isinstance(found, dict) else {}
+
+
+def in_words(message: Message) -> Message:
+    """Calls and results as words, for servers that have no fields for them."""
+    role = message.get("role")
+    if role in ("tool", "function"):
+        label = f"[Result of tool call {message.get('tool_call_id') or message.get('name')}]"
+        content = message.get("content")
+        if isinstance(content, list):
+            return {"role": "user", "content": [{"type": "text", "text": label}, *content]}
+        return {"role": "user", "content": f"{label}\n{content}" if content else label}
+    if role != "assistant" or not (message.get("tool_calls") or message.get("function_call")):
+        return message
+    rest = {key: value for key, value in message.items() if key not in ("tool_calls", "function_call")}
+    return {**rest, "content": _joined(message.get("content"), "\n".join(_called(message)), "\n")}
+
+
+def _called(message: Message) -> list[str]:
+    calls = list(message.get("tool_calls") or ())
+    if message.get("function_call"):
+        calls.append({"function": message["function_call"]})
+    return [f"[Tool call {call.get('id') or ''}: {_spelled(_function(call))}]" for call in calls]
+
+
+def _spelled(function: Message) -> str:
+    return f"{function.get('name')} {function.get('arguments') or function.get('input') or ''}"
+
+
+def _in_words(path: str, message: Message, notes: Notes) -> Message:
+    new = in_words(message)
+    if new is not message:
+        notes.note(path, "no-tool-role", "The call or result was told in words.")
+    return new
+
+
+def _in_turn(messages: list[Message], notes: Notes) -> list[Message]:
+    done: list[Message] = []
+    for at, message in enumerate(messages):
+        path = f"messages[{at}]"
+        if message.get("role") in PREAMBLE and any(each.get("role") not in PREAMBLE for each in done):
+            notes.note(path, "alternation", "The system message became labelled text of the user's.")
+            message = as_users(message)
+        if message.get("role") == "assistant" and all(each.get("role") in PREAMBLE for each in done):
+            notes.note(path, "alternation", "A message of the user's was put in front.")
+            done.append(dict(OPENER))
+        if done and is_same(done[-1].get("role"), message.get("role")):
+            notes.note(path, "alternation", "The message was joined with the one before it.")
+            done[-1] = merged(done[-1], message)
+        else:
+            done.append(message)
+    return done
+
+
+def is_same(before: object, role: object) -> bool:
+    return before == role and role in TAKING_TURNS
+
+
+def as_users(message: Message) -> Message:
+    """A system message as labelled text of the user's side."""
+    return {"role": "user", "content": _joined(SYSTEM_LABEL.strip(), message.get("content"), "\n")}
+
+
+def merged(first: Message, second: Message) -> Message:
+    """Two messages of one speaker as one: contents behind each other, calls and reasoning too."""
+    both = {**first, **{key: value for key, value in second.items() if key not in first}}
+    both["content"] = _joined(first.get("content"), second.get("content"), "\n\n")
+    for field in ("reasoning_content", "reasoning"):
+        if isinstance(first.get(field), str) and isinstance(second.get(field), str):
+            both[field] = "\n\n".join(words for words in (first[field], second[field]) if words)
+    if isinstance(first.get("tool_calls"), list) and isinstance(second.get("tool_calls"), list):
+        both["tool_calls"] = [*first["tool_calls"], *second["tool_calls"]]
+    return both
+
+
+def _joined(first: object, second: object, by: str) -> Any:
+    """Two contents as one: words as words, parts as parts."""
+    if is_nothing(first) or is_nothing(second):
+        return second if is_nothing(first) else first
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}{by}{second}"
+    return [*_parts(first), *_parts(second)]
+
+
+def is_nothing(content: object) -> bool:
+    return content is None or content == [] or (isinstance(content, str) and is_blank(content))
+
+
+def _parts(content: object) -> list[Any]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
