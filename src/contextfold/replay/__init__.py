@@ -1,0 +1,55 @@
+"""Recorded sessions through policies: validity, fit, folds, tokens, cache, money and what is kept, without a model."""
+
+from .harmless import harmless
+from .html import as_html
+from .running import OnProgress, replay
+from .tables import as_csv, as_markdown
+from .totals import report_of, totals_of, without_times
+from .values import (
+    FULL,
+    RECORDED,
+    VERSION,
+    Cost,
+    Failure,
+    Folding,
+    Progress,
+    Report,
+    Retained,
+    Row,
+    Settings,
+    Share,
+    Total,
+    decode_report,
+    encode_report,
+    schema,
+)
+from .wording import Lang
+
+__all__ = [
+    "FULL",
+    "RECORDED",
+    "VERSION",
+    "Cost",
+    "Failure",
+    "Folding",
+    "Lang",
+    "OnProgress",
+    "Progress",
+    "Report",
+    "Retained",
+    "Row",
+    "Settings",
+    "Share",
+    "Total",
+    "as_csv",
+    "as_html",
+    "as_markdown",
+    "decode_report",
+    "encode_report",
+    "harmless",
+    "replay",
+    "report_of",
+    "schema",
+    "totals_of",
+    "without_times",
+]

@@ -1,0 +1,110 @@
+"""What a provider's cache makes of a sequence of requests: how much of each was read, how much written, what it cost.
+
+A request reads from the cache what it shares with the one before, from the front, and writes the rest. An entry dies
+after the provider's shortest lifetime, by the recording's own times; a prefix shorter than the provider's least is not
+kept at all. What is modelled is sending, not what an agent would have done differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from contextfold.domain import Item, Shown, View
+from contextfold.models import Model, Prices
+
+from .values import Cost
+
+MILLION = 1_000_000
+
+
+@dataclass(slots=True)
+class Tally:
+    """Running sums over the requests of one session."""
+
+    model: Model
+    read: int = 0
+    written: int = 0
+    breaks: int = 0
+    peak: int = 0
+    cost: Cost = field(default_factory=Cost)
+    _array: Shown | None = None
+    _length: int = 0
+    _items: Sequence[Item] = ()
+    _at: float | None = None
+
+    def request(self, view: View, fixed: int, at: float | None) -> int:
+        """Count one request that shows this view; its tokens. `fixed` is what stands before the messages."""
+        same = self._shared(view)
+        self.breaks += same < self._length
+        total = fixed + view.tokens()
+        shared = fixed + view.tokens(0, same) if self._length else 0
+        self._remember(view)
+        self.add(total, shared, at)
+        return total
+
+    def add(self, total: int, shared: int, at: float | None) -> None:
+        """Count a request of `total` tokens of which `shared` were sent just before."""
+        read = shared if self._lives(at) and shared >= self._least else 0
+        self.read += read
+        self.written += total - read
+        self.peak = max(self.peak, total)
+        self._at = at if at is not None else self._at
+        self.cost = self.cost + self._price(read, total - read)
+
+    def answer(self, tokens: int) -> None:
+        """Count what came back."""
+        prices = self.model.prices
+        if prices is not None:
+            self.cost = self.cost + Cost.of(output=tokens * prices.output / MILLION)
+
+    def summary(self, cached: int, fresh: int, output: int) -> None:
+        """Count a call that was made only to fold."""
+        prices = self.model.prices
+        if prices is not None:
+            money = self._price(cached, fresh)
+            self.cost = self.cost + Cost.of(summaries=money.read + money.write + output * prices.output / MILLION)
+
+    @property
+    def priced(self) -> Cost | None:
+        return self.cost if self.model.prices is not None else None
+
+    @property
+    def _least(self) -> int:
+        cache = self.model.cache
+        return (cache.least or 0) if cache is not None else 0
+
+    def _lives(self, at: float | None) -> bool:
+        cache = self.model.cache
+        if cache is None or not cache.lifetimes or at is None or self._at is None:
+            return True
+        return at - self._at <= cache.lifetimes[0]
+
+    def _price(self, read: int, written: int) -> Cost:
+        if self.model.prices is None:
+            return Cost()
+        prices = self.model.prices.at(read + written)
+        fresh, cached = _rates(prices)
+        return Cost.of(read * cached / MILLION, written * fresh / MILLION)
+
+    def _shared(self, view: View) -> int:
+        """How many items from the front are those of the request before."""
+        if view.array is self._array:
+            return min(self._length, view.length)
+        same = 0
+        for old, new in zip(self._items[: self._length], view.items, strict=False):
+            if old is not new and old != new:
+                break
+            same += 1
+        return same
+
+    def _remember(self, view: View) -> None:
+        if view.array is not self._array:
+            self._array, self._items = view.array, view.array.items
+        self._length = view.length
+
+
+def _rates(prices: Prices) -> tuple[float, float]:
+    """Dollars a million for input that is not in the cache, and for input that is."""
+    fresh = max(prices.input, prices.cache_write or 0.0)  # some providers write for nothing; input is still paid
+    return fresh, prices.input if prices.cache_read is None else prices.cache_read

@@ -1,0 +1,84 @@
+"""One file through every policy: rows as they are finished, and a word on how far it is.
+
+A file that cannot be read, or a policy that fails on a session, becomes a `Failure` with its reason; the rest goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from contextfold.errors import BadConfiguration, ContextFoldError
+from contextfold.folding import Policy
+from contextfold.folding.recipes import RECIPES
+from contextfold.transcripts import read
+
+from .harmless import harmless
+from .products import full, recorded
+from .sitting import Sitting, sittings
+from .values import FULL, RECORDED, Failure, Row, Settings
+from .walking import Told, walk
+
+Done = Collection[tuple[int, str]]  # sessions of the file and policies that need not be replayed again
+Make = Callable[[Sitting, Settings, Told], Row | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A session under way."""
+
+    session: str
+    policy: str
+    turn: int
+    of_turns: int
+
+
+Found = Row | Failure | Moved
+Emit = Callable[[Found], None]
+
+
+def named(policies: Collection[str]) -> dict[str, Policy]:
+    """Recipes by name; an unknown name is refused with the known ones."""
+    unknown = [name for name in policies if name not in RECIPES]
+    if unknown:
+        listing = ", ".join(RECIPES)
+        raise BadConfiguration(f"There is no policy {unknown[0]!r}. Use one or more of: {listing}.")
+    if len(set(policies)) < len(policies):
+        raise BadConfiguration("A policy is named twice. Name each one once.")
+    return {name: RECIPES[name]() for name in policies}
+
+
+def replay_file(path: Path, policies: Mapping[str, Policy], settings: Settings, done: Done, emit: Emit) -> None:
+    """Every session of a file through every policy that is still to do."""
+    try:
+        for sitting in sittings(path.name, read(path, strict=settings.strict)):
+            for policy, make in _making(policies, settings):
+                if (sitting.number, policy) not in done:
+                    _replay(sitting, policy, make, settings, emit)
+    except (ContextFoldError, OSError) as error:
+        emit(Failure(harmless(path.name), harmless(str(error), 1_000)))
+
+
+def _making(policies: Mapping[str, Policy], settings: Settings) -> Iterator[tuple[str, Make]]:
+    for name, policy in policies.items():
+        yield name, _through(policy.with_(name=name))
+    if settings.reference:
+        yield FULL, full
+        yield RECORDED, recorded
+
+
+def _through(policy: Policy) -> Make:
+    return lambda sitting, settings, told: walk(sitting, policy, settings, told=told)
+
+
+def _replay(sitting: Sitting, policy: str, make: Make, settings: Settings, emit: Emit) -> None:
+    if "assistant" not in sitting.roles[1:]:
+        return  # nothing was ever asked of a model
+    try:
+        row = make(sitting, settings, lambda turn, of: emit(Moved(sitting.name, policy, turn, of)))
+    except ContextFoldError as error:
+        emit(Failure(sitting.file, harmless(str(error), 1_000), sitting.name, policy))
+        return
+    if row is not None:
+        emit(row)

@@ -1,0 +1,121 @@
+"""A session read once for measuring: which literals each message holds, what it says, and what people typed in it.
+
+Made when the first fold needs it and shared by every policy of the same session. It judges nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode
+from contextfold.errors import BadMessage
+
+from .literals import Literal, literals_in, phrases_in, widened, without_gutters
+
+# Tags that products put in front of what they add themselves; these three hold what a person typed.
+_ADDED = re.compile(r"\s*<(?!task>|feedback>|user_message>)")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockNote:
+    """One block: its words as far as literals are looked for in them, and the literals."""
+
+    text: str
+    uses: frozenset[Literal]
+    is_reasoning: bool = False
+    is_typed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One message."""
+
+    is_assistant: bool
+    blocks: tuple[BlockNote, ...]
+    text: str
+    said: str  # without reasoning
+    provides: frozenset[Literal]
+    out: frozenset[Literal] = frozenset()  # what an assistant used
+    quoted: frozenset[Literal] = frozenset()
+    shows: frozenset[Literal] = frozenset()  # what the other side showed
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A whole session."""
+
+    messages: Sequence[Message]
+    typed: Sequence[bool]  # which of them people typed
+    system: str = ""
+    stop: frozenset[Literal] = field(default_factory=frozenset)  # literals that say nothing about memory
+
+    @cached_property
+    def all(self) -> tuple[Note, ...]:
+        return tuple(_note(*each) for each in zip(self.messages, self.typed, strict=True))
+
+    @cached_property
+    def known(self) -> frozenset[Literal]:
+        """What nobody has to remember: it is in the system prompt, or the caller said so."""
+        return widened(literals_in(self.system)) | self.stop
+
+    @cached_property
+    def first(self) -> dict[Literal, int]:
+        """Where each literal first appeared."""
+        found: dict[Literal, int] = {}
+        for place, note in enumerate(self.all):
+            for block in note.blocks:
+                if not block.is_reasoning:
+                    for literal in widened(block.uses):
+                        found.setdefault(literal, place)
+        return found
+
+
+def words_of(block: Block) -> str:
+    """The words of a block in which literals are looked for: of a call only the strings it was given."""
+    if isinstance(block, ToolCall):
+        return "\n".join(_strings(_arguments(block.arguments)))
+    if isinstance(block, ToolResult):
+        return "\n".join(words for part in block.blocks if (words := words_of(part)))
+    if isinstance(block, Text | Reasoning):
+        return block.text
+    return ""
+
+
+def _note(message: Message, is_typed: bool) -> Note:
+    blocks = tuple(_block(block, is_typed) for block in message.blocks)
+    heard = [block for block in blocks if not block.is_reasoning]
+    uses = frozenset[Literal]().union(*(block.uses for block in heard))
+    provides = widened(uses.union(*(block.uses for block in blocks)))
+    text, said = "\n".join(block.text for block in blocks), "\n".join(block.text for block in heard)
+    if message.role != "assistant":
+        return Note(False, blocks, text, said, provides, shows=widened(uses))
+    quoted = frozenset[Literal]().union(*(phrases_in(block.text) for block in heard))
+    return Note(True, blocks, text, said, provides, out=uses, quoted=quoted)
+
+
+def _block(block: Block, is_typed: bool) -> BlockNote:
+    text = words_of(block)
+    typed = is_typed and isinstance(block, Text) and not _ADDED.match(text)
+    return BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), typed)
+
+
+def _arguments(words: str) -> Any:
+    try:
+        return decode(words)
+    except (BadMessage, UnicodeEncodeError):
+        return words
+
+
+def _strings(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)

@@ -1,0 +1,110 @@
+"""What the product did, as a row of its own: its recorded compactions replayed as folds where they stood.
+
+The summary is the recorded one. What a product puts back afterwards without a word in the log (files read lately, a
+list of tasks) is not here, and neither is what it would have cost to write a summary that the log does not show.
+"""
+
+from __future__ import annotations
+
+from contextfold.domain import decode
+from contextfold.errors import BadMessage, CannotCover
+from contextfold.folding import Policy
+from contextfold.incoming import understand
+from contextfold.transcripts import Compaction
+
+from .notes import words_of
+from .sitting import Sitting
+from .values import FULL, RECORDED, Folding, Row, Settings
+from .walking import Told, Walk, walk
+
+CLEARED = "[The product cleared this result.]"
+
+
+def full(sitting: Sitting, settings: Settings, told: Told | None = None) -> Row:
+    """The whole history in every request, whatever the window: what everything else is measured against."""
+    return walk(sitting, _idle(FULL), settings, kind="full", told=told)
+
+
+def recorded(sitting: Sitting, settings: Settings, told: Told | None = None) -> Row | None:
+    """The product's own compactions; None where the recording has none."""
+    if not sitting.compactions:
+        return None
+    return walk(sitting, _idle(RECORDED), settings, kind="recorded", before=_compact, told=told)
+
+
+def _idle(name: str) -> Policy:
+    return Policy(name, triggers=(), stages=(), automatic=False)
+
+
+def _compact(state: Walk, place: int) -> None:
+    for compaction in state.sitting.compactions:
+        if compaction.after_index == place and place:
+            _apply(state, compaction, place)
+
+
+def _apply(state: Walk, compaction: Compaction, place: int) -> None:
+    before = state.view.tokens() + state.desk.frame.tokens
+    is_clear = compaction.kind == "clear"
+    hidden = _clear(state, compaction) if is_clear else _replace(state, compaction)
+    if not hidden:
+        return
+    after = state.view.tokens() + state.desk.frame.tokens
+    kinds: dict[str, int] = {compaction.kind: 1}
+    if compaction.summary:
+        state.tally.summary(before, 0, state.desk.count_text(compaction.summary))
+    trigger = compaction.trigger if compaction.trigger in ("auto", "manual") else "product"
+    reason = f"the product's own compaction of {before:,} tokens"
+    messages, blocks = (0, hidden) if is_clear else (hidden, 0)
+    number = len(state.context) + 1
+    state.note(Folding(place, number, trigger, reason, kinds, messages, blocks, before, after))
+
+
+def _replace(state: Walk, compaction: Compaction) -> int:
+    """Hide what came before, up to what the product kept; how many items were hidden."""
+    view = state.view
+    stop = view.length
+    if compaction.kept_from is not None and compaction.kept_from < len(state.seqs):
+        kept = state.seqs[compaction.kept_from]
+        stop = next((number for number, item in enumerate(view.items) if item.seq >= kept), view.length)
+    stop = view.cut_at_or_before(stop)
+    covered = list(dict.fromkeys(item.seq for item in view.items[:stop] if item.kind != "completion"))
+    if not covered:
+        return 0
+    try:
+        state.session.thread.fold(covered, _words(compaction) or CLEARED, kind="summary")
+    except CannotCover:
+        return 0
+    return len(covered)
+
+
+def _clear(state: Walk, compaction: Compaction) -> int:
+    """Take out the results the product took out."""
+    cleared = frozenset(compaction.cleared)
+    parts = [
+        (item.seq, number)
+        for item in state.view.items
+        if item.kind == "message"
+        for number, block in enumerate(item.shape.blocks)
+        if block.kind == "result" and block.call in cleared and all(part.block != number for part in item.folded)
+    ]
+    if not parts:
+        return 0
+    try:
+        state.session.thread.fold(parts, CLEARED, kind="clear")
+    except CannotCover:
+        return 0
+    return len(parts)
+
+
+def _words(compaction: Compaction) -> str:
+    """What the product showed in place of the earlier messages."""
+    shown = [text for raw in compaction.shown if (text := _text(raw))]
+    return "\n\n".join(shown) or compaction.summary
+
+
+def _text(raw: bytes) -> str:
+    try:
+        message = understand(decode(raw), "anthropic").message
+    except BadMessage:
+        return ""
+    return "\n".join(words for block in message.blocks if (words := words_of(block)))

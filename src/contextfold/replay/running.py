@@ -1,0 +1,123 @@
+"""Replay files: in this process or in several, with progress, kept as it goes, cancelled without loss.
+
+The same files and settings give the same report, in the same order, however many processes did the work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from contextfold.errors import BadConfiguration
+from contextfold.folding import Policy
+
+from .files import Found, Moved, named, replay_file
+from .harmless import harmless
+from .keeping import Kept, KeptFile, KeptRow
+from .totals import report_of
+from .values import FULL, RECORDED, Failure, Progress, Report, Row, Settings
+from .workers import work_in_processes
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(slots=True)
+class Run:
+    """A replay under way: what is kept, and who is told."""
+
+    files: Mapping[Path, str]  # and their digests
+    kept: Kept
+    on_progress: OnProgress | None
+    failures: dict[Path, list[Failure]] = field(default_factory=dict)
+    finished: int = 0
+
+    def take(self, path: Path, found: Found) -> None:
+        """Something was found in a file."""
+        match found:
+            case Row():
+                self.kept.add(KeptRow(self.files[path], found))
+                self.tell(path, found.session, found.policy, found.turns, found.turns)
+            case Failure():
+                self.failures.setdefault(path, []).append(found)
+            case Moved():
+                self.tell(path, found.session, found.policy, found.turn, found.of_turns)
+
+    def end(self, path: Path) -> None:
+        """A file is done."""
+        self.kept.add(KeptFile(self.files[path], tuple(self.failures.get(path, ()))))
+        self.finished += 1
+        self.tell(path)
+
+    def tell(self, path: Path, session: str = "", policy: str = "", turn: int = 0, of_turns: int = 0) -> None:
+        if self.on_progress is not None:
+            rows = sum(len(self.kept.rows.get(digest, ())) for digest in self.files.values())
+            name = harmless(path.name)
+            self.on_progress(Progress(self.finished, len(self.files), rows, name, session, policy, turn, of_turns))
+
+
+def replay(
+    paths: Iterable[str | os.PathLike[str]],
+    settings: Settings | None = None,
+    *,
+    policies: Mapping[str, Policy] | None = None,
+    jobs: int = 1,
+    keep: str | os.PathLike[str] | None = None,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """Replay recorded sessions through policies.
+
+    `policies` gives policies that are no recipes, by the names in `settings.policies`; they run in this process.
+    `keep` is a file for results as they come; given again, it is gone on from. An interruption (Ctrl-C, or
+    `KeyboardInterrupt` out of `on_progress`) gives the report of what is finished, with `complete` false.
+    """
+    chosen = settings or Settings()
+    made = dict(policies) if policies is not None else named(chosen.policies)
+    if tuple(made) != chosen.policies or {FULL, RECORDED} & set(made):
+        raise BadConfiguration(f"settings.policies names {chosen.policies}, and policies has {tuple(made)}.")
+    files = {Path(path): _digest(Path(path)) for path in paths}
+    with Kept(keep, chosen) as kept:
+        run = Run(files, kept, on_progress)
+        todo = [path for path, digest in files.items() if digest not in kept.files]
+        run.finished = len(files) - len(todo)
+        try:
+            if jobs > 1 and policies is None and len(todo) > 1:
+                work_in_processes(todo, chosen, {path: _done(run, path) for path in todo}, jobs, run.take, run.end)
+            else:
+                _work_here(run, todo, made, chosen)
+            is_complete = True
+        except KeyboardInterrupt:
+            is_complete = False
+        return _report(run, chosen, is_complete)
+
+
+def _work_here(run: Run, todo: Iterable[Path], policies: Mapping[str, Policy], settings: Settings) -> None:
+    for path in todo:
+        replay_file(path, policies, settings, _done(run, path), lambda found, path=path: run.take(path, found))  # type: ignore[misc]
+        run.end(path)
+
+
+def _done(run: Run, path: Path) -> frozenset[tuple[int, str]]:
+    return frozenset(run.kept.rows.get(run.files[path], ()))
+
+
+def _report(run: Run, settings: Settings, is_complete: bool) -> Report:
+    rows = [row for digest in dict.fromkeys(run.files.values()) for row in run.kept.rows.get(digest, {}).values()]
+    ended = [run.kept.files[digest] for digest in run.files.values() if digest in run.kept.files]
+    failures = dict.fromkeys(failure for file in ended for failure in file.failures)
+    names = [harmless(path.name) for path in run.files]
+    return report_of(settings, rows, failures, files=names, complete=is_complete)
+
+
+def _digest(path: Path) -> str:
+    """The content of a file and its name: what a result belongs to."""
+    digest = sha256(path.name.encode("utf-8", "surrogateescape") + b"\0")
+    try:
+        with path.open("rb") as file:
+            while part := file.read(2**20):
+                digest.update(part)
+    except OSError:
+        return f"unreadable {path}"
+    return digest.hexdigest()

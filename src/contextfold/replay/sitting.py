@@ -1,0 +1,97 @@
+"""A recorded session sat down with: read once, for all the policies it goes through.
+
+Holds the turns and what is derived from them alone. The words are the recording's; names are made harmless here, where
+they enter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from contextfold.domain import Message
+from contextfold.incoming import understand
+from contextfold.models import find
+from contextfold.transcripts import Compaction, Recorded, Recording
+
+from .harmless import harmless
+from .literals import Literal
+from .notes import Notes
+
+DEFAULT_MODEL = "claude-sonnet-5-5"
+_BILLED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """One session, ready to be replayed as often as there are policies."""
+
+    file: str
+    name: str
+    number: int
+    format: str
+    system: str
+    turns: tuple[Recorded, ...]
+    compactions: tuple[Compaction, ...] = ()
+    defects: int = 0
+    stop: frozenset[Literal] = frozenset()
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(understand(turn.raw, "anthropic").message for turn in self.turns)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        return tuple(message.role for message in self.messages)
+
+    @cached_property
+    def notes(self) -> Notes:
+        return Notes(self.messages, tuple(turn.human for turn in self.turns), self.system, self.stop)
+
+    @cached_property
+    def model(self) -> str:
+        """The model it was recorded with, where we know what that costs; else a usual one."""
+        named = Counter(turn.model for turn in self.turns if turn.model)
+        for name, _ in named.most_common():
+            if find(name).prices is not None:
+                return name
+        return DEFAULT_MODEL
+
+    @property
+    def billed(self) -> int:
+        """Input tokens over all requests, as the product was billed."""
+        usages = (turn.usage for turn in self.turns if turn.usage)
+        return sum(int(usage.get(field) or 0) for usage in usages for field in _BILLED)
+
+    @cached_property
+    def compacted(self) -> tuple[int, ...]:
+        """The turns before which the product replaced what came earlier."""
+        return tuple(each.after_index for each in self.compactions if each.kind != "clear")
+
+    def is_after_compaction(self, place: int) -> bool:
+        """Whether the agent itself had lost something of what came before this turn."""
+        return any(each <= place for each in self.compacted)
+
+
+def sit_down(file: str, recording: Recording, number: int, stop: frozenset[Literal] = frozenset()) -> Sitting:
+    """Read a recording to its end."""
+    whole = recording.whole()
+    return Sitting(
+        harmless(file),
+        harmless(recording.name),
+        number,
+        recording.format,
+        recording.system,
+        whole.turns,
+        whole.compactions,
+        len(whole.defects),
+        stop,
+    )
+
+
+def sittings(file: str, recordings: Iterator[Recording]) -> Iterator[Sitting]:
+    """Every session of a file that has at least one answer to ask for."""
+    for number, recording in enumerate(recordings):
+        yield sit_down(file, recording, number)

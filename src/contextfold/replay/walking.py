@@ -1,0 +1,234 @@
+"""One recorded session through one policy, turn by turn: what would have been sent, and what came of it.
+
+Before each answer of the recording a request is prepared as if it were about to be sent. What the agent said stays what
+it said: a replay shows what a policy sends, not what an agent would have done with it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from contextfold import dialects
+from contextfold.counting import count
+from contextfold.desk import Desk
+from contextfold.domain import Appended, Folded, View
+from contextfold.errors import CannotFit, InvalidRequest
+from contextfold.folding import Policy
+from contextfold.models import Model, find
+from contextfold.request import Request
+from contextfold.session import Session
+from contextfold.store import open as open_store
+
+from .caching import Tally
+from .recalled import recallable
+from .retention import Snapshot, retained, snapshot
+from .sitting import Sitting
+from .values import Folding, Kind, Retained, Row, Settings
+
+UNBOUNDED = 2**31  # a window nothing reaches: for rows that fold nothing by themselves
+
+Told = Callable[[int, int], None]  # turns done, turns in all
+
+
+@dataclass(slots=True)
+class Walk:
+    """The state of one session on its way through one policy."""
+
+    sitting: Sitting
+    settings: Settings
+    policy: Policy
+    kind: Kind
+    session: Session
+    desk: Desk
+    window: int
+    tally: Tally
+    seqs: list[int] = field(default_factory=list)
+    turn_of: dict[int, int] = field(default_factory=dict)
+    context: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    foldings: list[Folding] = field(default_factory=list)
+    pending: Snapshot | None = None  # what the newest folding left in view, judged when its time is over
+    invalid: int = 0
+    unfit: int = 0
+    refused: int = 0
+    output: int = 0
+
+    def say(self, place: int) -> None:
+        """Append a turn of the recording."""
+        seq = self.session.append(self.sitting.turns[place].raw)
+        self.seqs.append(seq)
+        self.turn_of[seq] = place
+
+    def ask(self, place: int) -> Request | None:
+        """Prepare the request that this answer answered; None where nothing fits."""
+        try:
+            request = self.session.prepare(system=self.sitting.system or None, max_tokens=self.settings.max_tokens)
+        except CannotFit:
+            self.refused += 1
+            return None
+        except InvalidRequest:
+            self.invalid += 1
+            return None
+        self._count(request, place)
+        return request
+
+    def _count(self, request: Request, place: int) -> None:
+        view = self.session.view
+        total = self.tally.request(view, self.desk.frame.tokens, self.sitting.turns[place].at)
+        self.context.append(total)
+        self.places.append(place)
+        self.unfit += total > self.window
+        if request.report.folds:
+            self._folded(request, place)
+        if request.report.folds or len(self.context) % self.settings.check_every == 0:
+            self.examine(request)
+
+    def _folded(self, request: Request, place: int) -> None:
+        report = request.report
+        for attempt in report.attempts:
+            self.tally.summary(0, attempt.input_tokens, attempt.output_tokens)
+        kinds: dict[str, int] = {}
+        for fold in report.folds:
+            kinds[fold.kind] = kinds.get(fold.kind, 0) + 1
+        messages, blocks = sum(fold.messages for fold in report.folds), sum(fold.blocks for fold in report.folds)
+        sizes = report.before, report.after
+        self.note(Folding(place, len(self.context), report.trigger, report.reason, kinds, messages, blocks, *sizes))
+
+    def note(self, folding: Folding) -> None:
+        """Write a folding down; what it kept is judged later."""
+        self.judge(folding.turn)
+        self.foldings.append(folding)
+        if self.settings.retention:
+            notes, reading = self.sitting.notes, self.desk.thread._reading
+            self.pending = snapshot(self.session.view, reading, notes, folding.turn, self.turn_of)
+
+    def judge(self, end: int) -> None:
+        """Say what the newest folding kept of what was needed up to here."""
+        if self.pending is None:
+            return
+        start, seen, self.pending = self.pending.place, self.pending, None
+        if self.kind == "policy" and self.sitting.is_after_compaction(start):
+            return  # the agent itself no longer had everything, so what it used says little
+        upto = min([end, *(each for each in self.sitting.compacted if each > start)])
+        self.foldings[-1] = replace(self.foldings[-1], retained=retained(self.sitting.notes, seen, upto))
+
+    def examine(self, request: Request) -> None:
+        """Check and count the very bytes that would be sent."""
+        body = request.body
+        if dialects.find(request.dialect).check(body):
+            self.invalid += 1
+        elif request.dialect == "anthropic":
+            recounted = count(body["messages"], model=self.desk.model.id, system=body.get("system")).tokens
+            self.unfit += recounted > self.window >= self.context[-1]
+
+    def answer(self, place: int) -> None:
+        """Append an answer, and count it."""
+        self.say(place)
+        event = self.desk.thread._live.projection.events[self.seqs[-1] - 1].event
+        if isinstance(event, Appended):
+            tokens = self.desk.counter.tokens(event.shape)
+            self.output += tokens
+            self.tally.answer(tokens)
+
+    @property
+    def view(self) -> View:
+        return self.session.view
+
+
+Before = Callable[[Walk, int], None]
+
+
+def walk(
+    sitting: Sitting,
+    policy: Policy,
+    settings: Settings,
+    *,
+    kind: Kind = "policy",
+    before: Before | None = None,
+    told: Told | None = None,
+) -> Row:
+    """Replay one session. `before` is called ahead of each turn, for what a product did by itself."""
+    started = time.process_time()
+    model = model_of(sitting, settings)
+    with open_store() as store:
+        thread = store.thread("replay", model=model.id)
+        thread._model = model if kind == "policy" else replace(model, window=UNBOUNDED, media=None)
+        desk = Desk(thread, policy)
+        session = Session(store, desk)
+        state = Walk(sitting, settings, policy, kind, session, desk, model.window, Tally(model))
+        _turns(state, before, told)
+        return _row(state, started)
+
+
+def model_of(sitting: Sitting, settings: Settings) -> Model:
+    """The model a session is replayed for, with the window that was asked for."""
+    model = find(settings.model or sitting.model)
+    return model if settings.window is None else replace(model, window=settings.window, assumed=False)
+
+
+def _turns(state: Walk, before: Before | None, told: Told | None) -> None:
+    turns = len(state.sitting.turns)
+    spoke = ""
+    request: Request | None = None
+    for place in range(turns):
+        if before is not None:
+            before(state, place)
+        role = state.sitting.roles[place]
+        if role == "assistant" and spoke not in ("", "assistant"):
+            request = state.ask(place)
+        if role == "assistant":
+            state.answer(place)
+        else:
+            state.say(place)
+        spoke = role
+        if told is not None:
+            told(place + 1, turns)
+    state.judge(turns)
+    if request is not None and not request.report.folds:
+        state.examine(request)
+
+
+def _row(state: Walk, started: float) -> Row:
+    sitting, tally = state.sitting, state.tally
+    thread = state.session.thread
+    lost = sum(thread.message(seq).raw != turn.raw for seq, turn in zip(state.seqs, sitting.turns, strict=True))
+    folds = [entry.event for entry in thread.events if isinstance(entry.event, Folded)]
+    offloads = sum(event.details.get("trigger") == "door" for event in folds)
+    kept = sum((folding.retained or Retained() for folding in state.foldings), Retained())
+    return Row(
+        file=sitting.file,
+        session=sitting.name,
+        number=sitting.number,
+        format=sitting.format,
+        policy=state.policy.name,
+        kind=state.kind,
+        model=tally.model.id,
+        window=state.window,
+        turns=len(sitting.turns),
+        requests=len(state.context),
+        invalid=state.invalid,
+        unfit=state.unfit,
+        refused=state.refused,
+        lost=lost,
+        folds=len(folds) - offloads,
+        offloads=offloads,
+        tokens=sum(state.context),
+        peak=tally.peak,
+        read=tally.read,
+        written=tally.written,
+        output=state.output,
+        breaks=tally.breaks,
+        cost=tally.priced,
+        billed=sitting.billed,
+        retained=kept,
+        recallable=recallable(state.session, state.seqs),
+        cpu=time.process_time() - started,
+        context=tuple(state.context),
+        places=tuple(state.places),
+        foldings=tuple(state.foldings),
+        defects=sitting.defects,
+    )

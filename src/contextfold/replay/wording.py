@@ -1,0 +1,103 @@
+"""The words of a report, in English and Japanese. Only words: numbers and layout live elsewhere."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from contextfold.errors import BadConfiguration
+
+Lang: TypeAlias = Literal["en", "ja"]
+
+# English, Japanese.
+_WORDS: dict[str, tuple[str, str]] = {
+    "title": ("Replay report", "リプレイ結果"),
+    "subtitle": (
+        "What each policy would have sent, what it would have cost, and what it kept in view.",
+        "各ポリシーが何を送り、いくらかかり、何を視界に残したか。",
+    ),
+    "cut": (
+        "This replay was cut short; what is shown is whole.",
+        "途中で中断されました。ここにある結果は確定したものです。",
+    ),
+    "policy": ("Policy", "ポリシー"),
+    "full": ("full (whole history)", "full（全履歴）"),
+    "recorded": ("recorded (the product's own)", "recorded（製品自身の圧縮）"),
+    "sessions": ("Sessions", "セッション"),
+    "session": ("Session", "セッション"),
+    "file": ("File", "ファイル"),
+    "requests": ("Requests", "リクエスト"),
+    "invalid": ("Invalid", "不正"),
+    "unfit": ("Too large", "超過"),
+    "refused": ("Refused", "送信中止"),
+    "lost": ("Lost", "消失"),
+    "folds": ("Folds", "折りたたみ"),
+    "offloads": ("Offloads", "退避"),
+    "tokens": ("Input tokens", "入力トークン"),
+    "peak": ("Largest request", "最大リクエスト"),
+    "read": ("From cache", "キャッシュ読み"),
+    "written": ("Not from cache", "キャッシュ外"),
+    "output": ("Output", "出力"),
+    "breaks": ("Prefix changes", "接頭部の変更"),
+    "cost": ("Cost", "費用"),
+    "against_full": ("Against full", "全履歴比"),
+    "strict": ("Names kept", "名前の保持"),
+    "grounded": ("Names kept in context", "文脈ごとの保持"),
+    "imperatives": ("Orders kept", "指示の保持"),
+    "recallable": ("Recallable", "取り戻せる"),
+    "cpu": ("CPU", "CPU"),
+    "model": ("Model", "モデル"),
+    "window": ("Window", "ウィンドウ"),
+    "own_window": ("the model's own", "モデルの値"),
+    "turns": ("Messages", "メッセージ"),
+    "checks": ("Checks", "検査"),
+    "check_lost": ("Nothing lost", "消失なし"),
+    "check_valid": ("Every request valid", "全リクエストが正当"),
+    "check_fits": ("Every request fits", "全リクエストが収まる"),
+    "of_requests": ("{count} requests by {policies} policies", "{policies}ポリシーの{count}リクエスト"),
+    "all_policies": ("All policies", "全ポリシー"),
+    "cost_title": ("Cost", "費用"),
+    "cost_note": (
+        "US dollars at the model's prices. Cache reads follow the longest prefix shared with the request before, "
+        "within the cache's lifetime.",
+        "モデルの価格による米ドル。直前のリクエストと共通の接頭部を、キャッシュの寿命内で読み取りとして数えます。",
+    ),
+    "kept_title": ("What stayed in view", "視界に残ったもの"),
+    "kept_note": (
+        "Of the names the agent used after a fold, before anybody showed them again, and of the user's own orders. "
+        "Everything folded can be recalled.",
+        "折りたたみの後、再び示される前にエージェントが使った名前と、利用者自身の指示について。折りたたんだものはすべて取り戻せます。",
+    ),
+    "context_title": ("Context over the session", "セッション中のコンテキスト"),
+    "context_note": (
+        "Tokens of each request; a mark where something was folded. The dashed line is the window.",
+        "各リクエストのトークン数。印は折りたたみ、破線はウィンドウ。",
+    ),
+    "context_axis": ("tokens", "トークン"),
+    "turn_axis": ("message", "メッセージ"),
+    "foldings": ("Every fold and its reason", "すべての折りたたみと理由"),
+    "at": ("At message", "位置"),
+    "kinds": ("Made", "種類"),
+    "before_after": ("Tokens", "トークン"),
+    "reason": ("Reason", "理由"),
+    "rows_title": ("Every session", "全セッション"),
+    "rows_more": ("{count} more sessions are in the JSON.", "ほか{count}セッションは JSON にあります。"),
+    "failures": ("What could not be replayed", "再生できなかったもの"),
+    "cost_read": ("cache read", "キャッシュ読み"),
+    "cost_write": ("cache write or fresh", "キャッシュ書き・新規"),
+    "cost_summaries": ("summaries", "要約"),
+    "cost_output": ("answers", "回答"),
+    "none": ("–", "–"),
+    "made_by": ("Made by contextfold {version}.", "contextfold {version} が作成。"),
+    "how": (
+        "How to read this: a replay shows what a policy sends, not what an agent would have done with it. Presence of "
+        "a name is not understanding.",
+        "読み方：リプレイはポリシーが何を送るかを示すもので、エージェントの振る舞いの変化は示しません。名前があることは理解を意味しません。",
+    ),
+}
+
+
+def words(lang: Lang) -> dict[str, str]:
+    """Every word of a report in one language."""
+    if lang not in ("en", "ja"):
+        raise BadConfiguration(f"There are no words in {lang!r}. Use en or ja.")
+    return {key: pair[lang == "ja"] for key, pair in _WORDS.items()}

@@ -1,0 +1,181 @@
+"""Files spread over processes. Each has a pipe of its own: what it finds comes over it as JSON, as soon as it is found.
+
+A process that dies takes only its file with it, as a failure with a reason. Nothing is shared and nothing is pickled
+but paths and settings on the way in.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from .files import Done, Found, Moved, named, replay_file
+from .harmless import harmless
+from .values import Failure, Row, Settings
+
+TELL_EVERY = 16  # turns; a message for each would cost more than the turn
+
+
+class FoundRow(Struct, frozen=True, tag="row"):
+    row: Row
+
+
+class FoundFailure(Struct, frozen=True, tag="failure"):
+    failure: Failure
+
+
+class FoundMove(Struct, frozen=True, tag="move"):
+    session: str
+    policy: str
+    turn: int
+    of_turns: int
+
+
+class Ended(Struct, frozen=True, tag="ended"):
+    """The file is done."""
+
+
+class Task(Struct, frozen=True):
+    path: str
+    done: frozenset[tuple[int, str]]
+
+
+News: TypeAlias = FoundRow | FoundFailure | FoundMove | Ended
+
+_NEWS: msgspec.json.Decoder[News] = msgspec.json.Decoder(News)
+_TASK = msgspec.json.Decoder(Task)
+
+
+@dataclass(slots=True)
+class Crew:
+    """The processes at work, what each is doing, and what is still to be done."""
+
+    settings: Settings
+    waiting: list[Path]  # the next one last
+    done: Mapping[Path, Done]
+    processes: dict[Connection, SpawnProcess] = field(default_factory=dict)
+    busy: dict[Connection, Path] = field(default_factory=dict)
+
+    def employ(self) -> None:
+        """Start a process and give it a file."""
+        connection, process = _start(self.settings)
+        self.processes[connection] = process
+        self.hand_out(connection)
+
+    def hand_out(self, connection: Connection) -> None:
+        if self.waiting:
+            path = self.waiting.pop()
+            connection.send_bytes(msgspec.json.encode(Task(str(path), frozenset(self.done[path]))))
+            self.busy[connection] = path
+
+    def replace(self, connection: Connection) -> None:
+        """A process died: somebody else goes on with the files that are left."""
+        self.dismiss(connection)
+        if self.waiting:
+            self.employ()
+
+    def dismiss(self, connection: Connection) -> None:
+        process = self.processes.pop(connection)
+        connection.close()
+        process.terminate()
+        process.join()
+
+
+def work_in_processes(
+    todo: Sequence[Path],
+    settings: Settings,
+    done: Mapping[Path, Done],
+    jobs: int,
+    take: Callable[[Path, Found], None],
+    end: Callable[[Path], None],
+) -> None:
+    """Replay the files, the largest first so that the last one to finish is small."""
+    crew = Crew(settings, sorted(todo, key=_size), done)
+    try:
+        for _ in range(min(jobs, len(todo))):
+            crew.employ()
+        while crew.busy:
+            for connection in [each for each in wait(list(crew.busy)) if isinstance(each, Connection)]:
+                _hear(crew, connection, take, end)
+    finally:
+        for connection in list(crew.processes):
+            crew.dismiss(connection)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _start(settings: Settings) -> tuple[Connection, SpawnProcess]:
+    """A process of its own beginning: a fork would copy whatever threads the caller has."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs, msgspec.json.encode(settings)), daemon=True)
+    process.start()
+    theirs.close()
+    return ours, process
+
+
+def _hear(crew: Crew, connection: Connection, take: Callable[[Path, Found], None], end: Callable[[Path], None]) -> None:
+    path = crew.busy[connection]
+    try:
+        news = _NEWS.decode(connection.recv_bytes())
+    except (EOFError, OSError):
+        del crew.busy[connection]
+        take(path, Failure(harmless(path.name), "The process that replayed this file ended before it was done."))
+        end(path)
+        crew.replace(connection)
+        return
+    if isinstance(news, Ended):
+        del crew.busy[connection]
+        end(path)
+        crew.hand_out(connection)
+    else:
+        take(path, _found(news))
+
+
+def _found(news: FoundRow | FoundFailure | FoundMove) -> Found:
+    match news:
+        case FoundRow():
+            return news.row
+        case FoundFailure():
+            return news.failure
+        case FoundMove():
+            return Moved(news.session, news.policy, news.turn, news.of_turns)
+
+
+def _work(connection: Connection, settings: bytes) -> None:
+    """The life of a process: file after file until the pipe closes. Ctrl-C is the parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    chosen = msgspec.json.decode(settings, type=Settings)
+    policies = named(chosen.policies)
+    while True:
+        try:
+            task = _TASK.decode(connection.recv_bytes())
+        except EOFError:
+            return
+        replay_file(Path(task.path), policies, chosen, task.done, lambda found: _send(connection, found))
+        connection.send_bytes(msgspec.json.encode(Ended()))
+
+
+def _send(connection: Connection, found: Found) -> None:
+    match found:
+        case Row():
+            connection.send_bytes(msgspec.json.encode(FoundRow(found)))
+        case Failure():
+            connection.send_bytes(msgspec.json.encode(FoundFailure(found)))
+        case Moved() if found.turn % TELL_EVERY == 0:
+            news = FoundMove(found.session, found.policy, found.turn, found.of_turns)
+            connection.send_bytes(msgspec.json.encode(news))
