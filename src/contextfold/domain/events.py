@@ -79,6 +79,7 @@ class Rewound(Struct, frozen=True, array_like=True, tag="rewound"):
     to: int
     left: int
     intent: Intent = "rewind"
+    details: dict[str, Detail] = {}  # the checkpoint, and the snapshots of a workspace that was rewound with it
 
 
 class Sent(Struct, frozen=True, array_like=True, tag="sent"):

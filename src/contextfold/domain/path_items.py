@@ -29,7 +29,7 @@ class PathItems:
     """Parallel arrays along the path; the last entry of each is about the newest item."""
 
     def __init__(self, words: Words) -> None:
-        self._words = words
+        self.words = words
         self.items: list[Item] = []
         self.starts = bytearray()  # 1 where an atom begins, so a cut in front is legal
         self._keys: list[int] = []  # ascending; a completion has the key of the item it follows
@@ -52,7 +52,7 @@ class PathItems:
         return bool(self.open_calls) or bool(self._leads and self._leads[-1])
 
     def copy(self) -> PathItems:
-        twin = PathItems(self._words)
+        twin = PathItems(self.words)
         twin.items, twin.starts, twin._keys, twin._open = self.items[:], self.starts[:], self._keys[:], self._open[:]
         twin._leads, twin._ids, twin.has_system = self._leads[:], self._ids.copy(), self.has_system
         return twin
@@ -111,14 +111,14 @@ class PathItems:
 
     def _completion(self, calls: tuple[str, ...]) -> Item:
         caller = next(item for item in reversed(self.items) if item.shape.role == "assistant" and item.shape.calls)
-        blocks = tuple(BlockShape("result", 64, self._words.interrupted, call, is_error=True) for call in calls)
+        blocks = tuple(BlockShape("result", 64, self.words.interrupted, call, is_error=True) for call in calls)
         return Item(caller.seq, "completion", Shape("user", blocks, 128 * len(calls)))
 
     def _labelled(self, shape: Shape, late: tuple[int, ...]) -> Shape:
         if not late:
             return shape
         blocks = tuple(
-            replace(block, measure=block.measure + self._words.late) if index in late else block
+            replace(block, measure=block.measure + self.words.late) if index in late else block
             for index, block in enumerate(shape.blocks)
         )
         return replace(shape, blocks=blocks)

@@ -94,13 +94,23 @@ class Projection:
         self._move(head)
 
     def fork(self, head: int) -> Projection:
-        """The same thread up to a place on its path, free to go its own way: copied arrays, nothing replayed."""
-        fork = Projection()
-        fork.events = self.events[:head]
+        """The same thread up to a place, free to go its own way: copied arrays, unless the place was left behind."""
+        if head and not self.is_on_path(head):
+            fork = Projection(self.items.words)
+            fork.begin_at(self.events[:head], head)
+            return fork
+        fork = self.copy()
+        del fork.events[head:], fork.left[:]
+        fork._leave(head)
+        return fork
+
+    def copy(self) -> Projection:
+        """The same thread, to try something on."""
+        fork = Projection(self.items.words)
+        fork.events, fork.head, fork.left = self.events[:], self.head, self.left[:]
         fork.items, fork.folds, fork.pins = self.items.copy(), self.folds.copy(), self.pins.copy()
         fork.notes, fork._path, fork._places = self.notes[:], self._path[:], self._places[:]
         fork._edited = dict(self._edited)
-        fork._leave(head)
         return fork
 
     def take(self, logged: Logged) -> None:

@@ -1,0 +1,88 @@
+"""What moving the head does: which messages are left behind or returned to, which folds vanish and which stay.
+
+Worked out before anything is written, so that a preview and the move itself give one report. Moves nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contextfold.domain import (
+    BRANCH_EVENTS,
+    Appended,
+    Checkpointed,
+    Folded,
+    Logged,
+    Projection,
+    Rewound,
+    Sent,
+    Unfolded,
+)
+from contextfold.workspace import Change
+
+
+@dataclass(frozen=True, slots=True)
+class RewindReport:
+    """What moving the head did, or would do."""
+
+    head: int  # where it stands afterwards
+    left: int  # where it stood
+    messages: tuple[int, ...]  # left behind; where nothing is, those returned to
+    folds: tuple[int, ...]  # that vanish with them, or come back with them
+    kept: tuple[int, ...] = ()  # folds that are live afterwards
+    returned: tuple[int, ...] = ()  # messages of another branch that are there again
+    files: tuple[Change, ...] = ()  # of the workspace
+    snapshot: str = ""  # the workspace as it was before its files changed
+    is_preview: bool = False
+
+
+def outcome(projection: Projection, to: int) -> RewindReport:
+    """What the head's moving to an event of this thread means, whatever branch it is on."""
+    back = _back_to_the_path(projection, to)
+    behind = projection.path_after(back[-1] if back else to)
+    ahead = tuple(reversed(back[:-1]))
+    events = [projection.events[seq - 1] for seq in (behind or ahead)]
+    return RewindReport(
+        to,
+        projection.head,
+        tuple(each.seq for each in events if isinstance(each.event, Appended)),
+        tuple(each.seq for each in events if isinstance(each.event, Folded)),
+        _live_at(projection, behind, ahead),
+        tuple(seq for seq in ahead if isinstance(projection.events[seq - 1].event, Appended)),
+    )
+
+
+def _back_to_the_path(projection: Projection, to: int) -> list[int]:
+    """From an event back along its parents to the live path; the last one is where the branches part."""
+    back = []
+    seq = to
+    while seq and not projection.is_on_path(seq):
+        back.append(seq)
+        seq = projection.events[seq - 1].parent
+    return [*back, seq] if back else []
+
+
+def _live_at(projection: Projection, behind: Sequence[int], ahead: Sequence[int]) -> tuple[int, ...]:
+    """The folds that live where the head will stand: without what was done behind it, with what was done ahead."""
+    first = behind[0] if behind else projection.last + 1
+    undone = {event.fold for seq in behind if isinstance(event := projection.events[seq - 1].event, Unfolded)}
+    live = {fold.seq for fold in projection.folds if fold.seq < first and (fold.is_live or fold.seq in undone)}
+    for seq in ahead:
+        event = projection.events[seq - 1].event
+        if isinstance(event, Folded):
+            live.add(seq)
+        elif isinstance(event, Unfolded):
+            live.discard(event.fold)
+    return tuple(sorted(live))
+
+
+def head_at(logged: Logged) -> int:
+    """Where the head stood when this happened: what a request was made for, where a rewind led."""
+    match logged.event:
+        case Sent(head=head) | Checkpointed(head=head):
+            return head
+        case Rewound(to=to):
+            return to
+        case _:
+            return logged.seq if isinstance(logged.event, BRANCH_EVENTS) else logged.parent
