@@ -18,6 +18,7 @@ if _IS_CHECKED:
     from contextfold.session import Session
     from contextfold.store import Store, open
     from contextfold.thread import Thread
+    from contextfold.validating import repair, validate
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,8 @@ __all__ = [
     "model",
     "open",
     "recipes",
+    "repair",
+    "validate",
 ]
 
 _HOMES = {
@@ -55,6 +58,7 @@ _HOMES = {
     "contextfold.session": ("Session",),
     "contextfold.store": ("Store", "open"),
     "contextfold.thread": ("Thread",),
+    "contextfold.validating": ("repair", "validate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {"aio": "contextfold.aio", "recipes": "contextfold.folding.recipes"}

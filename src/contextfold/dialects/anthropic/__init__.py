@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
@@ -15,6 +16,7 @@ from .losses import losses
 from .marks import limited
 from .parse import NAME, parse
 from .render import chunk
+from .repair import repair
 from .request import OPENER, body
 from .rules import RULES, Allowed, check
 
@@ -51,6 +53,9 @@ class Anthropic(Struct, frozen=True):
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.allowed)
+
+    def repair(self, body: Mapping[str, Any]) -> Repaired:
+        return repair(body, self.allowed)
 
 
 __all__ = ["NAME", "OPENER", "RULES", "Allowed", "Anthropic"]

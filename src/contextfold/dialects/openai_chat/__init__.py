@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
@@ -16,6 +17,7 @@ from .flavours import PLAIN, Flavour, flavour_of, flavours
 from .losses import losses
 from .parse import NAME, parse
 from .render import chunk
+from .repair import repair
 from .request import body
 from .rules import RULES, check
 from .seasoned import seasoned
@@ -53,6 +55,9 @@ class OpenAIChat(Struct, frozen=True):
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.flavour)
+
+    def repair(self, body: Mapping[str, Any]) -> Repaired:
+        return repair(body, self.flavour)
 
 
 __all__ = ["NAME", "RULES", "Flavour", "OpenAIChat", "flavour_of", "flavours"]
