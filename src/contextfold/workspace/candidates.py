@@ -109,8 +109,14 @@ def _beneath(git: Git, others: Iterable[str]) -> Iterator[str]:
         else:
             yield path
     if nested:
-        ignored = set(git.paths("check-ignore", "-z", "--no-index", "--stdin", given=nested, also=1))
-        yield from (path for path in nested if path not in ignored)
+        hidden = ignored(git, nested)
+        yield from (path for path in nested if path not in hidden)
+
+
+def ignored(git: Git, paths: Iterable[str]) -> set[str]:
+    """Those that an ignore file names, as the workspace is now."""
+    marked = (f"./{path}" for path in paths)  # no name then begins with what git takes for magic
+    return {path[2:] for path in git.paths("check-ignore", "-z", "--no-index", "--stdin", given=marked, also=1)}
 
 
 def _walked(root: Path, beneath: str) -> Iterator[str]:

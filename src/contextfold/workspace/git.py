@@ -83,7 +83,9 @@ class Git:
             check=False,
         )
         if done.returncode not in (0, also):
-            raise _failure(arguments[0], done.stderr.decode(errors="replace").strip())
+            raise _failure(
+                next(word for word in arguments if word[0] != "-"), done.stderr.decode(errors="replace").strip()
+            )
         return done.stdout
 
     def text(self, *arguments: str, given: bytes = b"") -> str:
@@ -110,7 +112,6 @@ def _clean(environment: os._Environ[str]) -> dict[str, str]:
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_LITERAL_PATHSPECS": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_AUTHOR_NAME": "contextfold",
         "GIT_AUTHOR_EMAIL": "contextfold",

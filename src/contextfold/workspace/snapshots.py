@@ -19,7 +19,7 @@ import msgspec
 
 from contextfold.errors import NotFound, WorkspaceChanged, WorkspaceError
 
-from .candidates import LARGEST, Excluded, Found, Look, find, look, shown, uncovered
+from .candidates import LARGEST, Excluded, Found, Look, find, ignored, look, shown, uncovered
 from .git import Git
 from .in_the_way import is_taken
 from .lock import owned
@@ -190,7 +190,10 @@ class Snapshots:
     def _indexed(self) -> int:
         """How many files the index holds: its header says."""
         index = self._git.directory / "index"
-        return int(struct.unpack(">4sLL", index.open("rb").read(12))[2]) if index.exists() else 0
+        if not index.exists():
+            return 0
+        with index.open("rb") as file:
+            return int(struct.unpack(">4sLL", file.read(12))[2])
 
     # -- restoring --------------------------------------------------------------------------------------------------
 
@@ -202,13 +205,30 @@ class Snapshots:
         self._refuse_if_changed(touched, looks)
         if touched:
             self._begin(before.id, target)
-            paths = ("checkout", "--no-overlay", "--pathspec-from-file=-", "--pathspec-file-nul", target)
-            self._git.paths(*paths, given=(each.path for each in touched))
+            kept += self._written(target, touched)
         if not kept:
             self._remember(_Latest(target, self._excluded(target)))
         self._journal.unlink(missing_ok=True)
-        changed = tuple(Change(shown(each.path), each.kind) for each in touched)
+        changed = tuple(Change(shown(each.path), each.kind) for each in entries if each not in kept)
         return Restored(before, changed, tuple(Excluded(shown(each.path), "in no snapshot") for each in kept))
+
+    def _written(self, target: str, touched: Sequence[_Entry]) -> list[_Entry]:
+        """Write these paths as they were; what was ignored then, and so in no snapshot, stays and is returned."""
+        rules = [each for each in touched if Path(each.path).name == ".gitignore" and each.kind != "deleted"]
+        if not rules:
+            self._check_out(target, touched)
+            return []
+        self._check_out(target, rules)
+        hidden = ignored(self._git, (each.path for each in touched if each.kind == "deleted"))
+        self._check_out(target, [each for each in touched if each.path not in hidden])
+        return [each for each in touched if each.path in hidden]
+
+    def _check_out(self, target: str, touched: Sequence[_Entry]) -> None:
+        added = {each.path for each in touched if each.kind == "added"}
+        # A file that takes a directory's place takes what is left in it along: git knows those paths no more.
+        paths = [each.path for each in touched if added.isdisjoint(map(str, Path(each.path).parents))]
+        named = ("--no-overlay", "--pathspec-from-file=-", "--pathspec-file-nul")
+        self._git.paths("--literal-pathspecs", "checkout", *named, target, given=paths)
 
     def _kept(self, entries: Sequence[_Entry], excluded: Sequence[Excluded]) -> list[_Entry]:
         """What a restore must not touch: present and in no snapshot, or left out when the target was taken."""
