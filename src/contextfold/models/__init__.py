@@ -1,17 +1,22 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
 from .catalogue import listed
-from .config import Config, ModelSettings, config_from, read_config
-from .finding import default_config, find
+from .config import FILE, KEYS_OF_OTHERS, Config, ModelSettings, config_from, nearest, read_config
+from .finding import CONFIG_VARIABLE, default_config, find
 from .genai_prices import with_genai_prices
 from .litellm import from_litellm
 from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
 from .profiles import Profile, recommended, recommended_for
 from .refusals import limit_in
-from .settings import variable
+from .settings import LEGACY_FOR_ALL, PREFIX, limit_for_all, variable
 
 __all__ = [
     "ASSUMED_WINDOW",
+    "CONFIG_VARIABLE",
+    "FILE",
+    "KEYS_OF_OTHERS",
+    "LEGACY_FOR_ALL",
+    "PREFIX",
     "Binding",
     "Cache",
     "Config",
@@ -26,8 +31,10 @@ __all__ = [
     "default_config",
     "find",
     "from_litellm",
+    "limit_for_all",
     "limit_in",
     "listed",
+    "nearest",
     "read_config",
     "recommended",
     "recommended_for",

@@ -19,6 +19,10 @@ from .names import candidates, key
 from .profiles import FOR_ALL, Profile, check_threshold, recommended
 
 FILE = "contextfold.toml"
+
+# Keys of the same file that other rooms read: one file says everything, and each reader knows every key.
+KEYS_OF_OTHERS = ("store", "space", "thread", "model", "policy", "profile", "artifacts", "language", "color")
+
 _ALIKE = 0.5
 _T = TypeVar("_T", bound=Struct)
 
@@ -67,7 +71,7 @@ class Config(Struct, frozen=True):
         shipped = recommended().get(name)
         if own is None and shipped is None:
             choices = sorted({*self.profiles, *recommended()})
-            raise BadConfiguration(f"There is no profile {name!r}{_nearest(name, choices)}")
+            raise BadConfiguration(f"There is no profile {name!r}{nearest(name, choices)}")
 
         return (own or (shipped.profile if shipped else Profile())).over(base)
 
@@ -95,7 +99,7 @@ def read_config(path: str | Path) -> Config:
 def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
     """The settings in a table as TOML gives it."""
     for_all = tuple(Profile.__struct_fields__)
-    _refuse_unknown(table, (*for_all, "max_input_tokens", "models", "profiles", "litellm"), path)
+    _refuse_unknown(table, (*for_all, "max_input_tokens", "models", "profiles", "litellm", *KEYS_OF_OTHERS), path)
     limit = table.get("max_input_tokens")
     if limit is not None and (type(limit) is not int or limit <= 0):
         raise BadConfiguration(f"{path}: max_input_tokens is {limit!r}; it must be a whole number above zero.")
@@ -136,10 +140,10 @@ def _refuse_unknown(table: Mapping[str, Any], known: Iterable[str], place: str) 
     choices = list(known)
     for name in table:
         if name not in choices:
-            raise BadConfiguration(f"{place}: unknown key {name!r}{_nearest(name, choices)}")
+            raise BadConfiguration(f"{place}: unknown key {name!r}{nearest(name, choices)}")
 
 
-def _nearest(name: str, choices: Sequence[str]) -> str:
+def nearest(name: str, choices: Sequence[str]) -> str:
     """The known word that shares most pairs of letters with this one, when it shares half of them."""
     best = max(choices, key=lambda choice: _likeness(name, choice), default="")
     guess = f"; did you mean {best!r}?" if _likeness(name, best) >= _ALIKE else "."

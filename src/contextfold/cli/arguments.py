@@ -1,0 +1,91 @@
+"""The parts command lines are made of: a parser whose errors help, shared options, sizes as people write them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+from contextfold.errors import ContextFoldError
+
+from .commands import OPTIONS, Command
+
+_FACTORS = {"k": 1_000, "m": 1_000_000}
+
+
+class UsageError(ContextFoldError):
+    """A command line that cannot be understood."""
+
+
+class NotConfirmed(ContextFoldError):
+    """Something that cannot be undone was not confirmed."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises instead of leaving, and guesses what was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
+
+    def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
+        found, strange = self.parse_known_args(arguments)
+        if strange:
+            known = [option for action in self._actions for option in action.option_strings]
+            close = get_close_matches(strange[0].split("=")[0], known, 1) if strange[0].startswith("-") else []
+            guess = f"; did you mean {close[0]}?" if close else "."
+            raise UsageError(f"There is no {strange[0]!r} in this command{guess} See `{self.prog} --help`.")
+        return found
+
+
+def parser_for(command: Command, about: str) -> Parser:
+    """A parser with the options that every command has. `about` is the command's own docstring."""
+    description, _, examples = about.partition("\n\nExamples:\n")
+    parser = Parser(
+        prog=f"contextfold {command.name}",
+        description=description,
+        epilog=f"examples:\n{examples}" if examples else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        argument_default=None,
+    )
+    shared = parser.add_argument_group("options of every command")
+    for option, (value, told) in OPTIONS.items():
+        if value:
+            shared.add_argument(option, metavar=value, help=told)
+        else:
+            shared.add_argument(option, action="store_true", help=told)
+    return parser
+
+
+def add_thread(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
+    """The thread a command is about: its first word, or -t where a number comes first."""
+    told = "the thread (default: the setting `thread`, or the only one there is)"
+    if positional:
+        parser.add_argument("name", nargs="?", metavar="THREAD", help=told)
+    parser.add_argument("-t", "--thread", metavar="THREAD", help=argparse.SUPPRESS if positional else told)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The model to count for."""
+    parser.add_argument("-m", "--model", metavar="MODEL", help="count for this model (default: the thread's own)")
+
+
+def size(text: str) -> int:
+    """A number of tokens as people write it: 200000, 200_000, 200k, 1m."""
+    word = text.strip().lower().replace(",", "").replace("_", "")
+    factor = _FACTORS.get(word[-1:], 1)
+    try:
+        number = float(word[:-1] if factor > 1 else word) * factor
+    except ValueError:
+        number = -1
+    if not 0 < number < 1e12 or number != int(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 200000, 200k or 1m")
+    return int(number)
+
+
+def seq(text: str) -> int:
+    """The number of an event."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no seq; `contextfold show` has them in its first column")
+    return int(text)

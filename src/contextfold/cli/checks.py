@@ -1,0 +1,129 @@
+"""What `doctor` looks at, area by area. Each check is told in one line that says what to do when it is not well."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+import contextfold as cf
+from contextfold.configuration import unknown_variables
+from contextfold.domain import Appended
+
+from .invocation import Invocation
+from .models import how_counted
+from .secrets import keys_in
+
+CORE = ("apsw", "msgspec", "splintr-rs")
+EXTRAS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google-genai", "prices": "genai-prices"}
+LEAST_ROOM = 200 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    area: Literal["installation", "settings", "store", "models", "keys"]
+    name: str
+    state: Literal["ok", "look", "wrong"]
+    told: str
+
+
+def check_installation(call: Invocation) -> Iterator[Check]:
+    """Versions of what is installed, and what an extra would add."""
+    yield Check("installation", "contextfold", "ok", f"{cf.__version__}, Python {platform.python_version()}")
+    for name in CORE:
+        found = _version(name)
+        yield Check("installation", name, "ok" if found else "wrong", found or f"pip install {name}")
+    for extra, name in EXTRAS.items():
+        found = _version(name)
+        yield Check("installation", name, "ok", found or call.say("doctor.extra.absent", extra=extra))
+    git = shutil.which("git")
+    yield Check("installation", "git", "ok" if git else "look", git or "checkpoints of a workspace need git")
+
+
+def check_settings(call: Invocation) -> Iterator[Check]:
+    """The settings file, and variables that mean nothing."""
+    path = call.settings.path
+    told = call.say("doctor.settings.read", path=path) if path else call.say("doctor.no_settings")
+    yield Check("settings", "contextfold.toml", "ok", told)
+    for name, guess in unknown_variables(os.environ).items():
+        yield Check("settings", name, "look", call.say("doctor.variable", name=name, guess=guess))
+
+
+def check_store(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
+    """Whether the store verifies, who can read it, and whether its disk has room."""
+    path = call.store_path
+    if store is None:
+        yield Check("store", str(path), "ok", call.say("doctor.no_store", path=path))
+        return
+    problems = store.verify()
+    rows = store.threads()
+    numbers = {"threads": len(rows), "events": sum(row.last for row in rows)}
+    if not problems:
+        yield Check("store", "integrity", "ok", call.say("doctor.store.sound", path=path, **numbers))
+    for problem in problems:
+        told = f"{problem.path}: {problem.rule}. {problem.advice}"
+        yield Check("store", "integrity", "wrong", call.say("doctor.store.broken", path=path, problem=told))
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        yield Check("store", "permissions", "look", call.say("doctor.store.mode", path=path, mode=f"{mode:o}"))
+    free = shutil.disk_usage(path.parent).free
+    state: Literal["ok", "look"] = "ok" if free > LEAST_ROOM else "look"
+    key = "doctor.store.room" if state == "ok" else "doctor.store.full"
+    yield Check("store", "disk", state, call.say(key, free=f"{free / (1 << 30):,.1f} GiB"))
+
+
+def check_models(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
+    """The window and the counting of every model that is in use here, with the source of each."""
+    used = [row.settings.get("model", "") for row in store.threads()] if store else []
+    named = [*(call.args.models or []), call.settings["model"], *used]
+    for name in dict.fromkeys(filter(None, named)):
+        model = cf.model(name)
+        if model.assumed:
+            told = call.say("doctor.model.assumed", window=f"{model.window:,}")
+            yield Check("models", name, "look", told)
+            continue
+        source = model.sources.get("window")
+        words = {"window": f"{model.window:,}", "how": how_counted(model)}
+        said = f"{source.name}{f', {source.date}' if source.date else ''}" if source else "?"
+        yield Check("models", name, "ok", call.say("doctor.model", source=said, **words))
+
+
+def check_keys(call: Invocation, store: cf.Store) -> Iterator[Check]:
+    """Key-shaped strings in anything that was said or written down, in any thread."""
+    progress = call.progress("looking for keys")
+    rows = store.threads()
+    of, done, found = sum(row.last for row in rows), 0, 0
+    for row in rows:
+        for seq, text in _texts(store.thread(row.name)):
+            done += 1
+            progress.at(done, of, row.name)
+            for key in keys_in(text):
+                found += 1
+                told = call.say("doctor.keys.found", thread=row.name, seq=seq, kind=key.kind, shown=key.shown)
+                yield Check("keys", key.kind, "look", told)
+    progress.done()
+    if not found:
+        yield Check("keys", "keys", "ok", call.say("doctor.keys.none", count=f"{done:,}"))
+
+
+def _texts(thread: cf.Thread) -> Iterator[tuple[int, str]]:
+    """Every text of a thread with its seq; a fork's own, its origin's are looked at there."""
+    for logged in thread.events:
+        if isinstance(logged.event, Appended):
+            yield logged.seq, thread.message(logged.seq).raw.decode("utf-8", "replace")
+    for fold in thread.folds:
+        yield fold.id, "\n".join((fold.stand_in.text, *fold.stand_in.blocks))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

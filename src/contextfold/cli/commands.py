@@ -1,0 +1,88 @@
+"""Every command with one line about it: all that `contextfold --help` needs to know.
+
+Kept apart from the commands themselves, so that help and completion import none of them; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A command, by the name people type."""
+
+    name: str
+    about: str
+
+    @property
+    def module(self) -> str:
+        """Where it lives; a name that Python keeps for itself gets an underscore."""
+        return f"contextfold.cli.{self.name}_" if self.name == "import" else f"contextfold.cli.{self.name}"
+
+
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Try it on recorded sessions": (
+        Command("replay", "run recorded sessions through policies and compare them"),
+        Command("count", "count the tokens of messages, a session or a text"),
+        Command("validate", "say what a provider would reject in a request; --repair mends it"),
+        Command("models", "what is known about models: window, prices, and who says so"),
+    ),
+    "Look at a store": (
+        Command("threads", "list the threads of a store"),
+        Command("show", "show what the model sees: the view, folds marked, with sizes"),
+        Command("folds", "list the live folds: what each hides and why"),
+        Command("diff", "show what changed between two places of a thread"),
+        Command("recall", "show what is folded away: behind a fold, one message, or by words"),
+        Command("stats", "a thread in numbers"),
+    ),
+    "Change what the model sees": (
+        Command("fold", "fold now, with your own instructions if you like"),
+        Command("unfold", "take a fold back; everything said since stays"),
+        Command("rewind", "move the head to an earlier place; nothing is lost"),
+        Command("redo", "return to where the last rewind came from"),
+        Command("fork", "try another way: a new thread that shares the past"),
+        Command("pin", "keep a message in every view"),
+        Command("unpin", "let a message be folded again"),
+    ),
+    "Keep a store": (
+        Command("import", "read recorded sessions or an exported thread into a store"),
+        Command("export", "write a thread as JSON lines, every event with its exact bytes"),
+        Command("verify", "prove that a store is what was written"),
+        Command("backup", "copy a live store consistently and verify the copy"),
+        Command("forget", "erase a message or a thread for good"),
+        Command("doctor", "check installation, store, models, and keys that leaked into the log"),
+    ),
+    "Settings": (
+        Command("config", "show every effective setting and where it comes from"),
+        Command("completion", "print the completion script of a shell"),
+    ),
+}
+
+COMMANDS: dict[str, Command] = {command.name: command for group in GROUPS.values() for command in group}
+
+# Options every command has, with the name of their value; empty for a switch.
+OPTIONS: dict[str, tuple[str, str]] = {
+    "--json": ("", "answer as JSON"),
+    "--store": ("FILE", "the store (default: $CONTEXTFOLD_STORE, contextfold.toml, ./contextfold.db)"),
+    "--space": ("NAME", "the space in the store"),
+    "--config": ("FILE", "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)"),
+    "--color": ("WHEN", "auto, always or never; NO_COLOR is honoured"),
+    "--lang": ("LANG", "en or ja, for what people read most"),
+    "--quiet": ("", "no progress and no notes"),
+}
+
+
+def help_text() -> str:
+    """What `contextfold --help` says."""
+    rows = [
+        "usage: contextfold COMMAND [options]",
+        "",
+        "See and change what a language model sees. Nothing is lost.",
+        "",
+    ]
+    for title, group in GROUPS.items():
+        rows += [f"{title}:", *(f"  {command.name:<12}{command.about}" for command in group), ""]
+    rows += ["Options of every command:"]
+    rows += [f"  {f'{name} {value}'.rstrip():<16}{about}" for name, (value, about) in OPTIONS.items()]
+    rows += ["", "contextfold COMMAND --help explains a command. contextfold --version says which this is."]
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,101 @@
+"""Print the completion script of a shell: commands, their options, and the threads of the store in force.
+
+Examples:
+  eval "$(contextfold completion bash)"
+  contextfold completion zsh > ~/.zfunc/_contextfold
+  contextfold completion fish > ~/.config/fish/completions/contextfold.fish
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from importlib import import_module
+
+from .arguments import parser_for
+from .commands import COMMANDS
+from .invocation import Invocation
+
+SHELLS = ("bash", "zsh", "fish")
+
+_BASH = """_contextfold() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" command="${COMP_WORDS[1]}"
+  if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "%(commands)s" -- "$cur")); return; fi
+  local options=""
+  case "$command" in
+%(cases)s
+  esac
+  case "$cur" in
+    -*) COMPREPLY=($(compgen -W "$options" -- "$cur")) ;;
+    *)  local IFS=$'\\n'
+        local threads="$(contextfold threads --names --quiet 2>/dev/null)"
+        COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$threads" -- "$cur")) ;;
+  esac
+}
+complete -o filenames -F _contextfold contextfold
+"""
+
+_ZSH = """#compdef contextfold
+_contextfold() {
+  local -a commands options threads
+  commands=(
+%(described)s
+  )
+  if (( CURRENT == 2 )); then _describe command commands; return; fi
+  case "$words[2]" in
+%(cases)s
+  esac
+  if [[ "$PREFIX" == -* ]]; then compadd -- ${=options}; return; fi
+  threads=("${(@f)$(contextfold threads --names --quiet 2>/dev/null)}")
+  compadd -a threads; _files
+}
+compdef _contextfold contextfold
+"""
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="bash, zsh or fish")
+
+
+def run(call: Invocation) -> int:
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[call.args.shell]()
+    value = {"shell": call.args.shell, "script": script}
+    return call.answer(value, lambda: call.out.lines(script.rstrip("\n").split("\n")))
+
+
+def options_of(name: str) -> list[str]:
+    """The options of a command, as its own parser has them."""
+    command = COMMANDS[name]
+    module = import_module(command.module)
+    parser = parser_for(command, "")
+    module.arguments(parser)
+    return sorted({option for action in parser._actions for option in action.option_strings})
+
+
+def _cases(template: str) -> str:
+    return "\n".join(template % {"name": name, "options": " ".join(options_of(name))} for name in COMMANDS)
+
+
+def _bash() -> str:
+    cases = _cases('    %(name)s) options="%(options)s" ;;')
+    return _BASH % {"commands": " ".join(COMMANDS), "cases": cases}
+
+
+def _zsh() -> str:
+    described = "\n".join(f"    '{each.name}:{each.about.replace(':', '')}'" for each in COMMANDS.values())
+    return _ZSH % {"described": described, "cases": _cases("    %(name)s) options='%(options)s' ;;")}
+
+
+def _fish() -> str:
+    rows = ["complete -c contextfold -n __fish_use_subcommand -f"]
+    rows += [
+        f"complete -c contextfold -n __fish_use_subcommand -a {each.name} -d '{each.about}'"
+        for each in COMMANDS.values()
+    ]
+    for name in COMMANDS:
+        seen = f"__fish_seen_subcommand_from {name}"
+        longs = [option[2:] for option in options_of(name) if option.startswith("--")]
+        rows += [f"complete -c contextfold -n '{seen}' -l {option}" for option in longs]
+    rows.append(
+        "complete -c contextfold -n 'not __fish_use_subcommand' -a '(contextfold threads --names --quiet 2>/dev/null)'"
+    )
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,76 @@
+"""Count the tokens of recorded sessions, of messages that are piped in, or of plain text.
+
+Says for each model whether the count is exact or estimated, and how.
+
+Examples:
+  contextfold count session.jsonl --model gpt-6-sol --model claude-sonnet-5-5
+  cat messages.json | contextfold count -
+  contextfold count --text README.md
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+
+import contextfold as cf
+from contextfold.transcripts import read
+
+from .inputs import readable, text_of
+from .invocation import Invocation
+from .models import how_counted
+from .paper import Ink
+from .show import bar
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="recorded sessions or messages; - is standard input")
+    parser.add_argument(
+        "-m", "--model", action="append", dest="models", metavar="MODEL", help="for this model; may be said again"
+    )
+    parser.add_argument("--text", action="store_true", help="the files are plain text")
+
+
+def run(call: Invocation) -> int:
+    names = call.args.models or [call.settings["model"]]
+    found: list[dict[str, object]] = []
+    for file in call.args.files:
+        for label, system, messages in _conversations(call, file):
+            found += [{"file": file, "conversation": label, **_counted(messages, system, name)} for name in names]
+    return call.answer(found, lambda: _show(call, found))
+
+
+def _conversations(call: Invocation, file: str) -> Iterator[tuple[str, str, list[object]]]:
+    if call.args.text:
+        yield "", "", [{"role": "user", "content": text_of(file)}]
+        return
+    with readable(file) as path:
+        for recording in read(path):
+            yield recording.name, recording.system, [turn.raw for turn in recording.turns]
+
+
+def _counted(messages: list[object], system: str, name: str) -> dict[str, object]:
+    count = cf.count(messages, model=name or None, system=system or None)
+    model = cf.model(name)
+    return {
+        "model": model.id,
+        "messages": len(messages),
+        "tokens": count.tokens,
+        "exact": count.exact,
+        "method": how_counted(model),
+        "parts": count.parts,
+        "window": model.window,
+        "assumed": model.assumed,
+    }
+
+
+def _show(call: Invocation, found: list[dict[str, object]]) -> None:
+    for each in found:
+        tokens, window = int(str(each["tokens"])), int(str(each["window"]))
+        about = "" if each["exact"] else "about "
+        label = each["conversation"] or each["file"]
+        assumed = "?" if each["assumed"] else ""
+        call.out.line(Ink(str(label), "bold"), f" · {each['messages']} messages · {each['model'] or 'no model'}")
+        call.out.line(
+            f"{bar(tokens, window)} {about}{tokens:,} tokens of {window:,}{assumed}, {each['method']}", indent=2
+        )

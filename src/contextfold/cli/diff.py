@@ -1,0 +1,119 @@
+"""Show what changed in what the model sees between two places of a thread.
+
+A place is a seq: of a message, a fold, a rewind, or a request that was sent. Without places, the newest fold: before
+and after. With one, from there to now. --sent compares the last two requests.
+
+Examples:
+  contextfold diff
+  contextfold diff 40 88 -t refactor-42
+  contextfold diff --sent
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import dataclass
+
+import contextfold as cf
+from contextfold.domain import Folded, Item, Sent, ViewMessage
+from contextfold.errors import NotFound
+
+from .arguments import UsageError, add_thread, seq
+from .invocation import Invocation
+from .paper import Ink, clipped
+from .viewing import reader_of
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("places", nargs="*", type=seq, metavar="SEQ", help="from, and to (default: now)")
+    parser.add_argument("--sent", action="store_true", help="compare the last two requests that were sent")
+    parser.add_argument("--full", action="store_true", help="whole texts")
+    add_thread(parser, positional=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A view beside an earlier one."""
+
+    start: int
+    stop: int
+    before: cf.View
+    after: cf.View
+
+    @property
+    def gone(self) -> list[ViewMessage]:
+        kept = set(map(_identity, self.after.items))
+        return [message for message in self.before.messages if _identity(message.item) not in kept]
+
+    @property
+    def new(self) -> list[ViewMessage]:
+        kept = set(map(_identity, self.before.items))
+        return [message for message in self.after.messages if _identity(message.item) not in kept]
+
+    @property
+    def same_prefix(self) -> int:
+        """Tokens at the front that stayed, and with them the provider's cache."""
+        same = 0
+        for old, new in zip(self.before.items, self.after.items, strict=False):
+            if old != new:
+                break
+            same += 1
+        return self.after.tokens(0, same)
+
+
+def _identity(item: Item) -> tuple[object, ...]:
+    return item.seq, item.kind, item.folded
+
+
+def run(call: Invocation) -> int:
+    if len(call.args.places) > 2 or (call.args.sent and call.args.places):
+        raise UsageError("Give two places at most, or --sent. See `contextfold diff --help`.")
+    with call.thread() as thread:
+        start, stop = _places(call, thread)
+        change = Change(start, stop, thread.view_at(start), thread.view_at(stop))
+        return call.answer(_plain(change), lambda: _show(call, thread, change))
+
+
+def _places(call: Invocation, thread: cf.Thread) -> tuple[int, int]:
+    events, given = thread.events, call.args.places
+    if len(given) == 2:
+        return given[0], given[1]
+    if given:
+        return given[0], len(events)
+    kind = Sent if call.args.sent else Folded
+    found = [logged for logged in events if isinstance(logged.event, kind)]
+    if call.args.sent and len(found) > 1:
+        return found[-2].seq, found[-1].seq
+    if not call.args.sent and found and found[-1].parent:
+        return found[-1].parent, found[-1].seq
+    missing = "fewer than two requests were sent" if call.args.sent else "nothing was folded yet"
+    raise NotFound(f"In {thread.name!r} {missing}. Name two seqs to compare, as `contextfold show` has them.")
+
+
+def _plain(change: Change) -> dict[str, object]:
+    return {
+        "from": change.start,
+        "to": change.stop,
+        "tokens": {"before": change.before.count.tokens, "after": change.after.count.tokens},
+        "messages": {"before": change.before.length, "after": change.after.length},
+        "unchanged_prefix_tokens": change.same_prefix,
+        "gone": [{"seq": each.seq, "kind": each.kind, "tokens": each.tokens} for each in change.gone],
+        "new": [{"seq": each.seq, "kind": each.kind, "tokens": each.tokens, "text": each.text} for each in change.new],
+    }
+
+
+def _show(call: Invocation, thread: cf.Thread, change: Change) -> None:
+    old, new = change.before.count.tokens, change.after.count.tokens
+    call.out.line(
+        Ink(thread.name, "bold"), f" · {change.start} → {change.stop}: {old:,} → {new:,} tokens ({new - old:+,})"
+    )
+    call.out.line(Ink(f"the first {change.same_prefix:,} tokens are unchanged", "dim"))
+    for each in change.gone:
+        first = clipped(each.text.strip().partition("\n")[0], 60)
+        call.out.line(Ink(f"- {each.seq:>5}  {each.role} · {each.tokens:,} tokens  {first}", "gone"))
+    reader = reader_of(call.out, thread, is_full=call.args.full)
+    for each in change.new:
+        call.out.line(Ink("+", "added"))
+        reader.message(each)
+    if not change.gone and not change.new:
+        call.out.line("The model sees the same.")

@@ -1,0 +1,77 @@
+"""Check everything a person would otherwise have to ask about: installation, settings, store, models, leaked keys.
+
+Exit code 0 when all is well or there is only something to look at, 1 when something is wrong.
+
+Examples:
+  contextfold doctor
+  contextfold doctor --store agent.db --json
+  contextfold doctor --lang ja
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import contextfold as cf
+from contextfold.errors import StoreError
+
+from .checks import Check, check_installation, check_keys, check_models, check_settings, check_store
+from .exits import DONE, PROBLEMS
+from .invocation import Invocation
+from .paper import Ink
+
+_MARKS = {"ok": ("ok  ", "good"), "look": ("look", "warn"), "wrong": ("BAD ", "bad")}
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--model", action="append", dest="models", metavar="MODEL", help="look at this model as well")
+    parser.add_argument("--no-keys", action="store_true", help="do not search the log for keys")
+
+
+def run(call: Invocation) -> int:
+    with _store(call) as (store, broken):
+        checks = [
+            *check_installation(call),
+            *check_settings(call),
+            *(broken or check_store(call, store)),
+            *check_models(call, store),
+            *([] if call.args.no_keys or store is None else check_keys(call, store)),
+        ]
+    wrong = sum(check.state == "wrong" for check in checks)
+    look = sum(check.state == "look" for check in checks)
+    value = {"well": not wrong, "problems": wrong, "look": look, "checks": checks}
+    return call.answer(value, lambda: _show(call, checks, wrong, look), PROBLEMS if wrong else DONE)
+
+
+@contextmanager
+def _store(call: Invocation) -> Iterator[tuple[cf.Store | None, list[Check]]]:
+    """The store, if it is there and opens; else what is wrong with it."""
+    if not call.store_path.exists():
+        yield None, []
+        return
+    try:
+        store = cf.open(call.store_path, space=call.settings["space"])
+    except StoreError as error:
+        yield None, [Check("store", "opening", "wrong", str(error))]
+        return
+    with store:
+        yield store, []
+
+
+def _show(call: Invocation, checks: list[Check], wrong: int, look: int) -> None:
+    area = ""
+    for check in checks:
+        if check.area != area:
+            area = check.area
+            call.out.line(Ink(call.say(f"doctor.{area}"), "bold"))
+        mark, style = _MARKS[check.state]
+        call.out.line(Ink(mark, style), f"  {check.name}: {check.told}", indent=2)
+    call.out.line()
+    if wrong:
+        call.out.line(Ink(call.say("doctor.ill", count=wrong), "bad"))
+    if look:
+        call.out.line(Ink(call.say("doctor.look", count=look), "warn"))
+    if not wrong and not look:
+        call.out.line(Ink(call.say("doctor.well"), "good"))

@@ -1,0 +1,70 @@
+"""Write a thread: every event with its exact bytes and its chain as JSON lines, or what the model would see now.
+
+Formats: `contextfold` (the default; `contextfold import` reads it back, verified), `request` (the whole request for a
+dialect), `messages` (the view's messages in that dialect).
+
+Examples:
+  contextfold export refactor-42 > refactor-42.jsonl
+  contextfold export refactor-42 -o refactor-42.jsonl
+  contextfold export --format request --dialect openai-chat | jq .messages
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import contextfold as cf
+from contextfold.domain import decode, encode
+
+from . import harmless
+from .arguments import add_model, add_thread
+from .exits import DONE
+from .invocation import Invocation
+
+FORMATS = ("contextfold", "request", "messages")
+_LISTS = ("messages", "input", "contents")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add_thread(parser)
+    add_model(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here (default: standard output)")
+    parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="what to write (default: contextfold)")
+    parser.add_argument("--dialect", metavar="NAME", help="wire format of a request (default: the model's)")
+
+
+def run(call: Invocation) -> int:
+    with call.store() as store, TemporaryDirectory(prefix="contextfold-") as directory:
+        name = call.thread_name(store)
+        target = Path(call.args.output) if call.args.output else None
+        written = target or Path(directory) / "thread"
+        if call.args.format == "contextfold":
+            store.export(name, written)
+        else:
+            written.write_bytes(_body(call, store.thread(name, model=call.model)))
+        if target is None:
+            _to_output(written)
+            return DONE
+        value = {"thread": name, "file": str(target), "bytes": target.stat().st_size}
+        return call.answer(value, lambda: call.out.line(f"{name} is in {target} ({value['bytes']:,} bytes)"))
+
+
+def _body(call: Invocation, thread: cf.Thread) -> bytes:
+    body = thread.body(dialect=call.args.dialect, model=thread.model.id)
+    if call.args.format == "request":
+        return body + b"\n"
+    whole = decode(body)
+    return encode(next((whole[name] for name in _LISTS if name in whole), [])) + b"\n"
+
+
+def _to_output(path: Path) -> None:
+    """Bytes for a pipe as they are; for a terminal the same JSON with nothing that it would obey."""
+    with path.open("rb") as file:
+        for line in file:
+            if sys.stdout.isatty():
+                sys.stdout.write(harmless.json_text(line.decode("utf-8", "backslashreplace")))
+            else:
+                sys.stdout.buffer.write(line)

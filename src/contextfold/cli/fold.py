@@ -1,0 +1,58 @@
+"""Fold now: the manual compaction. Your instructions are added to those for the summary.
+
+Examples:
+  contextfold fold --instructions "focus on the API changes"
+  contextfold fold refactor-42 --to 8k
+  contextfold fold --policy sliding_window --preview
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from contextfold.folding import Report
+
+from .arguments import add_model, add_thread, size
+from .invocation import Invocation
+from .paper import Ink
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add_thread(parser)
+    add_model(parser)
+    parser.add_argument("-i", "--instructions", metavar="TEXT", default="", help="what the summary should look at")
+    parser.add_argument("--to", type=size, metavar="TOKENS", help="aim at this size (8000, 8k)")
+    parser.add_argument("-p", "--policy", metavar="RECIPE", help="fold by this recipe (default: the setting `policy`)")
+    parser.add_argument("--preview", action="store_true", help="only say what the next request would decide, and why")
+
+
+def run(call: Invocation) -> int:
+    with call.session() as session:
+        if call.args.preview:
+            decision = session.preview()
+            return call.answer(
+                decision, lambda: call.out.line(Ink(f"{decision.action}: ", "bold"), f"{decision.reason}")
+            )
+        progress = call.progress("folding")
+        try:
+            report = session.fold(instructions=call.args.instructions, to=call.args.to)
+        finally:
+            progress.done()
+        return call.answer(report, lambda: _show(call, report))
+
+
+def _show(call: Invocation, report: Report) -> None:
+    if not report.folds:
+        refusals = ", ".join(f"{each.strategy}: {each.refusal.value}" for each in report.attempts if each.refusal)
+        call.out.line(call.say("folded.nothing", reason=refusals or report.reason))
+        return
+    numbers = {"before": f"{report.before:,}", "after": f"{report.after:,}", "count": len(report.folds)}
+    call.out.line(Ink(call.say("folded", **numbers), "good"))
+    for fold in report.folds:
+        what = f"{fold.messages} messages" if fold.messages else f"{fold.blocks} parts"
+        call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {fold.kind} · {what} · {fold.before:,} → {fold.after:,} tokens")
+        call.out.text(fold.text, indent=4, style="dim", most=8)
+    if report.cache is not None:
+        kept = f"the first {report.cache.kept:,} tokens stay in the provider's cache, {report.cache.rewritten:,} do not"
+        call.out.line(Ink(kept, "dim"))
+    call.out.line(Ink(f"contextfold unfold {report.folds[-1].id} takes the last one back", "dim"))

@@ -1,0 +1,52 @@
+"""Erase a message with everything that was made from it, or a whole thread, for good. There is no undo.
+
+For a key that leaked, or on somebody's request. The chain still proves the rest, and says what was forgotten. Asks
+before it does anything; in scripts say --yes. Copies made earlier by `backup` or `export` are not touched.
+
+Examples:
+  contextfold forget refactor-42 --seq 88
+  contextfold forget refactor-42 --yes
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+
+import contextfold as cf
+from contextfold.domain import Appended
+
+from .arguments import NotConfirmed, add_thread, seq
+from .invocation import Invocation
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add_thread(parser)
+    parser.add_argument("--seq", type=seq, metavar="SEQ", help="only this message, and every stand-in made after it")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(call: Invocation) -> int:
+    with call.store() as store:
+        name, number = call.thread_name(store), call.args.seq
+        thread = store.thread(name)
+        if number is not None:
+            thread.message(number)  # there is one, or the error says so
+        _confirm(call, thread)
+        erased = store.forget(name, number)
+    value = {"thread": name, "seq": number, "erased": erased}
+    return call.answer(value, lambda: call.out.line(call.say("forget.done", count=erased)))
+
+
+def _confirm(call: Invocation, thread: cf.Thread) -> None:
+    if call.args.yes:
+        return
+    if not sys.stdin.isatty():
+        raise NotConfirmed("This cannot be undone, and nobody is there to be asked. Say --yes if you are sure.")
+    count = sum(isinstance(logged.event, Appended) for logged in thread.events)
+    key = "forget.thread" if call.args.seq is None else "forget.message"
+    call.err.line(call.say(key, count=count, thread=thread.name, seq=call.args.seq))
+    word = thread.name if call.args.seq is None else str(call.args.seq)
+    call.err.prompt(call.say("confirm", word=word))
+    if sys.stdin.readline().strip() != word.strip():
+        raise NotConfirmed("The answer was another one. Nothing was erased.")

@@ -1,0 +1,45 @@
+"""What a command is given to read: files, or `-` for what is piped in. Pipes are spooled to a private file first,
+because formats are known by looking at them and conversations are read more than once.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from contextfold.errors import NotFound
+
+from .arguments import UsageError
+
+PIPE = "-"
+
+
+@contextmanager
+def readable(name: str) -> Iterator[Path]:
+    """A regular file with this input; `-` is the standard input."""
+    if name != PIPE:
+        path = Path(name)
+        if not path.exists():
+            raise NotFound(f"There is no file {name}. Check the path, or use - to read what is piped in.")
+        yield path
+        return
+    if sys.stdin.isatty():
+        raise UsageError("Nothing is piped in. Give a file, or pipe one: `contextfold … - < session.jsonl`.")
+    with TemporaryDirectory(prefix="contextfold-") as directory:
+        spooled = Path(directory) / "stdin"
+        with spooled.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield spooled
+
+
+def text_of(name: str) -> str:
+    """The whole input as text."""
+    with readable(name) as path:
+        try:
+            return path.read_text("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{name} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from error

@@ -1,0 +1,120 @@
+"""One run of one command: what was asked, what is set, where the answer goes, and the store it is about.
+
+Opens nothing that is not there: a misspelled path must not become an empty store.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import contextfold as cf
+from contextfold.configuration import Configuration
+from contextfold.errors import NotFound
+from contextfold.folding import Policy, recipes
+from contextfold.models import nearest
+
+from . import words
+from .exits import DONE
+from .paper import Ink, Paper
+from .progress import Progress
+
+
+@dataclass
+class Invocation:
+    """What a command works with."""
+
+    command: str
+    args: Namespace
+    settings: Configuration
+    out: Paper
+    err: Paper
+    language: words.Language
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_json(self) -> bool:
+        return bool(self.args.json)
+
+    def answer(self, value: object, show: Callable[[], None], code: int = DONE) -> int:
+        """Give the answer: to a program as JSON, to a person as shown."""
+        if self.is_json:
+            self.out.json(value)
+        else:
+            show()
+        return code
+
+    def say(self, key: str, **values: object) -> str:
+        """Words for people, in their language."""
+        return words.say(key, self.language, **values)
+
+    def note(self, text: str) -> None:
+        """Something worth knowing that is no part of the answer."""
+        if not self.args.quiet:
+            self.err.line(Ink(self.say("note"), "dim"), f" {text}")
+
+    def progress(self, label: str) -> Progress:
+        """Signs of life for long work."""
+        return Progress(sys.stderr, label, quiet=self.args.quiet)
+
+    # -- the store --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def store_path(self) -> Path:
+        return Path(self.settings["store"])
+
+    @contextmanager
+    def store(self, *, create: bool = False) -> Iterator[cf.Store]:
+        """The store in force."""
+        path = self.store_path
+        if not create and not path.exists():
+            raise NotFound(
+                f"There is no store {path} ({self.settings.settings['store'].source}). "
+                f"Name one with --store, or make it with `contextfold import`."
+            )
+        with cf.open(path, space=self.settings["space"]) as store:
+            yield store
+
+    @contextmanager
+    def thread(self) -> Iterator[cf.Thread]:
+        """The thread that was named, in its store."""
+        with self.store() as store:
+            yield store.thread(self.thread_name(store), model=self.model)
+
+    @contextmanager
+    def session(self) -> Iterator[cf.Session]:
+        """The thread that was named, with the policy in force."""
+        with self.store() as store:
+            artifacts = self.settings["artifacts"] or None
+            yield cf.Session.on(store, self.thread_name(store), self.model, self.policy(), artifacts=artifacts)
+
+    @property
+    def model(self) -> str | None:
+        return self.settings["model"] or None
+
+    def policy(self, name: str | None = None) -> Policy:
+        """A recipe by name, with the profile in force where it takes one."""
+        chosen = name or self.settings["policy"]
+        profile = self.settings["profile"]
+        if chosen == "roo_code" and profile:
+            return recipes.roo_code(profile=self.settings.models.profile(profile))
+        return recipes.RECIPES[chosen]()
+
+    def thread_name(self, store: cf.Store) -> str:
+        """The thread that was named, set, or is the only one; never a new one."""
+        names = [row.name for row in store.threads()]
+        wanted = getattr(self.args, "name", None) or self.settings["thread"]
+        if wanted in names:
+            return str(wanted)
+        if wanted:
+            known = nearest(wanted, names) if names else ". The store is empty."
+            raise NotFound(f"There is no thread {wanted!r} in {self.store_path}{known}")
+        if len(names) != 1:
+            listed = f"{self.store_path} has {len(names)} threads" if names else f"{self.store_path} has no thread yet"
+            raise NotFound(f"{listed}. Name one, as `contextfold threads` lists them, or set `thread`.")
+        return names[0]

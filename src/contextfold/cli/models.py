@@ -1,0 +1,107 @@
+"""What is known about models: window, output, prices, how they are counted, and who says so.
+
+Without names, every model of the catalogue. Your own limits (contextfold.toml, environment) are already applied.
+
+Examples:
+  contextfold models
+  contextfold models claude-sonnet-5-5 my-local-model
+  contextfold models --json | jq '.[] | select(.window > 500000).id'
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+import contextfold as cf
+from contextfold.models import Model, listed
+from contextfold.tokens import counter_for
+
+from .invocation import Invocation
+from .paper import Ink
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="MODEL", help="tell all about these")
+
+
+def run(call: Invocation) -> int:
+    names = call.args.names or [model.id for model in listed()]
+    found = [cf.model(name) for name in names]
+    details = call.args.names and len(found) <= 5
+
+    def show() -> None:
+        if details:
+            for model in found:
+                _details(call, model)
+        else:
+            _table(call, found)
+
+    return call.answer(found, show)
+
+
+def _table(call: Invocation, models: list[Model]) -> None:
+    rows = [
+        (
+            model.id,
+            model.provider or "-",
+            f"{model.window:,}{'?' if model.assumed else ''}",
+            f"{model.output:,}" if model.output else "-",
+            _price(model.prices.input if model.prices else None),
+            _price(model.prices.output if model.prices else None),
+            _price(model.prices.cache_read if model.prices else None),
+            how_counted(model),
+        )
+        for model in models
+    ]
+    head = ("model", "provider", "window", "output", "$in/M", "$out/M", "cached", "counted")
+    call.out.table(rows, head, right=(2, 3, 4, 5, 6))
+    if any(model.assumed for model in models):
+        call.note("? means assumed: nobody told us this window. Set max_input_tokens in contextfold.toml.")
+
+
+def _details(call: Invocation, model: Model) -> None:
+    call.out.line(Ink(model.id, "bold"), f" · {model.provider or 'provider unknown'} · {model.dialect or 'no dialect'}")
+    assumed = " (assumed)" if model.assumed else ""
+    rows = [
+        ("window", f"{model.window:,}{assumed}", _source(model, "window")),
+        ("output", f"{model.output:,}" if model.output else "-", _source(model, "output")),
+        ("counted", how_counted(model), _source(model, "tokenizer")),
+        ("prices", _prices(model), _source(model, "prices")),
+        ("cache", _cache(model), _source(model, "cache")),
+        ("reasoning bound to", model.binding or "-", _source(model, "binding")),
+        ("threshold", f"{model.threshold} %" if model.threshold else "-", _source(model, "threshold")),
+    ]
+    call.out.table([(f"  {name}", value, Ink(source, "dim")) for name, value, source in rows])
+
+
+def how_counted(model: Model) -> str:
+    """Exactly or estimated, and by what."""
+    counter = counter_for(model)
+    return f"{'exactly' if counter.exact else 'estimated'} by {counter.method}"
+
+
+def _source(model: Model, group: str) -> str:
+    source = model.sources.get(group)
+    return "" if source is None else f"{source.name}{f', {source.date}' if source.date else ''}"
+
+
+def _price(price: float | None) -> str:
+    return "-" if price is None else f"{price:g}"
+
+
+def _prices(model: Model) -> str:
+    prices = model.prices
+    if prices is None:
+        return "-"
+    cached = f", cached {prices.cache_read:g}" if prices.cache_read is not None else ""
+    return f"${prices.input:g} in, ${prices.output:g} out{cached} (a million tokens)"
+
+
+def _cache(model: Model) -> str:
+    cache = model.cache
+    if cache is None:
+        return "-"
+    lifetimes = ", ".join(f"{each // 60} min" for each in cache.lifetimes)
+    return (
+        f"{cache.kind}{f', from {cache.least:,} tokens' if cache.least else ''}{f', {lifetimes}' if lifetimes else ''}"
+    )

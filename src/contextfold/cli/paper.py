@@ -1,0 +1,191 @@
+"""What a command writes on: plain lines, a little colour on terminals, tables, wrapped text, JSON.
+
+Only this file writes escape sequences, and only around text that was made harmless before; a command cannot forget it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TextIO
+
+import msgspec
+
+from . import harmless
+
+NARROW, WIDE, UNKNOWN = 40, 120, 100
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "user": "36",
+    "assistant": "32",
+    "system": "35",
+    "fold": "33",
+    "tool": "34",
+    "good": "32",
+    "bad": "31",
+    "warn": "33",
+    "added": "32",
+    "gone": "31",
+}
+
+
+class Ink(NamedTuple):
+    """Text in a style."""
+
+    text: str
+    style: str
+
+
+Piece = str | Ink
+
+
+class Paper:
+    """Where a command's answer goes."""
+
+    def __init__(self, out: TextIO, *, color: bool, width: int | None = None) -> None:
+        self._out, self._color, self._clips = out, color, out.isatty()
+        self.width = max(NARROW, min(width or _columns(out), WIDE))
+
+    def line(self, *pieces: Piece, indent: int = 0) -> None:
+        """One line."""
+        self._out.write((" " * indent + "".join(map(self._inked, pieces))).rstrip(" ") + "\n")
+
+    def prompt(self, text: str) -> None:
+        """A question; the answer is typed behind it."""
+        self._out.write(harmless.line(text))
+        self._out.flush()
+
+    def lines(self, rows: Iterable[Piece]) -> None:
+        """One line each."""
+        for row in rows:
+            self.line(row)
+
+    def text(self, text: str, *, indent: int = 0, style: str = "", most: int | None = None) -> None:
+        """A text of any length, wrapped; with `most`, so many lines and a word about the rest."""
+        rows = [row for each in harmless.lines(text) for row in wrapped(each, self.width - indent)]
+        shown = rows if most is None or len(rows) <= most else rows[: most - 1]
+        for row in shown:
+            self.line(Ink(row, style) if style else row, indent=indent)
+        if len(shown) < len(rows):
+            self.line(Ink(f"… {len(rows) - len(shown):,} more lines", "dim"), indent=indent)
+
+    def table(self, rows: Iterable[Sequence[Piece]], head: Sequence[str] = (), right: Iterable[int] = ()) -> None:
+        """Columns as wide as they must be; on a terminal the last one is cut at the edge."""
+        cells = [[(harmless.line(_words(cell)), _style(cell)) for cell in row] for row in rows]
+        titles = [[(title, "dim") for title in head]] if head and cells else []
+        grid = titles + cells
+        if not grid:
+            return
+        widths = [max(columns(row[at][0]) for row in grid if at < len(row)) for at in range(max(map(len, grid)))]
+        numbers = set(right)
+        for row in grid:
+            self._row(row, widths, numbers)
+
+    def _row(self, row: Sequence[tuple[str, str]], widths: Sequence[int], right: set[int]) -> None:
+        pieces: list[Piece] = []
+        left = self.width
+        for at, (text, style) in enumerate(row):
+            fitted = clipped(text, max(left, 8)) if self._clips and at == len(row) - 1 else text
+            space = " " * (widths[at] - columns(fitted))
+            cell: Piece = Ink(fitted, style) if style else fitted
+            pieces += [space, cell, "  "] if at in right else [cell, space, "  "]
+            left -= widths[at] + 2
+        self.line(*pieces)
+
+    def json(self, value: object) -> None:
+        """The answer for a program."""
+        text = msgspec.json.format(_encoded(value), indent=2).decode()
+        self._out.write(harmless.json_text(text) + "\n")
+
+    def _inked(self, piece: Piece) -> str:
+        text = harmless.line(_words(piece))
+        style = _style(piece)
+        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if style and self._color and text else text
+
+
+def _encoded(value: object) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a lone surrogate somewhere, which UTF-8 cannot hold
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, Mapping):
+        return {_encodable(key): _encodable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(each) for each in value]
+    return value
+
+
+def _words(piece: Piece) -> str:
+    return piece.text if isinstance(piece, Ink) else piece
+
+
+def _style(piece: Piece) -> str:
+    return piece.style if isinstance(piece, Ink) else ""
+
+
+def _columns(out: TextIO) -> int:
+    return shutil.get_terminal_size((UNKNOWN, 24)).columns if out.isatty() else UNKNOWN
+
+
+def wants_color(wish: str, out: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether to use colour: as asked, never with NO_COLOR, else on terminals that can."""
+    if wish != "auto":
+        return wish == "always"
+    return not environ.get("NO_COLOR") and out.isatty() and environ.get("TERM") != "dumb"
+
+
+def columns(text: str) -> int:
+    """How many columns a terminal gives this text."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
+    )
+
+
+def clipped(text: str, most: int) -> str:
+    """The text in at most this many columns."""
+    if columns(text) <= most:
+        return text
+    kept, used = [], 1
+    for sign in text:
+        used += columns(sign)
+        if used > most:
+            break
+        kept.append(sign)
+    return "".join(kept) + "…"
+
+
+def wrapped(text: str, most: int) -> list[str]:
+    """A line broken at spaces, or anywhere where there is none."""
+    most = max(most, 8)
+    if len(text) * 2 <= most or columns(text) <= most:
+        return [text]
+    rows = []
+    while columns(text) > most:
+        cut, used, space = 0, 0, 0
+        for cut, sign in enumerate(text):
+            used += columns(sign)
+            if used > most:
+                break
+            if sign == " ":
+                space = cut + 1
+        cut = space if space > cut // 2 else max(cut, 1)
+        rows.append(text[:cut].rstrip(" "))
+        text = text[cut:]
+    return [*rows, text] if text else rows
+
+
+def standard(stream: TextIO = sys.stdout) -> None:
+    """Signs that a terminal's encoding lacks are spelled, never an error."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")

@@ -1,0 +1,142 @@
+"""Running one command: arguments, settings, output, and every way it can end.
+
+Errors of ours become one line that says what to do and an exit code; only a bug shows where it happened, and only to
+those who ask.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from contextfold.configuration import SETTINGS, Configuration, configure
+from contextfold.models import CONFIG_VARIABLE
+
+from . import words
+from .arguments import UsageError, parser_for
+from .commands import COMMANDS, Command
+from .exits import BUG, CLOSED, INTERRUPTED, code_of
+from .invocation import Invocation
+from .paper import Ink, Paper, standard, wants_color
+
+DEBUG = "CONTEXTFOLD_DEBUG"
+
+
+def run(name: str, arguments: list[str], command: Command | None) -> int:
+    """Run a command by name; its exit code, whatever happens."""
+    language = words.choose(_said(arguments, "--lang"), os.environ)
+    standard(sys.stdout)
+    standard(sys.stderr)
+    try:
+        return _run(name, arguments, command, language)
+    except SystemExit as left:  # argparse printed help
+        return left.code if isinstance(left.code, int) else BUG
+    except KeyboardInterrupt:
+        _complain(words.say("interrupted", language), "", language)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _abandon_output()
+        return CLOSED
+    except Exception as error:  # noqa: BLE001  # the last line of defence: every error has an exit code
+        return _fail(error, language, "--json" in arguments)
+
+
+def _run(name: str, arguments: list[str], command: Command | None, language: words.Language) -> int:
+    if command is None:
+        close = get_close_matches(name, COMMANDS, 1)
+        guess = f"; did you mean `contextfold {close[0]}`?" if close else "."
+        raise UsageError(f"There is no command {name!r}{guess} See `contextfold --help`.")
+    module = import_module(command.module)
+    parser = parser_for(command, module.__doc__ or "")
+    module.arguments(parser)
+    args = parser.parsed(arguments)
+    with _warnings_as_notes(language, quiet=args.quiet), _file_in_force(args.config):
+        settings = configure(flags=_flags(args), file=args.config)
+        invocation = _invocation(name, args, settings, language)
+        code: int = module.run(invocation)
+        sys.stdout.flush()
+        return code
+
+
+def _flags(args: Namespace) -> Mapping[str, str | None]:
+    values = {setting.key: getattr(args, setting.key, None) for setting in SETTINGS}
+    return {**values, "language": args.lang}
+
+
+def _invocation(name: str, args: Namespace, settings: Configuration, language: words.Language) -> Invocation:
+    chosen = words.choose(settings["language"], os.environ) if settings["language"] else language
+    color = settings["color"]
+    out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ))
+    err = Paper(sys.stderr, color=wants_color(color, sys.stderr, os.environ))
+    return Invocation(name, args, settings, out, err, chosen)
+
+
+@contextmanager
+def _file_in_force(path: str | None) -> Iterator[None]:
+    """A settings file named by flag holds for the library too, which looks for it in the environment."""
+    before = os.environ.get(CONFIG_VARIABLE)
+    if path is not None:
+        os.environ[CONFIG_VARIABLE] = path
+    try:
+        yield
+    finally:
+        if path is not None:
+            os.environ.pop(CONFIG_VARIABLE)
+            os.environ.update({} if before is None else {CONFIG_VARIABLE: before})
+
+
+@contextmanager
+def _warnings_as_notes(language: words.Language, *, quiet: bool) -> Iterator[None]:
+    """What the library warns of is a note on the error stream, once, without file and line."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if not quiet:
+            Paper(sys.stderr, color=False).line(f"{words.say('note', language)} {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield
+
+
+def _fail(error: Exception, language: words.Language, is_json: bool) -> int:
+    code = code_of(error)
+    if code == BUG and os.environ.get(DEBUG):
+        raise error
+    kind = type(error).__name__
+    told = str(error) if code != BUG else words.say("bug", language, kind=kind, told=str(error))
+    if is_json:
+        Paper(sys.stderr, color=False).json({"error": {"kind": kind, "exit": code, "message": told}})
+    else:
+        _complain(words.headline(code, language), told, language)
+    return code
+
+
+def _complain(headline: str, told: str, language: words.Language) -> None:
+    paper = Paper(sys.stderr, color=wants_color("auto", sys.stderr, os.environ))
+    paper.line(Ink(f"contextfold: {headline}", "bad"), f"{words.say('colon', language)}{told}" if told else "")
+
+
+def _said(arguments: list[str], option: str) -> str:
+    """The value of an option before anything is parsed: errors in the rest are told in this language too."""
+    for at, word in enumerate(arguments):
+        if word == option and at + 1 < len(arguments):
+            return arguments[at + 1]
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return ""
+
+
+def _abandon_output() -> None:
+    """Nobody reads any more: keep Python from complaining about it when it flushes at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,81 @@
+"""A thread in numbers: what was said, what is shown, what folds hide, what was sent and billed.
+
+Examples:
+  contextfold stats
+  contextfold stats refactor-42 --json
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+
+from msgspec import structs
+
+import contextfold as cf
+from contextfold.domain import Measured, Sent
+
+from .arguments import add_model, add_thread
+from .invocation import Invocation
+from .show import bar
+
+
+def arguments(parser: ArgumentParser) -> None:
+    add_thread(parser)
+    add_model(parser)
+
+
+def run(call: Invocation) -> int:
+    with call.session() as session:
+        facts = _facts(session)
+        return call.answer(facts, lambda: _show(call, facts))
+
+
+def _facts(session: cf.Session) -> dict[str, object]:
+    stats, view, model = session.stats, session.view, session.model
+    events = session.thread.events
+    sent = [logged.event for logged in events if isinstance(logged.event, Sent)]
+    billed = [logged.event for logged in events if isinstance(logged.event, Measured)]
+    usage: Counter[str] = Counter()
+    for each in billed:
+        usage.update({name: int(value) for name, value in each.usage.items() if isinstance(value, int | float)})
+    return {
+        "thread": session.thread.name,
+        "model": model.id,
+        "window": model.window,
+        "messages": stats.messages,
+        "shown": stats.shown,
+        "tokens": stats.tokens,
+        "exact": view.count.exact,
+        "method": view.count.method,
+        "hidden": stats.hidden,
+        "folds": dict(Counter(fold.kind for fold in session.folds)),
+        "pinned": len(view.pinned),
+        "events": dict(Counter(structs.asdict(logged)["event"].__struct_config__.tag for logged in events)),
+        "requests": stats.requests,
+        "largest_request": max((each.tokens for each in sent), default=0),
+        "billed_input": stats.billed,
+        "usage": dict(usage),
+        "will_fold": session.will_fold,
+        "decision": session.preview().reason,
+    }
+
+
+def _show(call: Invocation, facts: dict[str, object]) -> None:
+    tokens, window = int(str(facts["tokens"])), int(str(facts["window"]))
+    call.out.line(f"{facts['thread']} · {facts['model'] or 'no model'}")
+    call.out.line(f"{bar(tokens, window)} {tokens:,} of {window:,} tokens")
+    rows = [
+        (name.replace("_", " "), _told(value))
+        for name, value in facts.items()
+        if name not in ("thread", "model", "window", "tokens") and value not in ({}, "")
+    ]
+    call.out.table(rows)
+
+
+def _told(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number:,}" for name, number in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

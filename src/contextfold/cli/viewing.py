@@ -1,0 +1,227 @@
+"""A view as a person reads it: who spoke, what was called and answered, what is folded, and how large each is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import contextfold as cf
+from contextfold.domain import (
+    Appended,
+    Block,
+    Document,
+    Image,
+    Item,
+    Logged,
+    Message,
+    Opaque,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ViewMessage,
+    decode,
+)
+from contextfold.errors import BadMessage
+from contextfold.thread import FoldInfo
+
+from .paper import Ink, Paper, Piece, clipped
+
+GUTTER = 8
+_SHORT = 6  # lines of a text
+_SHORTER = 3  # lines of what a tool answered
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How much of each message to show, and what is known about its surroundings."""
+
+    paper: Paper
+    folds: Mapping[int, FoldInfo]
+    events: Sequence[Logged]
+    pinned: frozenset[int]
+    is_full: bool = False
+
+    @property
+    def _lines(self) -> int | None:
+        return None if self.is_full else _SHORT
+
+    def message(self, shown: ViewMessage) -> None:
+        """One message of a view."""
+        if shown.kind == "stand_in":
+            self._fold(shown)
+            return
+        tools = _tool_names(self.events, shown.item)
+        self._headline(str(shown.seq), *_speaker(shown, shown.seq in self.pinned), f"{shown.tokens:,}")
+        folded = {part.block: part for part in shown.item.folded}
+        for at, block in enumerate(shown.blocks):
+            if at in folded:
+                self._folded_block(folded[at].fold, folded[at].text, block, tools)
+            else:
+                self.block(block, tools)
+
+    def _headline(self, number: str, who: str, style: str, tokens: str) -> None:
+        space = " " * max(1, 46 - GUTTER - len(who) - len(tokens))
+        self.paper.line(f"{number:>6}  ", Ink(who, style), space, Ink(f"{tokens} tokens", "dim"))
+
+    def _fold(self, shown: ViewMessage) -> None:
+        fold = self.folds.get(shown.seq)
+        kind = fold.kind if fold else "fold"
+        self._headline(f"▸ {shown.seq}", f"fold · {kind}", "fold", f"{shown.tokens:,}")
+        if fold is not None:
+            hidden = hidden_messages(fold, self.folds, self.events)
+            self.paper.line(Ink(f"hides {len(hidden)} messages ({spans(hidden)}){_why(fold)}", "fold"), indent=GUTTER)
+        self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
+
+    def _folded_block(self, fold: int, text: int, block: Block, tools: Mapping[str, str]) -> None:
+        info = self.folds.get(fold)
+        words = info.stand_in.blocks[text] if info and text < len(info.stand_in.blocks) else ""
+        what = f"← {tools.get(block.call, 'result')}" if isinstance(block, ToolResult) else _kind(block)
+        self.paper.line(Ink(f"▸ {what} folded by {fold} ({info.kind if info else 'fold'})", "fold"), indent=GUTTER)
+        if words:
+            self.paper.text(words, indent=GUTTER + 2, style="dim", most=None if self.is_full else 2)
+
+    def block(self, block: Block, tools: Mapping[str, str]) -> None:
+        """One piece of a message."""
+        match block:
+            case Text():
+                self.paper.text(block.text, indent=GUTTER, most=self._lines)
+            case ToolCall():
+                self._one_line(Ink(f"→ {block.name}", "tool"), call_arguments(block))
+            case ToolResult():
+                self._result(block, tools.get(block.call, "result"))
+            case Reasoning():
+                size = len(block.text) or len(block.sealed) or len(block.signature)
+                self.paper.line(Ink(f"thinking · {size:,} characters", "dim"), indent=GUTTER)
+                if block.text:
+                    self.paper.text(block.text, indent=GUTTER + 2, style="dim", most=None if self.is_full else 1)
+            case _:
+                self.paper.line(Ink(f"[{_kind(block)}{_size(block)}]", "tool"), indent=GUTTER)
+
+    def _result(self, block: ToolResult, tool: str) -> None:
+        text = "\n".join(inner.text for inner in block.blocks if isinstance(inner, Text))
+        error = Ink(" error", "bad") if block.is_error else ""
+        self.paper.line(Ink(f"← {tool}", "tool"), error, Ink(f" · {len(text):,} characters", "dim"), indent=GUTTER)
+        if text:
+            self.paper.text(text, indent=GUTTER + 2, style="dim", most=None if self.is_full else _SHORTER)
+        for inner in block.blocks:
+            if not isinstance(inner, Text):
+                self.block(inner, {})
+
+    def _one_line(self, *pieces: Piece) -> None:
+        first, rest = pieces[0], str(pieces[1])
+        room = self.paper.width - GUTTER - len(first.text if isinstance(first, Ink) else first)
+        shown = rest if self.is_full else clipped(rest.replace("\n", "⏎"), room)
+        if "\n" in shown or len(shown) > room:
+            self.paper.line(first, indent=GUTTER)
+            self.paper.text(shown, indent=GUTTER + 2)
+        else:
+            self.paper.line(first, shown, indent=GUTTER)
+
+
+def call_arguments(call: ToolCall) -> str:
+    """A call's arguments as people write them."""
+    try:
+        given = decode(call.arguments or "{}")
+    except BadMessage:
+        return f"({call.arguments})"
+    if not isinstance(given, dict):
+        return f"({call.arguments})"
+    return "(" + ", ".join(f"{name}={_brief(value)}" for name, value in given.items()) + ")"
+
+
+def _brief(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _speaker(shown: ViewMessage, is_pinned: bool) -> tuple[str, str]:
+    if shown.kind == "attachment":
+        return "added for the model", "system"
+    if shown.kind == "completion":
+        return "no result came", "warn"
+    results = shown.item.shape.results
+    who = "tool results" if results and len(results) == len(shown.item.shape.blocks) else shown.role
+    return f"{who} · pinned" if is_pinned else who, shown.role
+
+
+def _kind(block: Block) -> str:
+    return {Image: "image", Document: "document", Reasoning: "thinking", Text: "text"}.get(
+        type(block), block.kind if isinstance(block, Opaque) else "call"
+    )
+
+
+def _size(block: Block) -> str:
+    if isinstance(block, Image | Document):
+        where = f" {block.url}" if block.url else f" {len(block.data) * 3 // 4:,} bytes"
+        return f" {block.media_type}{where}"
+    return ""
+
+
+def _tool_names(events: Sequence[Logged], item: Item) -> dict[str, str]:
+    """The tool behind each result of a message, from the calls in the events just before it."""
+    wanted = set(item.shape.results)
+    names: dict[str, str] = {}
+    for logged in reversed(events[: item.seq]):
+        if not wanted:
+            break
+        if isinstance(logged.event, Appended):
+            for block in logged.event.shape.blocks:
+                if block.kind == "call" and block.call in wanted:
+                    names[block.call] = block.name
+                    wanted.discard(block.call)
+    return names
+
+
+def hidden_messages(fold: FoldInfo, folds: Mapping[int, FoldInfo], events: Sequence[Logged]) -> list[int]:
+    """Seqs of the messages behind a fold, those of folds inside it included, or that hold its folded parts."""
+    seqs = {seq for seq, _ in fold.cover.blocks}
+    for first, last in fold.cover.ranges:
+        seqs.update(
+            seq for seq in range(first, min(last, len(events)) + 1) if isinstance(events[seq - 1].event, Appended)
+        )
+    for inner in fold.cover.folds:
+        if inner in folds:
+            seqs.update(hidden_messages(folds[inner], folds, events))
+    return sorted(seqs)
+
+
+def spans(seqs: Iterable[int], most: int = 6) -> str:
+    """Numbers as ranges: 3–38, 41."""
+    ranges: list[list[int]] = []
+    for seq in seqs:
+        if ranges and seq == ranges[-1][1] + 1:
+            ranges[-1][1] = seq
+        else:
+            ranges.append([seq, seq])
+    shown = [str(first) if first == last else f"{first}–{last}" for first, last in ranges[:most]]
+    return ", ".join(shown) + (", …" if len(ranges) > most else "")
+
+
+def _why(fold: FoldInfo) -> str:
+    saved = f", {fold.before - fold.after:,} tokens less" if fold.before > fold.after else ""
+    trigger = fold.details.get("trigger")
+    return f"{saved}{f' · {trigger}' if trigger else ''}"
+
+
+def as_plain(shown: ViewMessage, pinned: frozenset[int]) -> dict[str, object]:
+    """A message of a view for a program."""
+    return {
+        "seq": shown.seq,
+        "kind": shown.kind,
+        "role": shown.role,
+        "tokens": shown.tokens,
+        "pinned": shown.seq in pinned,
+        "folded": [{"block": part.block, "fold": part.fold} for part in shown.item.folded],
+        "blocks": shown.blocks,
+    }
+
+
+def message_as_plain(seq: int, message: Message) -> dict[str, object]:
+    """A message of the log for a program, with its original JSON."""
+    return {"seq": seq, "role": message.role, "message": decode(message.raw) if message.raw else None}
+
+
+def reader_of(paper: Paper, thread: cf.Thread, *, is_full: bool) -> Reader:
+    """A reader for one thread as it is now."""
+    folds = {fold.id: fold for fold in thread.folds}
+    return Reader(paper, folds, thread.events, thread.view.pinned, is_full)

@@ -1,0 +1,147 @@
+"""What people read most, in English and Japanese: headlines of errors, notes, what `doctor` says.
+
+Names of commands, options and JSON fields are English everywhere; a program reads those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from .exits import (
+    BAD_INPUT,
+    BUG,
+    CANNOT,
+    CONFLICT,
+    NOT_FOUND,
+    REFUSED,
+    STORE,
+    USAGE,
+)
+
+Language: TypeAlias = Literal["en", "ja"]
+_LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+_HEADLINES: dict[int, tuple[str, str]] = {
+    USAGE: ("not understood", "指定が正しくありません"),
+    NOT_FOUND: ("not found", "見つかりません"),
+    CANNOT: ("not possible", "できません"),
+    STORE: ("the store cannot be used", "ストアを使えません"),
+    CONFLICT: ("somebody was faster", "他の書き込みと衝突しました"),
+    BAD_INPUT: ("not readable", "読み取れません"),
+    REFUSED: ("nothing was done", "何も変更していません"),
+    BUG: ("a bug in contextfold", "contextfold の不具合です"),
+}
+
+_WORDS: dict[str, tuple[str, str]] = {
+    "colon": (": ", "："),
+    "note": ("note:", "お知らせ："),
+    "interrupted": ("interrupted; what was done so far is kept", "中断しました。ここまでの結果は残っています"),
+    "bug": (
+        "{kind}: {told}. Please report it; CONTEXTFOLD_DEBUG=1 shows where it happened.",
+        "{kind}: {told}。ご報告ください。CONTEXTFOLD_DEBUG=1 で発生箇所を表示します。",
+    ),
+    "confirm": ("Type {word} to go on: ", "続けるには {word} と入力してください: "),
+    "forget.thread": (
+        "This erases all {count} messages of {thread} for good, here and in its forks. There is no undo.",
+        "{thread} の {count} 件のメッセージを、フォークも含めて完全に消去します。元に戻せません。",
+    ),
+    "forget.message": (
+        "This erases message {seq} of {thread}, and every stand-in made after it, for good. There is no undo.",
+        "{thread} のメッセージ {seq} と、それ以降に作られた代わりの文を完全に消去します。元に戻せません。",
+    ),
+    "forget.done": (
+        "erased {count} texts; the chain still verifies",
+        "{count} 件の本文を消去しました。連鎖は検証できます",
+    ),
+    "verify.sound": (
+        "{store} is sound: {threads} threads, {events} events verified",
+        "{store} は健全です。{threads} スレッド、{events} イベントを検証しました",
+    ),
+    "verify.problems": ("{store} has {count} problems", "{store} に {count} 件の問題があります"),
+    "backup.done": ("{target} is a verified copy of {store}", "{target} は {store} の検証済みコピーです"),
+    "folded": (
+        "{before} tokens became {after} ({count} folds)",
+        "{before} トークンが {after} トークンになりました（折りたたみ {count} 件）",
+    ),
+    "folded.nothing": ("nothing was folded: {reason}", "折りたたみはありません: {reason}"),
+    "unfolded": (
+        "fold {fold} is taken back: {before} tokens became {after}",
+        "折りたたみ {fold} を元に戻しました: {before} → {after} トークン",
+    ),
+    "rewound": (
+        "the head is at {head}; {messages} messages and {folds} folds are left behind, `contextfold redo` returns",
+        "先頭は {head} です。メッセージ {messages} 件、折りたたみ {folds} 件を離れました。戻るには `contextfold redo`",
+    ),
+    "redone": (
+        "the head is at {head} again; {messages} messages and {folds} folds are back",
+        "先頭は再び {head} です。メッセージ {messages} 件と折りたたみ {folds} 件が戻りました",
+    ),
+    "doctor.installation": ("Installation", "インストール"),
+    "doctor.settings": ("Settings", "設定"),
+    "doctor.store": ("Store", "ストア"),
+    "doctor.models": ("Models", "モデル"),
+    "doctor.keys": ("Keys in the log", "ログ中の鍵らしい文字列"),
+    "doctor.well": ("all is well", "問題はありません"),
+    "doctor.look": ("{count} things to look at", "確認が必要な項目が {count} 件あります"),
+    "doctor.ill": ("{count} problems", "問題が {count} 件あります"),
+    "doctor.extra.absent": (
+        "not installed: pip install 'contextfold[{extra}]'",
+        "未インストール: pip install 'contextfold[{extra}]'",
+    ),
+    "doctor.no_settings": (
+        "no contextfold.toml; everything is as shipped or from the environment",
+        "contextfold.toml はありません。既定値と環境変数だけを使います",
+    ),
+    "doctor.settings.read": (
+        "{path} is read; `contextfold config` lists what holds",
+        "{path} を読みました。`contextfold config` で一覧できます",
+    ),
+    "doctor.variable": ("{name} means nothing to us{guess}", "{name} は使われません{guess}"),
+    "doctor.no_store": (
+        "there is no store {path} yet; `contextfold import` makes one",
+        "ストア {path} はまだありません。`contextfold import` で作れます",
+    ),
+    "doctor.store.sound": (
+        "{path} verifies: {threads} threads, {events} events",
+        "{path} を検証しました: {threads} スレッド、{events} イベント",
+    ),
+    "doctor.store.broken": ("{path}: {problem}", "{path}: {problem}"),
+    "doctor.store.mode": (
+        "{path} can be read by others (mode {mode}): chmod 600 it",
+        "{path} は他人が読めます（モード {mode}）。chmod 600 してください",
+    ),
+    "doctor.store.room": ("{free} free on its disk", "ディスクの空きは {free}"),
+    "doctor.store.full": ("only {free} free on its disk", "ディスクの空きが {free} しかありません"),
+    "doctor.model": (
+        "window {window} ({source}), counted {how}",
+        "ウィンドウ {window}（出典: {source}）、数え方: {how}",
+    ),
+    "doctor.model.assumed": (
+        "window {window} is assumed: set max_input_tokens for it in contextfold.toml",
+        "ウィンドウ {window} は仮の値です。contextfold.toml で max_input_tokens を設定してください",
+    ),
+    "doctor.keys.none": ("none found in {count} texts", "{count} 件の本文に見つかりませんでした"),
+    "doctor.keys.found": (
+        "{thread} seq {seq}: {kind} {shown}; revoke it, then: contextfold forget {thread} --seq {seq}",
+        "{thread} seq {seq}: {kind} {shown}。無効化してから: contextfold forget {thread} --seq {seq}",
+    ),
+}
+
+
+def choose(wish: str, environ: Mapping[str, str]) -> Language:
+    """The language asked for, else the terminal's, else English."""
+    told = wish or environ.get("CONTEXTFOLD_LANGUAGE", "")
+    if not told:
+        told = next((environ[name] for name in _LOCALES if environ.get(name)), "")
+    return "ja" if told.lower().startswith("ja") else "en"
+
+
+def say(key: str, language: Language, **values: object) -> str:
+    """The words for this, with values put in."""
+    return _WORDS[key][language == "ja"].format(**values)
+
+
+def headline(code: int, language: Language) -> str:
+    """What kind of error an exit code means."""
+    return _HEADLINES[code][language == "ja"]

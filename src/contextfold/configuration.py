@@ -1,0 +1,184 @@
+"""What a user has set, and where: flags, then the environment, then `contextfold.toml`, then what we take for granted.
+
+One file format serves every program of the house; what it says about models is read by `contextfold.models` from the
+same file. A value always comes with its source, so that nobody has to guess why something is as it is. Nothing here
+opens a store or calls anything.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from contextfold.errors import BadConfiguration
+from contextfold.folding import recipes
+from contextfold.models import (
+    CONFIG_VARIABLE,
+    FILE,
+    LEGACY_FOR_ALL,
+    PREFIX,
+    Config,
+    config_from,
+    limit_for_all,
+    nearest,
+)
+
+DEFAULT = "default"
+VARIABLES = "CONTEXTFOLD_"
+_OURS = (CONFIG_VARIABLE, PREFIX, "CONTEXTFOLD_DEBUG", "CONTEXTFOLD_SOAK")
+
+Plain: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that can be set: its key in the file, what holds when nobody sets it, and what it may be."""
+
+    key: str
+    default: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        return VARIABLES + self.key.upper()
+
+    @property
+    def flag(self) -> str:
+        return "--lang" if self.key == "language" else f"--{self.key}"
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("store", "contextfold.db", "the SQLite file that holds the threads"),
+    Setting("space", "default", "whose threads: one file may hold several spaces"),
+    Setting("thread", "", "the thread meant when none is named"),
+    Setting("model", "", "the model to count and fold for; empty: the thread's own"),
+    Setting("policy", "balanced", "how to fold: the name of a recipe", tuple(recipes.RECIPES)),
+    Setting("profile", "", "a profile of thresholds, by name"),
+    Setting("artifacts", "", "a directory for large outputs put aside"),
+    Setting("language", "", "en or ja; empty: as the terminal says", ("", "en", "ja")),
+    Setting("color", "auto", "auto, always or never", ("auto", "always", "never")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """A value in force, and who said so."""
+
+    key: str
+    value: Plain
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """Everything that is set for one run."""
+
+    settings: Mapping[str, Effective]
+    models: Config
+    path: str  # of the file; empty when there is none
+    limit: Effective  # of every model's input
+
+    def __getitem__(self, key: str) -> str:
+        return str(self.settings[key].value)
+
+    def listed(self) -> list[Effective]:
+        """Every effective value, the general ones first, then those of models and profiles."""
+        profile = self.models.profile()
+        said = self.models.for_all
+        folding = [
+            Effective(name, getattr(profile, name), self.path if _is_said(getattr(said, name)) else DEFAULT)
+            for name in profile.__struct_fields__
+        ]
+        further = Effective("litellm", self.models.litellm, self.path if self.models.litellm else DEFAULT)
+        return [*self.settings.values(), self.limit, *folding, further, *self._tables()]
+
+    def _tables(self) -> list[Effective]:
+        tables: list[tuple[str, Mapping[str, msgspec.Struct]]] = [
+            ("models", self.models.models),
+            ("profiles", self.models.profiles),
+        ]
+        return [
+            Effective(f"{table}.{name}.{field}", _plain(value), self.path)
+            for table, entries in tables
+            for name, entry in entries.items()
+            for field in entry.__struct_fields__
+            if _is_said(value := getattr(entry, field))
+        ]
+
+
+def configure(
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, str | None] | None = None,
+    file: str | Path | None = None,
+) -> Configuration:
+    """What holds now. `flags` are what was given on a command line; `file` is named by one of them."""
+    environment = os.environ if environ is None else environ
+    table, path = _read(environment, file)
+    config = config_from(table, path) if path else Config()
+    given = dict(flags or {})
+    settings = {each.key: _effective(each, given.get(each.key), environment, table, path) for each in SETTINGS}
+    return Configuration(settings, config, path, _limit(environment, config))
+
+
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables that look like ours and mean nothing, with what was perhaps meant."""
+    known = [*(each.variable for each in SETTINGS), *_OURS]
+    strange = [name for name in environ if name.startswith(VARIABLES) and name not in known]
+    return {name: nearest(name, known) for name in strange if not name.startswith(f"{PREFIX}__")}
+
+
+def _read(environ: Mapping[str, str], file: str | Path | None) -> tuple[Mapping[str, Any], str]:
+    named = str(file or environ.get(CONFIG_VARIABLE, ""))
+    path = Path(named or FILE)
+    if not named and not path.is_file():
+        return {}, ""
+    try:
+        table: Mapping[str, Any] = msgspec.toml.decode(path.read_bytes())
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        raise BadConfiguration(f"{path} cannot be read: {error}. Mend the file, or name another.") from error
+    return table, str(path)
+
+
+def _effective(
+    setting: Setting, flag: str | None, environ: Mapping[str, str], table: Mapping[str, Any], path: str
+) -> Effective:
+    said: tuple[tuple[object, str], ...] = (
+        (flag, f"flag {setting.flag}"),
+        (environ.get(setting.variable) or None, f"environment {setting.variable}"),
+        (table.get(setting.key), path),
+        (setting.default, DEFAULT),
+    )
+    value, source = next((value, source) for value, source in said if value is not None)
+    return Effective(setting.key, _checked(setting, value, source), source)
+
+
+def _checked(setting: Setting, value: object, source: str) -> str:
+    if not isinstance(value, str):
+        raise BadConfiguration(f"{source}: {setting.key} is {value!r}; it must be a text in quotes.")
+    if setting.choices and value not in setting.choices:
+        choices = [choice for choice in setting.choices if choice]
+        raise BadConfiguration(f"{source}: {setting.key} is {value!r}{nearest(value, choices)}")
+    return value
+
+
+def _limit(environ: Mapping[str, str], config: Config) -> Effective:
+    in_environment = limit_for_all({name: environ[name] for name in (PREFIX, *LEGACY_FOR_ALL) if name in environ})
+    if in_environment is not None:
+        return Effective("max_input_tokens", in_environment[0], f"environment {in_environment[1]}")
+    if config.max_input_tokens is not None:
+        return Effective("max_input_tokens", config.max_input_tokens, config.path)
+    return Effective("max_input_tokens", None, DEFAULT)
+
+
+def _is_said(value: object) -> bool:
+    return value not in (None, -1, "")
+
+
+def _plain(value: object) -> Plain:
+    return value if isinstance(value, str | int | float | bool) else msgspec.json.encode(value).decode()
