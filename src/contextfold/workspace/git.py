@@ -97,6 +97,14 @@ class Git:
         said = self.run(*arguments, given=b"".join(os.fsencode(path) + b"\0" for path in given), also=also)
         return [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
 
+    def name(self, reference: str, id: str) -> None:
+        """Keep an object by a name. A file, whole or not there: what git itself would write, without a process."""
+        path = self.directory / reference
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = self.directory / "name.new"
+        half.write_text(f"{id}\n")
+        half.replace(path)
+
     def drop_stale_locks(self) -> None:
         """Remove what a killed git left behind. Only for the holder of the workspace's lock."""
         for path in (self.directory / "index.lock", self.directory / "packed-refs.lock", self.directory / "HEAD.lock"):

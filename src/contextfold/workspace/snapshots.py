@@ -182,7 +182,7 @@ class Snapshots:
         commit = git.text("commit-tree", tree, given=label.encode())
         self._left_out(commit).parent.mkdir(exist_ok=True)
         self._left_out(commit).write_bytes(msgspec.json.encode(found.excluded))
-        git.run("update-ref", f"refs/snapshots/{commit}", commit)
+        git.name(f"refs/snapshots/{commit}", commit)
         if _loose(git.directory) > MANY_LOOSE:
             self._collect()
         return commit
