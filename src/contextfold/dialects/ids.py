@@ -14,6 +14,11 @@ def short(call: str) -> str:
     return call if 0 < len(call) <= LONGEST else _digested(call)
 
 
+def simple(call: str) -> str:
+    """The id itself unless it is written in letters that some provider rejects."""
+    return _digested(call) if _ODD.search(call) else call
+
+
 def short_and_simple(call: str) -> str:
     """The id itself unless it is also written in letters that some provider rejects."""
     return _digested(call) if _ODD.search(call) else short(call)

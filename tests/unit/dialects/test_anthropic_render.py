@@ -52,6 +52,15 @@ def test_an_untouched_message_is_its_own_bytes() -> None:
     assert ANTHROPIC.chunk(item(message), message) is message.raw
 
 
+def test_an_id_in_foreign_letters_is_written_in_ours_on_both_sides() -> None:
+    call, answer = assistant(THINKING, CALL.replace(b"t1", b"read_file:1")), user(result("read_file:1", "found"))
+    thinking, renamed = content(ANTHROPIC.chunk(item(call), call))
+    (given,) = content(ANTHROPIC.chunk(item(answer), answer))
+    assert given["tool_use_id"] == renamed["id"]
+    assert str(renamed["id"]).startswith("read_file_1-")
+    assert (thinking["signature"], renamed["caller"]) == ("s==", {"type": "direct"})
+
+
 @pytest.mark.parametrize("content", [None, "", [], " \n", [{"type": "text", "text": ""}]])
 def test_a_message_that_says_nothing_gives_nothing(content: object) -> None:
     message = ANTHROPIC.parse(bytes_of(role="user", content=content))

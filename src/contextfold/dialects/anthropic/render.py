@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from contextfold.dialects.ids import short_and_simple
+from contextfold.dialects.ids import short_and_simple, simple
 from contextfold.dialects.media import is_address, placeholder
 from contextfold.dialects.neutral import is_blank, shown
 from contextfold.dialects.wire import Json
@@ -51,6 +51,8 @@ def chunk(item: Item, message: Message) -> bytes:
 
 def _stands(shape: Shape, message: Message) -> bool:
     """Whether the API takes the message as it is: something in it, no blank text, results first, thinking signed."""
+    if any(simple(call) != call for call in (*shape.calls, *shape.results)):
+        return False
     only_results, has_results = True, False
     for block in shape.blocks:
         if block.kind == "reasoning" and has_unsigned(message):
@@ -108,10 +110,10 @@ def _block(block: Block, keeps_ids: bool) -> Json | None:
         case Image() | Document():
             return _media(block)
         case ToolCall():
-            call = block.id if keeps_ids else short_and_simple(block.id)
+            call = simple(block.id) if keeps_ids else short_and_simple(block.id)
             return {"type": "tool_use", "id": call, "name": block.name, "input": _arguments(block)}
         case ToolResult():
-            return _result(block, block.call if keeps_ids else short_and_simple(block.call))
+            return _result(block, simple(block.call) if keeps_ids else short_and_simple(block.call))
         case Reasoning() | Opaque():
             return None
         case _:

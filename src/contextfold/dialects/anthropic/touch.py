@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+from contextfold.dialects.ids import simple
 from contextfold.dialects.neutral import folded_input, is_blank, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
 from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult
@@ -48,9 +49,12 @@ def _spelled(item: Item, message: Message, originals: list[Raw]) -> list[Raw]:
     for index, (original, block) in enumerate(zip(originals, message.blocks, strict=True)):
         edit = edits.get(index)
         if isinstance(block, ToolResult) and index not in item.late:
-            results += _result(original, block, edit)
+            results += _result(_renamed(original, "tool_use_id", block.call), block, edit)
         elif isinstance(block, ToolResult):
             others += _late(original, block, edit)
+        elif isinstance(block, ToolCall):
+            call = _renamed(original, "id", block.id)
+            others += [call] if edit is None else _edited(call, block, edit)
         elif edit is not None:
             others += _edited(original, block, edit)
         elif not (isinstance(block, Text) and is_blank(block.text)) and not is_unsigned(block):
@@ -102,6 +106,11 @@ def _edited(original: Raw, block: Block, text: str) -> list[Raw]:
     if breakpoint_ is not None:
         parts["cache_control"] = breakpoint_
     return [Raw(assembled(parts))]
+
+
+def _renamed(original: Raw, name: str, call: str) -> Raw:
+    """The block with an id of letters that the API takes; the same on both sides of a pair."""
+    return original if simple(call) == call else _with(original, name, put(simple(call)))
 
 
 def _with(original: Raw, name: str, value: Raw) -> Raw:
