@@ -37,6 +37,7 @@ from .path_items import PathItems, Words
 from .projection import Projection
 from .raw import decode, encodable, encode
 from .rules import check as check_view
+from .runtime import Environment, Phase
 from .shapes import BlockKind, BlockShape, Measure, Shape
 from .shown import Lens, Shown
 from .tags import Tags, roo_tags
@@ -66,6 +67,7 @@ __all__ = [
     "Document",
     "Draft",
     "Edit",
+    "Environment",
     "Event",
     "EventLog",
     "Fold",
@@ -86,6 +88,7 @@ __all__ = [
     "Opaque",
     "Origin",
     "PathItems",
+    "Phase",
     "Pinned",
     "Problem",
     "Projection",

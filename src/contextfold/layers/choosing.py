@@ -1,0 +1,186 @@
+"""Which items of each layer are shown: chosen by priority, shown by sequence, within the room there is.
+
+Each layer fills its own share first; what nobody needs flows on, the most important layer first. An item too large for
+what is left is passed over and tried again in a shorter form. Every item that is not shown has a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from .fitting import Outcome, rendered
+from .item import kind_of
+from .layer import Layer, Layout
+from .relevance import decayed
+from .renditions import Renditions
+from .state import Entry, State
+
+Reason: TypeAlias = Literal["no room", "not relevant", "too large"]
+
+LEAST = 48  # tokens of a shortened item; less would tell nothing
+MOST_SHORTENED = 3  # of one layer
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An item as the model will see it."""
+
+    seq: int
+    place: int  # in the order in which items were noted
+    text: str
+    tokens: int
+    outcome: Outcome = Outcome.FITTED
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An item the model will not see, and why. `tokens` is what it would take, with whatever belongs to it."""
+
+    seq: int
+    kind: str
+    tokens: int
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries that stand or fall together, with their size and rank."""
+
+    entries: tuple[tuple[int, Entry], ...]
+    tokens: int
+    rank: tuple[bool, float, int]
+    is_relevant: bool
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The groups of one layer, the most important first."""
+
+    groups: tuple[Group, ...] = ()
+
+    @cached_property
+    def needed(self) -> int:
+        return sum(group.tokens for group in self.groups)
+
+    @cached_property
+    def wanted(self) -> int:
+        """What is needed by those that matter to the task."""
+        return sum(group.tokens for group in self.groups if group.is_relevant)
+
+    @cached_property
+    def smallest(self) -> int:
+        return min((group.tokens for group in self.groups), default=0)
+
+
+@dataclass(slots=True)
+class Filling:
+    """A layer while it is being filled."""
+
+    layer: Layer
+    ranked: Ranked
+    head: int = 0  # tokens of the frame and of what always stands in it
+    is_begun: bool = False  # whether the frame is paid for
+    used: int = 0
+    shown: list[Shown] = field(default_factory=list)
+    waiting: Sequence[Group] = ()
+
+    def begin(self, limit: int) -> None:
+        """Some frames hold something by themselves."""
+        if self.head <= limit:
+            self.used, self.is_begun = self.head, True
+
+    def fill(self, limit: int, renditions: Renditions, *, irrelevant: bool = False) -> None:
+        """Take what fits, the most important first; what does not is passed over."""
+        if limit - self._next < self.ranked.smallest:
+            return
+        left: list[Group] = []
+        for group in self.waiting:
+            if self._next + group.tokens > limit or not (group.is_relevant or irrelevant):
+                left.append(group)
+                continue
+            self._take(group.tokens)
+            for place, entry in group.entries:
+                self.shown.append(Shown(entry.seq, place, *renditions.of(entry)))
+        self.waiting = left
+
+    def shorten(self, limit: int, renditions: Renditions) -> None:
+        """Of those that were passed over, the first few in a shorter form."""
+        for group in [each for each in self.waiting if len(each.entries) == 1 and each.is_relevant][:MOST_SHORTENED]:
+            room = limit - self._next
+            if room < LEAST:
+                return
+            place, entry = group.entries[0]
+            found = rendered(entry.item, renditions.nonce, entry.seq, room, renditions.line)
+            if found.content is not None:
+                self._take(found.tokens)
+                self.shown.append(Shown(entry.seq, place, found.content, found.tokens, found.outcome))
+                self.waiting = [each for each in self.waiting if each is not group]
+
+    def drop_one(self) -> None:
+        """The least important item goes, with whatever belongs to it."""
+        gone = self.shown[-1].seq
+        group = next(each for each in self.ranked.groups if any(entry.seq == gone for _, entry in each.entries))
+        seqs = {entry.seq for _, entry in group.entries}
+        self.shown = [each for each in self.shown if each.seq not in seqs]
+        self.waiting = [*self.waiting, group]
+
+    @property
+    def _next(self) -> int:
+        """What is used before the next item is taken."""
+        return self.used if self.is_begun else self.used + self.head
+
+    def _take(self, tokens: int) -> None:
+        self.used, self.is_begun = self._next + tokens, True
+
+
+def left_out(waiting: Sequence[Group], limit: int) -> Iterator[LeftOut]:
+    """Each item of these groups, and why it is not shown."""
+    for group in waiting:
+        reason: Reason = "too large" if group.tokens > limit else "no room"
+        for _, entry in group.entries:
+            told = reason if group.is_relevant else "not relevant"
+            yield LeftOut(entry.seq, kind_of(entry.item), group.tokens, told)
+
+
+def ranked(layer: Layer, held: Sequence[Entry], state: State, layout: Layout, renditions: Renditions) -> Ranked:
+    """The entries of a layer in groups, by relevance, weight and order."""
+    query = state.task.words if layer.by_relevance and state.task is not None else ""
+    relevance = renditions.scores(held, query, layout.relevance) if query else [1.0] * len(held)
+    newest = sorted((entry.seq for entry in held), reverse=True)
+    newer = {seq: at for at, seq in enumerate(newest)}
+    groups: dict[object, list[tuple[int, Entry, float, bool]]] = {}
+    for place, (entry, score) in enumerate(zip(held, relevance, strict=True)):
+        rank = decayed(score * entry.item.weight, newer[entry.seq])
+        is_relevant = entry.item.always or score >= layout.threshold
+        groups.setdefault(entry.item.together or entry.seq, []).append((place, entry, rank, is_relevant))
+    made = (_group(each, renditions) for each in groups.values())
+    return Ranked(tuple(sorted(made, key=lambda group: (group.is_relevant, group.rank), reverse=True)))
+
+
+def _group(members: Sequence[tuple[int, Entry, float, bool]], renditions: Renditions) -> Group:
+    """Ranked by the best of them."""
+    entries = tuple((place, entry) for place, entry, _, _ in members)
+    best = max((entry.item.always, rank, entry.seq) for _, entry, rank, _ in members)
+    return Group(entries, sum(renditions.of(entry)[1] for _, entry in entries), best, any(each[3] for each in members))
+
+
+def fill(made: Sequence[Filling], given: Mapping[str, int], total: int, layout: Layout, renditions: Renditions) -> None:
+    """First each layer within what it was given, then whatever is left over, by priority."""
+    irrelevant = not layout.drops_irrelevant
+    for each in made:
+        each.fill(given[each.layer.name], renditions)
+        if irrelevant:
+            each.fill(given[each.layer.name], renditions, irrelevant=True)
+    by_priority = sorted(made, key=lambda each: each.layer.priority)
+    for step in ("more", "shorter", "irrelevant"):
+        for each in by_priority:
+            limit = each.used + total - sum(filling.used for filling in made)
+            if not each.waiting or limit <= each.used:
+                continue
+            if step == "shorter":
+                each.shorten(limit, renditions)
+            elif step == "more" or irrelevant:
+                each.fill(limit, renditions, irrelevant=step == "irrelevant")

@@ -1,0 +1,157 @@
+"""Which layers there are, which items each holds, and what share of the room it has.
+
+The ten shares and three priorities of seed 000 as one table. They were written as percentages and sum to 110, so a
+share is a part of their sum. A layer of one's own is one class of items and one more row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from fractions import Fraction
+
+from contextfold.errors import BadConfiguration
+
+from .contract import System, Task
+from .evidence import Citation, Measurement, Observation, Retrieved
+from .item import Item, kind_of
+from .memory import (
+    Checklist,
+    Decision,
+    Definition,
+    Fact,
+    Knowledge,
+    Milestone,
+    Preference,
+    Procedure,
+    RecentTurn,
+    Skill,
+    Summary,
+    Template,
+    Variable,
+)
+from .relevance import THRESHOLD, Lexical, Relevance
+from .runtime import Entered, Failure, Granted, Moved, Revoked
+from .work import Change, Draft, Hypothesis, Step
+
+
+class Priority(IntEnum):
+    """Who is served first. What is critical is shown whole, or nothing is sent."""
+
+    CRITICAL = 0
+    HIGH = 1
+    MEDIUM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One row: a name, the items it holds, its part of the room, and how it is treated."""
+
+    name: str
+    items: tuple[type[Item], ...]
+    share: float  # in proportion to the shares of the others
+    priority: Priority = Priority.MEDIUM
+    level: int = 3  # L0 to L5
+    by_relevance: bool = False  # whether what matters little to the task comes last
+    is_trusted: bool = False  # what others wrote is marked as data
+
+    def __post_init__(self) -> None:
+        if not self.share > 0:
+            raise BadConfiguration(f"Layer {self.name!r} has a share of {self.share}. A share is more than 0.")
+        if not self.name.isidentifier():
+            raise BadConfiguration(f"A layer's name becomes a tag: {self.name!r} is none. Use letters and underscores.")
+
+
+LAYERS = (
+    Layer("system", (System,), 5, Priority.CRITICAL, 0, is_trusted=True),
+    Layer("task", (Task,), 5, Priority.CRITICAL, 1, is_trusted=True),
+    Layer("runtime", (Failure, Entered, Moved, Granted, Revoked), 3, Priority.HIGH, 2, is_trusted=True),
+    Layer("short_term", (Variable, RecentTurn), 20, Priority.HIGH),
+    Layer("episodic", (Summary, Decision, Milestone), 15, by_relevance=True),
+    Layer("semantic", (Fact, Definition, Preference, Knowledge), 10, by_relevance=True),
+    Layer("procedural", (Skill, Template, Checklist, Procedure), 7, by_relevance=True, is_trusted=True),
+    Layer("observations", (Observation, Measurement), 25, Priority.HIGH, 4),
+    Layer("retrieved", (Retrieved, Citation), 10, level=4, by_relevance=True),
+    Layer("work", (Step, Change, Hypothesis, Draft), 10, level=5, is_trusted=True),
+)
+FRAMED = ("system", "task")  # they stand in the system part and change only when they are defined anew
+
+USUAL_BUDGET = 8_000
+SAFETY = Fraction(1, 10)  # of the room, kept free: counts are estimates for most models
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How layers are shown: which there are, how much room they have together, and how relevance is told."""
+
+    budget: int = USUAL_BUDGET  # tokens of all layers together; less where the window is small
+    layers: tuple[Layer, ...] = LAYERS
+    relevance: Relevance = field(default_factory=Lexical)
+    threshold: float = THRESHOLD
+    drops_irrelevant: bool = False  # leave out what is below the threshold even where there is room for it
+
+    def __post_init__(self) -> None:
+        names = [layer.name for layer in self.layers]
+        kinds = [kind_of(item) for layer in self.layers for item in layer.items]
+        if len(set(names)) < len(names) or len(set(kinds)) < len(kinds):
+            raise BadConfiguration("Two layers share a name or a kind of item. Give each its own.")
+        if self.budget < 1 or not 0 <= self.threshold <= 1:
+            raise BadConfiguration("Layers need a budget of at least 1 token and a threshold from 0 to 1.")
+
+    def adding(self, *layers: Layer) -> Layout:
+        """The same with more layers: a class of items and this is all it takes."""
+        return replace(self, layers=(*self.layers, *layers))
+
+    def layer_of(self, item: Item | type[Item]) -> Layer:
+        """Where an item belongs; one that no layer declares is refused."""
+        kind = item if isinstance(item, type) else type(item)
+        for layer in self.layers:
+            if kind in layer.items:
+                return layer
+        raise BadConfiguration(
+            f"No layer holds items of class {kind.__name__}. Add one with Layout().adding(Layer(...))."
+        )
+
+
+def shares(layers: Iterable[Layer]) -> dict[str, Fraction]:
+    """What part of the room each layer has; together exactly 1."""
+    rows = [(layer.name, Fraction(str(layer.share))) for layer in layers]
+    whole = sum(share for _, share in rows)
+    return {name: share / whole for name, share in rows}
+
+
+def room_for_layers(window: int, output: int, tools: int, most: int = USUAL_BUDGET) -> int:
+    """Tokens that layers may use, after the answer, the tools and a margin of safety are taken off."""
+    return max(0, min(most, int((window - output - tools) * (1 - SAFETY))))
+
+
+def allotted(
+    layers: Sequence[Layer], needs: Mapping[str, int], total: int, wants: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Tokens for each layer: what it needs up to its share, then what others leave, the most important first.
+
+    Of what others leave a layer takes only up to what it `wants`, which is all it needs unless told otherwise.
+    """
+    parts = shares(layers)
+    given = {layer.name: min(needs.get(layer.name, 0), int(parts[layer.name] * total)) for layer in layers}
+    for layer in layers:
+        if layer.priority is Priority.CRITICAL:
+            given[layer.name] = needs.get(layer.name, 0)
+    spare = total - sum(given.values())
+    for layer in sorted(layers, key=lambda each: each.priority):
+        more = max(0, min(spare, (wants or needs).get(layer.name, 0) - given[layer.name]))
+        given[layer.name] += more
+        spare -= more
+    return given if spare >= 0 else _within(layers, given, total)
+
+
+def _within(layers: Sequence[Layer], given: dict[str, int], total: int) -> dict[str, int]:
+    """What is critical took more than its share: the least important layers pay for it."""
+    over = sum(given.values()) - total
+    for layer in sorted(layers, key=lambda each: -each.priority):
+        if layer.priority is not Priority.CRITICAL:
+            less = min(over, given[layer.name])
+            given[layer.name] -= less
+            over -= less
+    return given
