@@ -16,6 +16,7 @@ import contextfold as cf
 from benchmarks.frame import SHARED, Row, absent, at_most, reported
 from contextfold import dialects
 from contextfold.domain import encode
+from contextfold.errors import InvalidRequest
 from contextfold.folding.recipes import RECIPES
 
 HARNESS = SHARED / "measure" / "retention"
@@ -93,6 +94,9 @@ def ask(session: cf.Session, window: int, found: Counter[str]) -> None:
     except cf.CannotFit as error:
         mandatory = sum(size for part, size in error.parts.items() if part != "what is kept before it")
         found["cannot fit" if mandatory > window - 400 else "cannot fit though it could"] += 1
+        return
+    except InvalidRequest:
+        found["invalid"] += 1
         return
     found["requests"] += 1
     found["folds"] += len(request.report.folds)

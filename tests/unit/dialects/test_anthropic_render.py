@@ -184,9 +184,11 @@ def test_a_stand_in_is_plain_text_of_the_user() -> None:
     ]
 
 
-def test_a_completion_of_a_call_in_this_dialect_keeps_an_odd_id() -> None:
+def test_a_completion_of_a_call_has_the_id_its_call_is_shown_with() -> None:
     message = Message("user", (ToolResult("functions.x:0"),), dialect="anthropic")
-    assert content(ANTHROPIC.chunk(item(message), message))[0]["tool_use_id"] == "functions.x:0"
+    call = assistant(CALL.replace(b"t1", b"functions.x:0"))
+    given, shown = (content(ANTHROPIC.chunk(item(each), each))[0] for each in (message, call))
+    assert given["tool_use_id"] == shown["id"]
 
 
 # -- from OpenAI chat ------------------------------------------------------------------------------------------------
