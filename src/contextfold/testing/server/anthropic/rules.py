@@ -1,0 +1,154 @@
+"""Rules of a whole request to the Messages API: its fields, its turns, what newer models no longer take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from contextfold.models import Model
+from contextfold.testing.server.checks import is_whole, items, mapping, objects, refuse, version
+
+from .shapes import check_mark, check_text, lifetime_of
+from .turns import Turn
+
+FIELDS: Final = frozenset(
+    [
+        "model",
+        "messages",
+        "max_tokens",
+        "cache_control",
+        "container",
+        "diagnostics",
+        "inference_geo",
+        "metadata",
+        "output_config",
+        "service_tier",
+        "speed",
+        "stop_sequences",
+        "stream",
+        "system",
+        "temperature",
+        "thinking",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_p",
+    ]
+)
+BETA_FIELDS: Final = {
+    "context_management": ("context-management-2025-06-27", "compact-2026-01-12"),
+    "compaction": ("compact-2026-09-04",),
+    "mcp_servers": ("mcp-client-2025-11-20", "mcp-client-2025-04-04"),
+    "fallbacks": ("",),
+}
+_SAMPLING: Final = ("temperature", "top_p", "top_k")
+_MOST_MARKS: Final = 4
+
+
+def check_fields(body: Mapping[str, Any], betas: Sequence[str], model: Model, *, counts: bool) -> None:
+    """Fields by themselves, before anything is read of the conversation."""
+    for name in body:
+        if name in FIELDS or any(beta in betas for beta in BETA_FIELDS.get(name, ())):
+            continue
+        raise refuse(f"{name}: Extra inputs are not permitted", "field-unknown")
+    if not counts:
+        _length(body, model)
+    _system(body.get("system"))
+    _tools(body)
+    _newer_models(body, model)
+
+
+def _length(body: Mapping[str, Any], model: Model) -> None:
+    most = body.get("max_tokens")
+    if most is None:
+        raise refuse("max_tokens: Field required", "max-tokens")
+    if not is_whole(most) or most < 0:
+        raise refuse("max_tokens: Input should be greater than or equal to 0", "max-tokens")
+    if model.output is not None and most > model.output:
+        said = (
+            f"max_tokens: {most} > {model.output}, which is the maximum allowed number of output tokens for {model.id}"
+        )
+        raise refuse(said, "max-tokens")
+
+
+def _system(system: Any) -> None:
+    if system is None or isinstance(system, str):
+        return
+    for number, block in enumerate(objects(system, "system: Input should be a valid list", "system")):
+        if block.get("type") != "text":
+            raise refuse(f"system.{number}.type: Input should be 'text'", "system")
+        try:
+            check_text(block.get("text"), f"system.{number}")
+        except Exception as error:
+            raise refuse("system: text content blocks must be non-empty", "empty-text") from error
+        check_mark(block, f"system.{number}")
+
+
+def _tools(body: Mapping[str, Any]) -> None:
+    tools = objects(body.get("tools") or [], "tools: Input should be a valid list", "tools")
+    listed: list[str] = []
+    for number, tool in enumerate(tools):
+        name = tool.get("name") or mapping(tool.get("custom")).get("name")
+        if not isinstance(name, str) and tool.get("type") != "mcp_toolset":
+            raise refuse(f"tools.{number}.custom.name: Field required", "tool")
+        if tool.get("type", "custom") == "custom" and mapping(tool.get("input_schema")).get("type") != "object":
+            raise refuse(f"tools.{number}.custom.input_schema.type: Field required", "tool-schema")
+        if name in listed:
+            raise refuse("tools: Tool names must be unique.", "tool-twice")
+        check_mark(tool, f"tools.{number}")
+        listed.append(str(name))
+    choice = mapping(body.get("tool_choice"))
+    if choice.get("type") in ("any", "tool") and not listed:
+        raise refuse("tool_choice: Tools must be provided when tool_choice is set", "tool-choice")
+    if choice.get("type") == "tool" and choice.get("name") not in listed:
+        raise refuse(f"tool_choice: Tool '{choice.get('name')}' not found in provided tools", "tool-choice")
+
+
+def _newer_models(body: Mapping[str, Any], model: Model) -> None:
+    """Parameters that models from 4.7 on no longer take."""
+    number = version(model.id)
+    if number >= (4, 7):
+        for name in _SAMPLING:
+            if body.get(name) is not None:
+                raise refuse(f"`{name}` is not supported by this model.", "sampling")
+        if mapping(body.get("thinking")).get("budget_tokens") is not None:
+            raise refuse("thinking.budget_tokens: explicit budgets are not supported by this model", "thinking-budget")
+    is_free = (number == (5, 5) and "sonnet" in model.id) or (number == (5, 1) and "fable" in model.id)
+    if is_free and mapping(body.get("tool_choice")).get("type") in ("any", "tool"):
+        raise refuse("tool_choice: forced tool use is not supported by this model", "forced-tool")
+
+
+def check_turns(turns: Sequence[Turn], model: Model, *, is_compacted: bool) -> None:
+    """Who speaks first, who last, and where instructions may stand in the middle."""
+    if turns[0].role != "user" and not is_compacted:
+        raise refuse('messages: first message must use the "user" role', "first-user")
+    for number, turn in enumerate(turns):
+        if turn.role == "system" and (version(model.id) < (4, 8) or number == 0 or turns[number - 1].role != "user"):
+            said = "system messages must follow a user turn, on a model that takes them"
+            raise refuse(f"messages.{turn.blocks[0].message}.role: {said}", "system-place")
+    last = turns[-1]
+    if last.role == "assistant" and last.blocks[-1].kind != "compaction":
+        if version(model.id) >= (4, 7):
+            raise refuse(
+                "This model does not support assistant message prefill. The conversation must end with a user message.",
+                "prefill",
+            )
+        text = last.blocks[-1].block.get("text", "")
+        if text != text.rstrip():
+            raise refuse("messages: final assistant content cannot end with trailing whitespace", "trailing-space")
+
+
+def check_marks(body: Mapping[str, Any], turns: Sequence[Turn]) -> None:
+    """At most four breakpoints, and the longer lived first: tools, system, then messages."""
+    blocks = [*items(body.get("tools")), *items(body.get("system"))]
+    blocks += [placed.block for turn in turns for placed in turn.blocks]
+    marks = [block["cache_control"] for block in blocks if mapping(block).get("cache_control") is not None]
+    if body.get("cache_control") is not None:
+        marks.append(body["cache_control"])
+    if len(marks) > _MOST_MARKS:
+        said = f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
+        raise refuse(said, "marks")
+    lifetimes = [lifetime_of(mark, "cache_control") for mark in marks]
+    if lifetimes != sorted(lifetimes, reverse=True):
+        said = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+        raise refuse(f"cache_control.ephemeral.ttl: {said}", "mark-order")

@@ -1,0 +1,240 @@
+"""Rules of Chat Completions: fields, roles, and that calls are answered before anything else is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from contextfold.models import Model
+from contextfold.testing.server.checks import is_whole, mapping, objects, refuse, version
+from contextfold.testing.server.flavours import Flavour
+
+FIELDS: Final = frozenset(
+    [
+        "model",
+        "messages",
+        "audio",
+        "frequency_penalty",
+        "function_call",
+        "functions",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "metadata",
+        "modalities",
+        "n",
+        "parallel_tool_calls",
+        "prediction",
+        "presence_penalty",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "prompt_cache_options",
+        "reasoning_effort",
+        "response_format",
+        "safety_identifier",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "user",
+        "verbosity",
+        "web_search_options",
+    ]
+)
+_ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
+_PARTS: Final = {
+    "user": ("text", "image_url", "input_audio", "file"),
+    "assistant": ("text", "refusal"),
+    "system": ("text",),
+    "developer": ("text",),
+    "tool": ("text", "image_url", "file"),
+}
+_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_FIRST_WITH_BREAKPOINTS: Final = (5, 6)
+
+
+def check_fields(body: Mapping[str, Any], model: Model) -> None:
+    for name in body:
+        if name not in FIELDS:
+            raise refuse(f"Unrecognized request argument supplied: {name}", "field-unknown")
+    is_openai = model.id.startswith(("gpt-", "o1", "o3", "o4"))
+    if is_openai and body.get("prompt_cache_options") and version(model.id) < _FIRST_WITH_BREAKPOINTS:
+        raise refuse("Unsupported parameter: 'prompt_cache_options'.", "breakpoints", "prompt_cache_options")
+    if is_openai and version(model.id) >= (5, 0) and body.get("max_tokens") is not None:
+        said = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        raise refuse(f"Unsupported parameter: {said}", "max-tokens", "max_tokens", "unsupported_parameter")
+    for name in ("max_tokens", "max_completion_tokens"):
+        _length(body.get(name), name, model)
+    if body.get("stream_options") is not None and body.get("stream") is not True:
+        raise refuse("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream-options")
+    _tools(body)
+
+
+def _length(most: Any, name: str, model: Model) -> None:
+    if most is None:
+        return
+    if not is_whole(most) or most < 1:
+        raise refuse(f"Invalid '{name}': integer below minimum value.", "max-tokens", name)
+    if model.output is not None and most > model.output:
+        said = f"max_tokens is too large: {most}. This model supports at most {model.output} completion tokens"
+        raise refuse(said, "max-tokens", name)
+
+
+def _tools(body: Mapping[str, Any]) -> None:
+    tools = objects(body.get("tools") or [], "Invalid type for 'tools': expected an array.", "tools")
+    if body.get("tools") == []:
+        raise refuse("Invalid 'tools': empty array. Expected an array with minimum length 1.", "tools-empty", "tools")
+    for number, tool in enumerate(tools):
+        if tool.get("type") == "function" and not _is_name(mapping(tool.get("function")).get("name")):
+            raise refuse(f"Invalid 'tools[{number}].function.name'.", "tool", f"tools[{number}].function.name")
+    if body.get("tool_choice") not in (None, "none") and not tools:
+        raise refuse("'tool_choice' is only allowed when 'tools' are specified.", "tool-choice", "tool_choice")
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(_NAME.fullmatch(name))
+
+
+def check_messages(messages: Any, flavour: Flavour) -> list[dict[str, Any]]:
+    said = objects(messages, "Invalid type for 'messages': expected an array of objects.", "messages")
+    if not said:
+        raise refuse(
+            "Invalid 'messages': empty array. Expected an array with minimum length 1.", "no-messages", "messages"
+        )
+    for number, message in enumerate(said):
+        _message(message, number)
+    _pairs(said)
+    if flavour.wants_reasoning:
+        _reasoning(said)
+    if flavour.alternates:
+        _alternation(said)
+    if not flavour.has_tool_role:
+        for number, message in enumerate(said):
+            if message["role"] == "tool" or message.get("tool_calls"):
+                raise refuse(f"messages[{number}]: only user and assistant roles are supported", "no-tool-role")
+    return said
+
+
+def _message(message: Mapping[str, Any], number: int) -> None:
+    role, at = message.get("role"), f"messages[{number}]"
+    if role not in _ROLES:
+        listed = ", ".join(f"'{each}'" for each in _ROLES)
+        raise refuse(f"Invalid value: '{role}'. Supported values are: {listed}.", "role", f"{at}.role")
+    _content(message, role, at)
+    if "tool_calls" in message and message["tool_calls"] is not None:
+        if role != "assistant":
+            raise refuse(f"Unknown parameter: '{at}.tool_calls'.", "speaker", f"{at}.tool_calls")
+        _calls(message["tool_calls"], at)
+    if role == "tool" and not isinstance(message.get("tool_call_id"), str):
+        raise refuse(f"Missing required parameter: '{at}.tool_call_id'.", "result-id", f"{at}.tool_call_id")
+
+
+def _content(message: Mapping[str, Any], role: str, at: str) -> None:
+    content = message.get("content")
+    if content is None:
+        if role == "assistant" and (
+            message.get("tool_calls") or message.get("refusal") or message.get("function_call")
+        ):
+            return
+        raise refuse("Invalid value for 'content': expected a string, got null.", "content-null", f"{at}.content")
+    if isinstance(content, str):
+        return
+    if not isinstance(content, list) or not content:
+        said = f"Invalid '{at}.content': empty array. Expected an array with minimum length 1."
+        raise refuse(said, "content-empty", f"{at}.content")
+    for index, part in enumerate(content):
+        kind, where = mapping(part).get("type"), f"{at}.content[{index}]"
+        allowed = _PARTS.get(role, ("text",))
+        if kind not in allowed:
+            listed = ", ".join(f"'{each}'" for each in allowed)
+            raise refuse(f"Invalid value: '{kind}'. Supported values are: {listed}.", "kind", where)
+        if kind == "text" and not isinstance(part.get("text"), str):
+            raise refuse(f"Missing required parameter: '{where}.text'.", "field-missing", f"{where}.text")
+        if kind == "image_url" and not mapping(part.get("image_url")).get("url"):
+            raise refuse(f"Missing required parameter: '{where}.image_url.url'.", "image-source", where)
+
+
+def _calls(calls: Any, at: str) -> None:
+    if not isinstance(calls, list) or not calls:
+        said = f"Invalid '{at}.tool_calls': empty array. Expected an array with minimum length 1."
+        raise refuse(said, "calls-empty", f"{at}.tool_calls")
+    for index, call in enumerate(calls):
+        where, function = f"{at}.tool_calls[{index}]", mapping(mapping(call).get("function"))
+        if not isinstance(mapping(call).get("id"), str) or not call["id"]:
+            raise refuse(f"Missing required parameter: '{where}.id'.", "call-id", f"{where}.id")
+        if call.get("type") == "custom":
+            continue
+        if call.get("type") != "function":
+            raise refuse(f"Missing required parameter: '{where}.type'.", "call-type", f"{where}.type")
+        if not _is_name(function.get("name")):
+            said = f"Invalid '{where}.function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."
+            raise refuse(said, "call-name", f"{where}.function.name")
+        if not isinstance(function.get("arguments"), str):
+            said = f"Invalid type for '{where}.function.arguments': expected a string."
+            raise refuse(said, "call-input", f"{where}.function.arguments")
+
+
+def _pairs(messages: Sequence[Mapping[str, Any]]) -> None:
+    """After calls come their results, all of them and nothing else; a result comes only after its call."""
+    waiting: list[str] = []
+    answered: set[str] = set()
+    for number, message in enumerate(messages):
+        if message["role"] == "tool":
+            call = message["tool_call_id"]
+            if call not in waiting and call not in answered:
+                said = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+                raise refuse(f"Invalid parameter: {said}", "result-without-call", f"messages.[{number}].role")
+            if call in answered:
+                raise refuse(f"Duplicate tool result for tool_call_id '{call}'.", "result-twice", f"messages[{number}]")
+            waiting.remove(call)
+            answered.add(call)
+            continue
+        _unanswered(waiting, number)
+        waiting = [call["id"] for call in message.get("tool_calls") or ()]
+        answered = set()
+        for call in waiting:
+            if waiting.count(call) > 1:
+                raise refuse(f"Duplicate value for 'tool_call_id' of '{call}'.", "call-twice", f"messages[{number}]")
+    _unanswered(waiting, len(messages) - 1)
+
+
+def _unanswered(waiting: Sequence[str], number: int) -> None:
+    if waiting:
+        raise refuse(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+            f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(waiting)}",
+            "call-without-result",
+            f"messages.[{number}].role",
+        )
+
+
+def _reasoning(messages: Sequence[Mapping[str, Any]]) -> None:
+    for number, message in enumerate(messages):
+        if message.get("tool_calls") and not isinstance(message.get("reasoning_content"), str):
+            said = "Missing `reasoning_content` field in the assistant message"
+            raise refuse(f"{said} at message index {number}", "reasoning-missing")
+
+
+def _alternation(messages: Sequence[Mapping[str, Any]]) -> None:
+    """User and assistant in turn, from the user; a run of results is the user's side."""
+    sides: list[str] = []
+    for message in messages:
+        side = "assistant" if message["role"] == "assistant" else "user"
+        is_further_result = message["role"] == "tool" and sides and sides[-1] == "tool"
+        if message["role"] in ("system", "developer") or is_further_result:
+            continue
+        if sides and (sides[-1] == "assistant") == (side == "assistant"):
+            said = "Conversation roles must alternate user/assistant/user/assistant/..."
+            raise refuse(said, "alternation")
+        sides.append("tool" if message["role"] == "tool" else side)
+    if sides and sides[0] == "assistant":
+        raise refuse("A conversation must start with a user message.", "first-user")

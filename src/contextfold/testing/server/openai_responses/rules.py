@@ -1,0 +1,169 @@
+"""Rules between the items of a request: pairs by `call_id`, reasoning with what it led to, seals that verify."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from contextfold.models import Model
+from contextfold.testing.server.checks import is_whole, mapping, names, objects, refuse, version
+from contextfold.testing.server.provider import Provider
+from contextfold.testing.server.refusals import Refused
+
+from .items import OUTPUTS, check_item, kind_of
+
+FIELDS: Final = names(
+    "model input access_programs background context_management conversation image include instructions "
+    "max_output_tokens max_tool_calls metadata moderation parallel_tool_calls previous_response_id prompt "
+    "prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store "
+    "stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user"
+)
+_LED_TO: Final = frozenset({"reasoning", *OUTPUTS.values()}) | {
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "tool_search_call",
+    "program",
+    "compaction",
+}
+
+
+def check_fields(body: Mapping[str, Any], model: Model) -> None:
+    for name in body:
+        if name not in FIELDS:
+            raise refuse(f"Unknown parameter: '{name}'.", "field-unknown", name, "unknown_parameter")
+    if body.get("previous_response_id") and body.get("conversation"):
+        said = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
+        raise refuse(said, "state-twice", "previous_response_id", "mutually_exclusive_parameters")
+    if body.get("prompt_cache_options") and model.id.startswith("gpt-") and version(model.id) < (5, 6):
+        raise refuse("Unsupported parameter: 'prompt_cache_options'.", "breakpoints", "prompt_cache_options")
+    if body.get("truncation") not in (None, "auto", "disabled"):
+        raise refuse("Invalid value for 'truncation'.", "truncation", "truncation")
+    _compaction(body.get("context_management"))
+
+
+def _compaction(edits: Any) -> None:
+    for edit in objects(edits or [], "Invalid type for 'context_management'.", "edits"):
+        if edit.get("type") != "compaction":
+            raise refuse(f"Invalid value: '{edit.get('type')}'. Supported values are: 'compaction'.", "edit-kind")
+        threshold = edit.get("compact_threshold")
+        if threshold is not None and (not is_whole(threshold) or threshold < 1_000):
+            raise refuse("Invalid 'compact_threshold': integer below minimum value.", "compaction-trigger")
+
+
+def threshold(body: Mapping[str, Any]) -> int | None:
+    """The size at which the request asks to be compacted."""
+    edits = body.get("context_management") or []
+    return next((edit["compact_threshold"] for edit in edits if edit.get("compact_threshold") is not None), None)
+
+
+def read_items(provider: Provider, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The conversation: what an earlier response left behind, then what is sent now, references looked up."""
+    earlier: list[dict[str, Any]] = []
+    previous = body.get("previous_response_id")
+    if previous is not None:
+        if previous not in provider.stored:
+            said = f"Previous response with id '{previous}' not found."
+            raise refuse(said, "previous", "previous_response_id", "previous_response_not_found")
+        earlier = list(provider.stored[previous])
+    given = body.get("input")
+    if isinstance(given, str):
+        given = [{"type": "message", "role": "user", "content": given}]
+    now = objects(given or [], "Invalid type for 'input': expected a string or an array of items.", "input")
+    if not now and not earlier and not body.get("prompt"):
+        raise refuse("Missing required parameter: 'input'.", "no-input", "input", "missing_required_parameter")
+    for number, item in enumerate(now):
+        check_item(item, number)
+    return earlier + [_looked_up(provider, item) for item in now]
+
+
+def _looked_up(provider: Provider, item: dict[str, Any]) -> dict[str, Any]:
+    kind, given = kind_of(item), str(item.get("id", ""))
+    is_bare = kind == "reasoning" and not item.get("encrypted_content") and not item.get("content")
+    if kind != "item_reference" and not is_bare:
+        return item
+    found: dict[str, Any] | None = provider.stored.get(given)
+    if found is None:
+        if is_bare and provider.settings.trusts_foreign_seals:
+            return item
+        said = f"Item with id '{given}' not found. Items are not persisted when `store` is set to false."
+        raise Refused(
+            f"{said} Try again with `store` set to true, or remove this item.", kind="not_found", rule="stored"
+        )
+    return found
+
+
+def after_compaction(provider: Provider, items: list[dict[str, Any]], model: Model) -> list[dict[str, Any]]:
+    """What the model reads: nothing before the newest inline compaction. A window from the endpoint is read whole."""
+    start = 0
+    for number, item in enumerate(items):
+        if kind_of(item) != "compaction":
+            continue
+        facts = _facts(provider, item, model)
+        if facts.get("form") != "endpoint":
+            start = number
+    return items[start:]
+
+
+def _facts(provider: Provider, item: Mapping[str, Any], model: Model) -> Mapping[str, Any]:
+    facts = provider.seal.facts(str(item.get("encrypted_content") or ""))
+    if facts is None and provider.settings.trusts_foreign_seals:
+        return {}
+    is_ours = facts is not None and facts.get("kind") == kind_of(dict(item))
+    if facts is None or not is_ours or (facts["kind"] == "compaction" and facts["model"] != model.id):
+        said = f"The encrypted content for item {item.get('id')} could not be verified."
+        raise refuse(said, "seal", "input", "invalid_encrypted_content")
+    return facts
+
+
+def check_items(provider: Provider, items: Sequence[dict[str, Any]], model: Model) -> None:
+    _pairs(items)
+    _reasoning(provider, items)
+    for item in items:
+        if kind_of(item) == "reasoning" and item.get("encrypted_content"):
+            _facts(provider, item, model)
+
+
+def _pairs(items: Sequence[Mapping[str, Any]]) -> None:
+    """Calls and outputs name each other, wherever they stand."""
+    kinds = [(kind_of(dict(item)), item.get("call_id")) for item in items]
+    calls = {(kind, call) for kind, call in kinds if kind in OUTPUTS.values()}
+    outputs = [(OUTPUTS[kind], call) for kind, call in kinds if kind in OUTPUTS]
+    for kind, call in outputs:
+        if (kind, call) not in calls:
+            said = f"No tool call found for {kind.replace('_', ' ')} output with call_id {call}."
+            raise refuse(said, "result-without-call", "input")
+    for kind, call in sorted(calls - set(outputs), key=str):
+        said = f"No tool output found for {kind.replace('_', ' ')} {call}."
+        raise refuse(said, "call-without-result", "input")
+    seen: set[Any] = set()
+    for kind, call in kinds:
+        if kind in OUTPUTS.values():
+            if call in seen:
+                raise refuse(f"Duplicate call_id '{call}' in input.", "call-twice", "input")
+            seen.add(call)
+
+
+def _reasoning(provider: Provider, items: Sequence[Mapping[str, Any]]) -> None:
+    ids: set[str] = set()
+    for number, item in enumerate(items):
+        kind, given = kind_of(dict(item)), str(item.get("id", ""))
+        if kind == "reasoning":
+            ids.add(given)
+            after = items[number + 1] if number + 1 < len(items) else {}
+            if not _is_led_to(after):
+                said = f"Item '{given}' of type 'reasoning' was provided without its required following item."
+                raise refuse(said, "reasoning-alone", "input")
+        needed = provider.made_after.get(given)
+        if needed is not None and needed not in ids:
+            said = f"Item '{given}' of type '{kind}' was provided without its required 'reasoning' item: '{needed}'."
+            raise refuse(said, "reasoning-missing", "input")
+
+
+def _is_led_to(item: Mapping[str, Any]) -> bool:
+    kind = kind_of(dict(item))
+    return kind in _LED_TO or (kind == "message" and mapping(item).get("role") == "assistant")
