@@ -1,0 +1,106 @@
+"""What the assemblers of all dialects share: what a stream came to, and values that grow piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from contextfold.domain import decode
+from contextfold.errors import BadMessage
+
+from .mending import copied
+
+Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a stream came to.
+
+    Whole, `answer` is what the API would have answered without streaming. Cut, it holds what may be sent back: words as
+    far as they came, calls and reasoning that were finished; `left_out` names the rest. None where nothing is left.
+    """
+
+    answer: dict[str, Any] | None = None
+    is_complete: bool = False
+    left_out: tuple[str, ...] = ()
+    error: str = ""  # what the provider, or the connection, said in mid-stream
+
+
+class Assembler(Protocol):
+    """Builds one answer out of the events of one stream."""
+
+    def take(self, event: Event) -> None:
+        """Take the next event; one it does not know changes nothing."""
+        ...
+
+    def heard(self) -> Heard:
+        """What came of it so far."""
+        ...
+
+
+def whole_object(text: object) -> bool:
+    """Whether these arguments came to their end: an object that is closed."""
+    if not isinstance(text, str):
+        return isinstance(text, Mapping)
+    try:
+        return isinstance(decode(text), dict)
+    except BadMessage:
+        return False
+
+
+def error_text(error: object) -> str:
+    """An error of any provider, in words."""
+    if isinstance(error, Mapping):
+        kind = error.get("type") or error.get("status") or error.get("code") or ""
+        words = error.get("message") or ""
+        return f"{kind}: {words}" if kind and words else str(words or kind or "error")
+    return str(error or "error")
+
+
+# These name a thing and are said again rather than continued.
+_NAMING = ("index", "type", "id", "role")
+
+
+def gathered(held: dict[str, Any], piece: Event) -> None:
+    """Continue a value with its next piece: words grow, lists grow by their index, numbers of a piece are replaced."""
+    for name, value in piece.items():
+        before = held.get(name)
+        if value is None:
+            held.setdefault(name, None)
+        elif isinstance(value, list):
+            held[name] = _listed(before if isinstance(before, list) else [], value)
+        elif before is None or name in _NAMING:
+            held[name] = copied(value)
+        elif isinstance(before, str) and isinstance(value, str):
+            held[name] = before + value
+        elif isinstance(before, dict) and isinstance(value, Mapping):
+            gathered(before, value)
+        else:
+            held[name] = copied(value)
+
+
+def _listed(held: list[Any], pieces: list[Any]) -> list[Any]:
+    for piece in pieces:
+        found = _continued(held, piece) if isinstance(piece, Mapping) else None
+        if found is None:
+            held.append({})
+            if isinstance(piece, Mapping):
+                gathered(held[-1], piece)
+            else:
+                held[-1] = piece
+        else:
+            gathered(found, piece)
+    return held
+
+
+def _continued(held: list[Any], piece: Event) -> dict[str, Any] | None:
+    """The entry that this piece goes on with: the one of its index, unless the id says that it is another."""
+    if "index" not in piece:
+        return None
+    for entry in reversed(held):
+        if isinstance(entry, dict) and entry.get("index") == piece["index"]:
+            is_other = piece.get("id") and entry.get("id") and piece["id"] != entry["id"]
+            return None if is_other else entry
+    return None

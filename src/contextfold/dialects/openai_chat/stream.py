@@ -1,0 +1,92 @@
+"""A chat completion out of its chunks: deltas of each choice put together, the bill in a chunk of its own.
+
+Fields that only some servers send (`reasoning_content`, `reasoning_details`) grow like all others. Of a cut stream, a
+call is kept if its arguments are a closed object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from contextfold.dialects.gathering import Event, Heard, error_text, gathered, whole_object
+from contextfold.dialects.mending import copied
+from contextfold.dialects.neutral import is_blank
+
+_OF_CHUNKS = ("object", "choices", "usage")
+
+
+class ChatStream:
+    """One completion in the making."""
+
+    def __init__(self) -> None:
+        self._head: dict[str, Any] = {}
+        self._choices: dict[int, dict[str, Any]] = {}
+        self._usage: Any = None
+        self._error = ""
+
+    def take(self, event: Event) -> None:
+        if event.get("type") == "chunk" and event.get("chunk") is not None:
+            event = event["chunk"]  # how the SDK's own helper hands chunks over
+        if event.get("error"):
+            self._error = error_text(event["error"])
+            return
+        if not isinstance(event.get("choices"), list):
+            return
+        for name, value in event.items():
+            if name not in _OF_CHUNKS and value is not None:
+                self._head[name] = copied(value)
+        self._usage = copied(event.get("usage")) or self._usage
+        for choice in event["choices"]:
+            self._choice(choice)
+
+    def _choice(self, piece: Event) -> None:
+        index = piece.get("index") or 0
+        choice = self._choices.setdefault(
+            index, {"index": index, "message": {"role": "assistant", "content": None}, "finish_reason": None}
+        )
+        gathered(choice["message"], piece.get("delta") or {})
+        if piece.get("finish_reason"):
+            choice["finish_reason"] = piece["finish_reason"]
+        if piece.get("logprobs"):
+            choice["logprobs"] = choice.get("logprobs") or {}
+            gathered(choice["logprobs"], piece["logprobs"])
+
+    def heard(self) -> Heard:
+        if not self._choices:
+            return Heard(error=self._error)
+        is_complete = not self._error and all(choice["finish_reason"] for choice in self._choices.values())
+        left_out: list[str] = []
+        for choice in self._choices.values():
+            _plain_calls(choice["message"], is_complete, left_out)
+        if not is_complete and not _says(self._choices[min(self._choices)]["message"]):
+            return Heard(None, False, tuple(left_out), self._error)
+        return Heard(self._answer(), is_complete, tuple(left_out), self._error)
+
+    def _answer(self) -> dict[str, Any]:
+        choices = [self._choices[at] for at in sorted(self._choices)]
+        answer = {**self._head, "object": "chat.completion", "choices": choices}
+        return answer if self._usage is None else {**answer, "usage": self._usage}
+
+
+def _plain_calls(message: dict[str, Any], is_complete: bool, left_out: list[str]) -> None:
+    """Calls as an answer has them: without the index that put them together, and finished."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list):
+        return
+    kept = []
+    for call in calls:
+        call.pop("index", None)
+        if is_complete or whole_object((call.get("function") or {}).get("arguments")):
+            kept.append(call)
+        else:
+            left_out.append(f"an unfinished call of {(call.get('function') or {}).get('name') or 'a tool'}")
+    message["tool_calls"] = kept
+    if not kept:
+        del message["tool_calls"]
+
+
+def _says(message: dict[str, Any]) -> bool:
+    words = message.get("content")
+    return bool(message.get("tool_calls") or message.get("refusal")) or not is_blank(
+        words if isinstance(words, str) else ""
+    )

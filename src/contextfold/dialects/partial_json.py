@@ -1,0 +1,98 @@
+"""JSON that was cut off, as far as it goes: what is whole in it is kept, the unfinished last value is left out.
+
+An answer may stop in the middle of a tool's arguments when its length runs out. The SDKs then hand over the part that
+can be read, and so do we. It refuses text that was never going to be JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from contextfold.domain import decode
+from contextfold.errors import BadMessage
+
+_SPACE = re.compile(r"\s*")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ATOM = re.compile(r"[^\s,\]}]+")
+
+
+class _Cut(Exception):
+    """The text ended here."""
+
+
+def partial(text: str) -> Any:
+    """The value, or as much of it as there is; None where there is nothing."""
+    try:
+        return decode(text)
+    except BadMessage:
+        pass
+    try:
+        return _value(text, _skip(text, 0))[0]
+    except _Cut:
+        return None
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    at = found.end() if found else at
+    if at >= len(text):
+        raise _Cut
+    return at
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    if text[at] == "{":
+        return _object(text, at + 1)
+    if text[at] == "[":
+        return _array(text, at + 1)
+    return _scalar(text, at)
+
+
+def _scalar(text: str, at: int) -> tuple[Any, int]:
+    found = (_STRING if text[at] == '"' else _ATOM).match(text, at)
+    if found is None:
+        raise _Cut  # a string without its end
+    try:
+        return decode(found[0]), found.end()
+    except BadMessage:
+        if found.end() == len(text):
+            raise _Cut from None  # half a word
+        raise
+
+
+def _object(text: str, at: int) -> tuple[dict[str, Any], int]:
+    held: dict[str, Any] = {}
+    try:
+        at = _skip(text, at)
+        while text[at] != "}":
+            key, at = _scalar(text, at)
+            at = _skip(text, _expect(text, _skip(text, at), ":"))
+            held[str(key)], at = _value(text, at)
+            at = _skip(text, at)
+            if text[at] == ",":
+                at = _skip(text, at + 1)
+        return held, at + 1
+    except _Cut:
+        return held, len(text)
+
+
+def _array(text: str, at: int) -> tuple[list[Any], int]:
+    held: list[Any] = []
+    try:
+        at = _skip(text, at)
+        while text[at] != "]":
+            value, at = _value(text, at)
+            held.append(value)
+            at = _skip(text, at)
+            if text[at] == ",":
+                at = _skip(text, at + 1)
+        return held, at + 1
+    except _Cut:
+        return held, len(text)
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    if text[at] != mark:
+        raise BadMessage(f"This is no JSON: expected {mark!r} at {at}. Ask for the answer again.")
+    return at + 1

@@ -1,0 +1,130 @@
+"""Listening to a provider's stream in whatever form it comes: raw bytes, events as dicts, or an SDK's objects.
+
+Finds out by the first event which dialect is spoken, and puts the answer together as the SDKs do. It never raises for
+what a stream holds: a stream that breaks is something to report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from contextfold.domain import decode
+from contextfold.errors import BadMessage
+
+from .anthropic.stream import AnthropicStream
+from .gathering import Assembler, Event, Heard, error_text
+from .gemini.stream import GeminiStream
+from .openai_chat.stream import ChatStream
+from .openai_responses.stream import ResponsesStream
+from .sse import ServerEvents
+
+ASSEMBLERS: Mapping[str, Callable[[], Assembler]] = {
+    "anthropic": AnthropicStream,
+    "openai-chat": ChatStream,
+    "openai-responses": ResponsesStream,
+    "gemini": GeminiStream,
+}
+_DONE = "[DONE]"
+
+
+def spoken_in(event: Event) -> str:
+    """The dialect of an event; empty where it could be of several."""
+    kind = event.get("type")
+    if isinstance(kind, str) and kind.startswith("response."):
+        return "openai-responses"
+    if kind == "message_start":
+        return "anthropic"
+    if "candidates" in event or "usageMetadata" in event or "promptFeedback" in event:
+        return "gemini"
+    if isinstance(event.get("choices"), list) or (kind == "chunk" and "chunk" in event):
+        return "openai-chat"
+    return ""
+
+
+class Listener:
+    """Hears a stream piece by piece; `heard()` is what it came to so far."""
+
+    def __init__(self) -> None:
+        self._events = ServerEvents()
+        self._assembler: Assembler | None = None
+        self._error = ""
+
+    def hear(self, piece: object) -> None:
+        """The next piece: bytes or text of the wire, an event as a dict, or an SDK's event."""
+        if isinstance(piece, str):
+            piece = piece.encode("utf-8", "surrogatepass")
+        if isinstance(piece, bytes | bytearray | memoryview):
+            for event in self._events.feed(bytes(piece)):
+                self._data(event.data)
+        else:
+            self._take(piece if isinstance(piece, Mapping) else plain_event(piece))
+
+    def _data(self, data: str) -> None:
+        if data.strip() == _DONE:
+            return
+        try:
+            event = decode(data)
+        except BadMessage:
+            event = None
+        if isinstance(event, Mapping):
+            self._take(event)
+        else:
+            self._error = self._error or f"garbage in the stream: {data[:80]!r}"
+
+    def _take(self, event: Event) -> None:
+        if self._assembler is None:
+            found = ASSEMBLERS.get(spoken_in(event))
+            if found is None:
+                if event.get("error") or event.get("type") == "error":
+                    self._error = error_text(event.get("error") or event)
+                return
+            self._assembler = found()
+        try:
+            self._assembler.take(event)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            self._error = self._error or f"an event of a wrong form: {error!r}"
+
+    def heard(self, broken: BaseException | None = None) -> Heard:
+        """What the stream came to; `broken` is what ended it before its time."""
+        heard = Heard() if self._assembler is None else self._assembler.heard()
+        if broken is not None and not heard.is_complete:
+            heard = replace(heard, error=heard.error or f"{type(broken).__name__}: {broken}".rstrip(": "))
+        return replace(heard, error=heard.error or self._error)
+
+
+def plain_event(event: object) -> Mapping[str, Any]:
+    """An SDK's event as plain data, in the wire's own names."""
+    dump = getattr(event, "model_dump", None)
+    if not callable(dump):
+        return {}
+    value = dump(mode="json", by_alias=True, exclude_unset=True)
+    if not isinstance(value, Mapping):
+        return {}
+    return _as_on_the_wire(value) if "candidates" in value or "usageMetadata" in value else value
+
+
+# What Google's SDK adds to an answer for itself.
+_SDKS_OWN = ("sdkHttpResponse", "parsed", "automaticFunctionCallingHistory")
+# It writes bytes in the alphabet for URLs; the wire has the standard one.
+_ALPHABET = str.maketrans("-_", "+/")
+
+
+def _as_on_the_wire(answer: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in answer.items() if value is not None and name not in _SDKS_OWN}
+    for candidate in kept.get("candidates", ()):
+        content = candidate.get("content") or {}
+        content["parts"] = [_part(part) for part in content.get("parts") or ()]
+        candidate["content"] = content
+    return kept
+
+
+def _part(part: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in part.items() if value is not None}
+    if isinstance(kept.get("thoughtSignature"), str):
+        kept["thoughtSignature"] = kept["thoughtSignature"].translate(_ALPHABET)
+    inline = kept.get("inlineData")
+    if isinstance(inline, dict) and isinstance(inline.get("data"), str):
+        inline["data"] = inline["data"].translate(_ALPHABET)
+    return kept
