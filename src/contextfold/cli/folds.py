@@ -15,7 +15,7 @@ from contextfold.thread import FoldInfo
 from .arguments import add_thread
 from .invocation import Invocation
 from .paper import Ink
-from .viewing import hidden_messages, spans
+from .viewing import hidden_messages, messages_on_path, spans
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -25,16 +25,16 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     with call.thread() as thread:
-        folds = {fold.id: fold for fold in thread.folds}
-        hidden = {fold.id: hidden_messages(fold, folds, thread.events) for fold in folds.values()}
+        folds, on_path = thread.folds, messages_on_path(thread)
+        hidden = {fold.id: hidden_messages(fold.cover, thread.events, on_path) for fold in folds}
 
         def show() -> None:
             if not folds:
                 call.out.line(f"{thread.name} has no folds: the model sees everything that was said.")
-            for fold in folds.values():
+            for fold in folds:
                 _show(call, fold, hidden[fold.id])
 
-        return call.answer([_plain(fold, hidden[fold.id]) for fold in folds.values()], show)
+        return call.answer([_plain(fold, hidden[fold.id]) for fold in folds], show)
 
 
 def _plain(fold: FoldInfo, hidden: list[int]) -> dict[str, object]:

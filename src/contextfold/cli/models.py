@@ -49,11 +49,11 @@ def _table(call: Invocation, models: list[Model]) -> None:
             _price(model.prices.input if model.prices else None),
             _price(model.prices.output if model.prices else None),
             _price(model.prices.cache_read if model.prices else None),
-            how_counted(model),
+            f"{model.tokenizer or 'generic'}{' (stand-in)' if model.stand_in else ''}",
         )
         for model in models
     ]
-    head = ("model", "provider", "window", "output", "$in/M", "$out/M", "cached", "counted")
+    head = ("model", "provider", "window", "output", "$in/M", "$out/M", "cached", "tokenizer")
     call.out.table(rows, head, right=(2, 3, 4, 5, 6))
     if any(model.assumed for model in models):
         call.note("? means assumed: nobody told us this window. Set max_input_tokens in contextfold.toml.")

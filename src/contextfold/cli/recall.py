@@ -12,13 +12,13 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 
 import contextfold as cf
-from contextfold.domain import Appended, Message, Text, ToolResult, nested
+from contextfold.domain import Appended, Folded, Message, Text, ToolResult, nested
 
 from .arguments import UsageError, add_thread, seq
 from .exits import DONE, NOT_FOUND
 from .invocation import Invocation
 from .paper import Ink
-from .viewing import Reader, hidden_messages, message_as_plain, reader_of
+from .viewing import Reader, hidden_messages, message_as_plain, messages_on_path, reader_of
 
 AROUND = 60  # characters on each side of a word that was found
 
@@ -48,9 +48,9 @@ def _named(session: cf.Session, fold: int | None, number: int | None) -> list[tu
     messages = session.recall(fold=fold, seq=number)
     if number is not None:
         return [(number, messages[0])]
-    folds = {each.id: each for each in session.folds}
-    seqs = hidden_messages(folds[fold], folds, session.thread.events) if fold in folds else range(1, len(messages) + 1)
-    return list(zip(seqs, messages, strict=False))
+    thread, event = session.thread, session.thread.events[(fold or 1) - 1].event
+    cover = event.cover if isinstance(event, Folded) else cf.Cover()
+    return list(zip(hidden_messages(cover, thread.events, messages_on_path(thread)), messages, strict=True))
 
 
 def _show(call: Invocation, reader: Reader, found: list[tuple[int, Message]]) -> None:

@@ -9,7 +9,9 @@ import contextfold as cf
 from contextfold.domain import (
     Appended,
     Block,
+    Cover,
     Document,
+    Folded,
     Image,
     Item,
     Logged,
@@ -40,6 +42,7 @@ class Reader:
     folds: Mapping[int, FoldInfo]
     events: Sequence[Logged]
     pinned: frozenset[int]
+    on_path: frozenset[int]
     is_full: bool = False
 
     @property
@@ -69,7 +72,7 @@ class Reader:
         kind = fold.kind if fold else "fold"
         self._headline(f"▸ {shown.seq}", f"fold · {kind}", "fold", f"{shown.tokens:,}")
         if fold is not None:
-            hidden = hidden_messages(fold, self.folds, self.events)
+            hidden = hidden_messages(fold.cover, self.events, self.on_path)
             self.paper.line(Ink(f"hides {len(hidden)} messages ({spans(hidden)}){_why(fold)}", "fold"), indent=GUTTER)
         self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
 
@@ -172,16 +175,25 @@ def _tool_names(events: Sequence[Logged], item: Item) -> dict[str, str]:
     return names
 
 
-def hidden_messages(fold: FoldInfo, folds: Mapping[int, FoldInfo], events: Sequence[Logged]) -> list[int]:
-    """Seqs of the messages behind a fold, those of folds inside it included, or that hold its folded parts."""
-    seqs = {seq for seq, _ in fold.cover.blocks}
-    for first, last in fold.cover.ranges:
-        seqs.update(
-            seq for seq in range(first, min(last, len(events)) + 1) if isinstance(events[seq - 1].event, Appended)
-        )
-    for inner in fold.cover.folds:
-        if inner in folds:
-            seqs.update(hidden_messages(folds[inner], folds, events))
+def messages_on_path(thread: cf.Thread) -> frozenset[int]:
+    """Seqs of the messages from the first to the head; what was left behind by a rewind is not among them."""
+    events, seq, found = thread.events, thread.view.head, []
+    while seq:
+        if isinstance(events[seq - 1].event, Appended):
+            found.append(seq)
+        seq = events[seq - 1].parent
+    return frozenset(found)
+
+
+def hidden_messages(cover: Cover, events: Sequence[Logged], on_path: frozenset[int]) -> list[int]:
+    """Seqs of the messages that a fold hides, those of folds inside it included, or that hold its folded parts."""
+    seqs = {seq for seq, _ in cover.blocks}
+    for first, last in cover.ranges:
+        seqs.update(seq for seq in range(first, last + 1) if seq in on_path)
+    for inner in cover.folds:
+        event = events[inner - 1].event
+        if isinstance(event, Folded):
+            seqs.update(hidden_messages(event.cover, events, on_path))
     return sorted(seqs)
 
 
@@ -224,4 +236,4 @@ def message_as_plain(seq: int, message: Message) -> dict[str, object]:
 def reader_of(paper: Paper, thread: cf.Thread, *, is_full: bool) -> Reader:
     """A reader for one thread as it is now."""
     folds = {fold.id: fold for fold in thread.folds}
-    return Reader(paper, folds, thread.events, thread.view.pinned, is_full)
+    return Reader(paper, folds, thread.events, thread.view.pinned, messages_on_path(thread), is_full)
