@@ -1,0 +1,114 @@
+"""What a model may really do: its call is checked when it arrives, against the same declaration it was shown.
+
+A schema is a hint that a model can ignore, so nothing here relies on what was projected. A refusal is a tool result
+that the model can read, and says what would be allowed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from contextfold.domain import Environment, Phase, Text, ToolCall, ToolResult, encode
+from contextfold.errors import BadMessage
+
+from .projecting import Rule as Projection
+from .projecting import Situation, refusal
+from .schema import problems
+from .tool import Tool, definition, limits_in
+
+Rule: TypeAlias = Projection | Literal["unknown", "arguments", ""]
+
+MOST_PROBLEMS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Whether a call may be carried out. Use `arguments`, which are what was checked, and not the call's own text."""
+
+    call: ToolCall
+    rule: Rule = ""  # the one that forbids it
+    reason: str = ""
+    arguments: Mapping[str, Any] | None = None
+
+    @property
+    def is_allowed(self) -> bool:
+        return not self.rule
+
+    @property
+    def text(self) -> str:
+        """What the model reads in place of a result."""
+        return "" if self.is_allowed else f"[Refused: {self.call.name[:80]} was not run, because {self.reason}.]"
+
+    @property
+    def result(self) -> ToolResult | None:
+        """The refusal as the result of its call; None where the call is allowed."""
+        return None if self.is_allowed else ToolResult(self.call.id, (Text(self.text),), True)
+
+
+def enforce(call: ToolCall | Mapping[str, Any], state: Situation, tools: Sequence[Tool]) -> Ruling:
+    """Whether this call may be carried out now, and with which arguments."""
+    asked = call if isinstance(call, ToolCall) else read_call(call)
+    tool = next((each for each in tools if each.name == asked.name), None)
+    if tool is None:
+        known = ", ".join(each.name for each in tools)
+        return Ruling(asked, "unknown", f"there is no such tool; there are: {known or 'none'}")
+    environment = Environment.of(str(state.environment))
+    hidden = refusal(tool, Phase.of(str(state.phase)), state.permissions, environment)
+    if hidden is not None:
+        return Ruling(asked, hidden.rule, hidden.reason)
+    return _checked(asked, tool, environment)
+
+
+def _checked(call: ToolCall, tool: Tool, environment: Environment) -> Ruling:
+    try:
+        arguments = parsed(call.arguments)
+    except ValueError as error:
+        return Ruling(call, "arguments", str(error))
+    found = list(problems(arguments, definition(tool, environment)["input_schema"]))
+    for limit in limits_in(tool, environment):
+        found += limit.problems(arguments)
+    if found:
+        told = list(dict.fromkeys(found))[:MOST_PROBLEMS]
+        return Ruling(call, "arguments", "; ".join(told))
+    return Ruling(call, arguments=arguments)
+
+
+def read_call(call: Mapping[str, Any]) -> ToolCall:
+    """A call as a provider writes it: a `tool_use` block, or an entry of `tool_calls`."""
+    match call:
+        case {"name": str(name), "input": arguments, **rest}:
+            return ToolCall(str(rest.get("id", "")), name, encode(arguments).decode())
+        case {"function": {"name": str(name), "arguments": str(arguments)}, **rest}:
+            return ToolCall(str(rest.get("id", "")), name, arguments)
+        case _:
+            raise BadMessage("This is no tool call. Pass a tool_use block, an entry of tool_calls, or a ToolCall.")
+
+
+def parsed(arguments: str) -> dict[str, Any]:
+    """A call's arguments. A key that occurs twice is refused: whoever runs the tool might read the other one."""
+    try:
+        value = json.loads(arguments or "{}", object_pairs_hook=_once, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        told = str(error) if isinstance(error, _Unclear) else "they cannot be read as JSON"
+        raise ValueError(f"its arguments are unclear: {told}") from error
+    if not isinstance(value, dict):
+        raise ValueError("its arguments are unclear: they are no JSON object")  # about what was said
+    return value
+
+
+class _Unclear(ValueError):
+    """Arguments that two readers might understand differently."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise _Unclear("a name occurs twice")
+    return dict(pairs)
+
+
+def _refuse(name: str) -> Any:
+    raise _Unclear(f"{name} is no JSON number")

@@ -1,0 +1,183 @@
+"""Which tools the model sees now: by phase, by permission, by environment, by budget. Each hidden one has a reason.
+
+A projection is a hint, and enforcement is the rule (see `enforcing`). Two ways to show it: *stable* keeps the
+definitions constant and gates calls, so that a provider's cache holds; *projected* sends only what may be used now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias, overload
+
+from contextfold import tokens
+from contextfold.domain import Counter, Environment, Phase
+from contextfold.errors import BadConfiguration
+from contextfold.models import Model
+
+from .permissions import covers
+from .tool import Tool, definition, limits_in, weight
+
+Mode: TypeAlias = Literal["stable", "projected"]
+Rule: TypeAlias = Literal["phase", "permission", "environment", "urgency", "budget"]
+
+USUAL_BUDGET = 2_000  # tokens of all definitions, seed 000
+TOP = 5  # tools in an urgent case, seed 000
+URGENT_WITHIN = 3_600.0  # seconds before a deadline
+
+
+class Situation(Protocol):
+    """What a projection has to know; a session's state is one."""
+
+    @property
+    def phase(self) -> str: ...
+
+    @property
+    def permissions(self) -> frozenset[str]: ...
+
+    @property
+    def environment(self) -> str: ...
+
+    @property
+    def open_tools(self) -> tuple[str, ...]: ...
+
+    @property
+    def is_urgent(self) -> bool: ...
+
+    @property
+    def deadline(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Why a tool is not offered."""
+
+    rule: Rule
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolList(Sequence[Mapping[str, Any]]):
+    """The definitions to send, as `prepare(tools=...)` takes them, and how they were chosen."""
+
+    tools: tuple[Tool, ...]  # all that were declared
+    mode: Mode
+    definitions: tuple[Mapping[str, Any], ...]
+    visible: tuple[str, ...]  # what may be called now
+    hidden: Mapping[str, Hidden] = field(default_factory=dict)
+    phase: Phase = Phase.PLANNING
+    environment: Environment = Environment.UNKNOWN
+    tokens: int = 0  # of the definitions
+    stable_tokens: int = 0  # what they are in each mode
+    projected_tokens: int = 0
+    is_urgent: bool = False
+    is_forced: bool = False  # a changed list is sent at once, whatever that costs
+
+    @overload
+    def __getitem__(self, at: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, at: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        return self.definitions[at]
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.definitions)
+
+
+def project(
+    tools: Sequence[Tool],
+    state: Situation,
+    budget: int | None = USUAL_BUDGET,
+    *,
+    mode: Mode = "stable",
+    model: Model | str | None = None,
+    now: float | None = None,
+    urgent_within: float = URGENT_WITHIN,
+    force: bool = False,
+) -> ToolList:
+    """The tools for this state. `now` is the time in seconds since 1970; without it no deadline comes nearer."""
+    if len({tool.name for tool in tools}) < len(tools):
+        raise BadConfiguration("Two tools have the same name. Rename one.")
+    phase, environment = Phase.of(str(state.phase)), Environment.of(str(state.environment))
+    counter, hidden, permissions = tokens.counter_for(model), dict[str, Hidden](), state.permissions
+    for tool in tools:
+        reason = refusal(tool, phase, permissions, environment)
+        if reason is not None:
+            hidden[tool.name] = reason
+    allowed = [tool for tool in tools if tool.name not in hidden]
+    is_urgent = state.is_urgent or _is_near(state.deadline, now, urgent_within)
+    if is_urgent:
+        allowed = _top(allowed, state, hidden)
+    affordable = _affordable(allowed, state, budget, environment, counter)
+    possible = [tool for tool in tools if not any(limit.is_denied for limit in limits_in(tool, environment))]
+    constant = _affordable(possible, None, budget, environment, counter)
+    sent = constant if mode == "stable" else affordable
+    names = {tool.name for tool in sent}
+    for tool in allowed:
+        if tool.name not in names:
+            hidden[tool.name] = Hidden("budget", f"the definitions have {budget} tokens of room")
+    return ToolList(
+        tuple(tools),
+        mode,
+        tuple(definition(tool, environment) for tool in sent),
+        tuple(tool.name for tool in allowed if tool.name in names),
+        hidden,
+        phase,
+        environment,
+        _weigh(sent, environment, counter),
+        _weigh(constant, environment, counter),
+        _weigh(affordable, environment, counter),
+        is_urgent,
+        force,
+    )
+
+
+def refusal(tool: Tool, phase: Phase, permissions: frozenset[str], environment: Environment) -> Hidden | None:
+    """Why a tool may not be used in this phase, with these permissions, in this place; None where it may."""
+    if phase not in tool.allowed_phases:
+        known = ", ".join(sorted(tool.allowed_phases)) or "no phase"
+        return Hidden("phase", f"it belongs to {known}, and this is {phase.value}")
+    missing = sorted(each for each in tool.required if not covers(permissions, each))
+    if missing:
+        return Hidden("permission", f"it requires {', '.join(missing)}, which was not granted")
+    if any(limit.is_denied for limit in limits_in(tool, environment)):
+        return Hidden("environment", f"it is not allowed where the environment is {environment.value}")
+    return None
+
+
+def _is_near(deadline: float | None, now: float | None, within: float) -> bool:
+    return deadline is not None and now is not None and deadline - now <= within
+
+
+def _top(allowed: Sequence[Tool], state: Situation, hidden: dict[str, Hidden]) -> list[Tool]:
+    """The most important few, and those that were called and have not answered."""
+    kept = {tool.name for tool in sorted(allowed, key=lambda tool: -tool.priority)[:TOP]} | set(state.open_tools)
+    for tool in allowed:
+        if tool.name not in kept:
+            hidden[tool.name] = Hidden("urgency", f"the case is urgent, and it is not among the {TOP} most important")
+    return [tool for tool in allowed if tool.name in kept]
+
+
+def _affordable(
+    tools: Sequence[Tool], state: Situation | None, budget: int | None, environment: Environment, counter: Counter
+) -> list[Tool]:
+    """What fits, the most important first, in the order of declaration. What is open stays whatever it costs."""
+    if budget is None:
+        return list(tools)
+    is_open = frozenset() if state is None else frozenset(state.open_tools)
+    kept: set[str] = set()
+    for tool in sorted(tools, key=lambda tool: (tool.name not in is_open, -tool.priority)):
+        size = weight(tool, environment, counter)
+        if size <= budget or tool.name in is_open:
+            kept.add(tool.name)
+            budget -= size
+    return [tool for tool in tools if tool.name in kept]
+
+
+def _weigh(tools: Sequence[Tool], environment: Environment, counter: Counter) -> int:
+    return sum(weight(tool, environment, counter) for tool in tools)

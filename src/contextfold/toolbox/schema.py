@@ -1,0 +1,128 @@
+"""Whether a value is what a JSON schema says: the keywords that tool definitions use, and no more.
+
+Known: type, enum, const, properties, required, additionalProperties, items, lengths, numbers, pattern, anyOf, oneOf,
+allOf, not, and $ref within the schema. Other keywords only describe and are not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from contextfold.domain import encode
+
+DEEPEST = 64
+
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def same(one: object, other: object) -> bool:
+    """Equal as JSON: true is not 1."""
+    return one == other and encode(one) == encode(other)
+
+
+def problems(value: Any, schema: Any, root: Any = None, path: str = "", depth: int = 0) -> Iterator[str]:
+    """Everything in the value that the schema does not allow, in words."""
+    whole = schema if root is None else root
+    if schema is True or schema == {}:
+        return
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
+        yield f"{path or 'the value'} is not allowed"
+        return
+    if "$ref" in schema:
+        yield from problems(value, _referred(schema["$ref"], whole), whole, path, depth + 1)
+    yield from _alone(value, schema, path or "the value")
+    if isinstance(value, dict):
+        yield from _object(value, schema, whole, path, depth)
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            yield from problems(each, schema.get("items", True), whole, f"{path}[{at}]", depth + 1)
+    yield from _combined(value, schema, whole, path, depth)
+
+
+def _alone(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    """What can be said without looking inside."""
+    kinds = schema.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        yield f"{path} must be {' or '.join(map(str, kinds))}"
+    if "enum" in schema and not any(same(value, each) for each in schema["enum"]):
+        yield f"{path} must be one of: {', '.join(str(each) for each in schema['enum'])}"
+    if "const" in schema and not same(value, schema["const"]):
+        yield f"{path} must be {schema['const']}"
+    if isinstance(value, str):
+        yield from _bounds(len(value), schema, "minLength", "maxLength", f"the length of {path}")
+        if "pattern" in schema and not re.search(schema["pattern"], value):
+            yield f"{path} must match {schema['pattern']}"
+    elif isinstance(value, list):
+        yield from _bounds(len(value), schema, "minItems", "maxItems", f"the length of {path}")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield from _bounds(value, schema, "minimum", "maximum", path)
+        if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+            yield f"{path} must be more than {schema['exclusiveMinimum']}"
+        if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
+            yield f"{path} must be less than {schema['exclusiveMaximum']}"
+
+
+def _object(value: dict[str, Any], schema: Mapping[str, Any], root: Any, path: str, depth: int) -> Iterator[str]:
+    known, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{_below(path, name)} must be given"
+    for name, each in value.items():
+        if name in known:
+            yield from problems(each, known[name], root, _below(path, name), depth + 1)
+        elif rest is False:
+            yield f"{_below(path, name)} is not known"
+        else:
+            yield from problems(each, rest, root, _below(path, name), depth + 1)
+
+
+def _combined(value: Any, schema: Mapping[str, Any], root: Any, path: str, depth: int) -> Iterator[str]:
+    def passes(other: Any) -> bool:
+        return next(problems(value, other, root, path, depth + 1), None) is None
+
+    for other in schema.get("allOf", ()):
+        yield from problems(value, other, root, path, depth + 1)
+    if "anyOf" in schema and not any(map(passes, schema["anyOf"])):
+        yield f"{path or 'the value'} fits none of what is allowed"
+    if "oneOf" in schema and sum(map(passes, schema["oneOf"])) != 1:
+        yield f"{path or 'the value'} must fit exactly one of what is allowed"
+    if "not" in schema and passes(schema["not"]):
+        yield f"{path or 'the value'} is not allowed"
+
+
+def _is(value: object, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES.get(kind, ()))
+
+
+def _bounds(size: float, schema: Mapping[str, Any], least: str, most: str, what: str) -> Iterator[str]:
+    if least in schema and size < schema[least]:
+        yield f"{what} must be at least {schema[least]}"
+    if most in schema and size > schema[most]:
+        yield f"{what} must be at most {schema[most]}"
+
+
+def _referred(pointer: str, root: Any) -> Any:
+    """What a reference within the schema names; nothing is allowed where it leads nowhere."""
+    steps: Sequence[str] = pointer.removeprefix("#").strip("/").split("/") if pointer.startswith("#") else ("?",)
+    for step in filter(None, steps):
+        root = root.get(step) if isinstance(root, Mapping) else None
+    return root
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
