@@ -26,9 +26,11 @@ MOST_FOUND = 200
 SHARED = 3  # content words that make a surrounding the same
 
 _WORD = re.compile(r"[A-Za-z]{3,}")
-_COMMON = re.compile(
-    "the|and|for|with|that|this|from|not|are|was|has|have|but|you|all|can|new|its|use|via|into|out|now|get|set|let|"
-    "will|when|then|than|only|also|any"
+_COMMON = frozenset(
+    _WORD.findall(
+        "the and for with that this from not are was has have but you all can new its use via into out now get set let "
+        "will when then than only also any"
+    )
 )
 _BY_TEXT = ("quoted", "url", "flag", "hash")
 
@@ -151,5 +153,4 @@ def surroundings(text: str, key: str) -> Iterable[frozenset[str]]:
         start = max(text.rfind("\n", max(0, at - REACH), at) + 1, at - REACH, 0)
         end = text.find("\n", at, stop + REACH)
         line = text[start:at] + " " + text[stop : stop + REACH if end < 0 else end]
-        words = (word.lower() for word in _WORD.findall(line))
-        yield frozenset(word for word in words if not _COMMON.fullmatch(word))
+        yield frozenset(word.lower() for word in _WORD.findall(line)) - _COMMON
