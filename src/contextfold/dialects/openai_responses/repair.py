@@ -1,0 +1,174 @@
+"""Making a request that the Responses API takes out of one that it rejects.
+
+An output that answers nothing becomes labelled text of the user's, a call that nobody answered gets the words of an
+interrupted one. Reasoning is sealed, so it stays whole with the item it led to, or is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contextfold.dialects.mending import Body, FreshIds, Notes, Repaired, late_words, matched, mended, words_of
+from contextfold.domain import INTERRUPTED, encode
+
+from .items import OURS, is_call, is_output, kind_of
+from .request import CHAINS
+from .rules import PREFIXES, check
+from .sound import Placed, message_of, sound
+
+
+def repair(body: Mapping[str, Any], is_adjacent: bool = False) -> Repaired:
+    """The body as the API takes it, with the list of what was done. Repairing twice does nothing more."""
+
+    def mend(copy: Body, notes: Notes) -> None:
+        if all(copy.get(name) for name in CHAINS):
+            del copy["previous_response_id"]
+            notes.note("previous_response_id", "two-states", "The conversation alone was kept.")
+        if not isinstance(copy.get("input"), list):
+            return
+        placed = sound(copy["input"], notes)
+        placed = _named(placed, notes)
+        placed = _paired(placed, any(copy.get(name) for name in CHAINS), notes)
+        placed = _adjacent(placed, notes) if is_adjacent else placed
+        copy["input"] = [item for _, item in _led(placed, notes)]
+
+    return mended(body, (mend,), lambda each: check(each, is_adjacent))
+
+
+def _named(placed: list[Placed], notes: Notes) -> list[Placed]:
+    """Items under ids of their kind, each once; an id that is not theirs is left out."""
+    seen: set[str] = set()
+    for path, item in placed:
+        own, prefix = item.get("id"), PREFIXES.get(kind_of(item))
+        if prefix is None or own is None:
+            continue
+        is_theirs = isinstance(own, str) and own.startswith(prefix)
+        if not is_theirs or own in seen:
+            del item["id"]
+            rule = "duplicate-id" if is_theirs else "wrong-id"
+            notes.note(f"{path}.id", rule, f"The id {own!r} was left out.")
+        elif isinstance(own, str):
+            seen.add(own)
+    return placed
+
+
+def _pairs(item: Mapping[str, Any]) -> bool:
+    """Whether it is a call that pairs by an id."""
+    kind = kind_of(item)
+    return is_call(kind) and (kind in OURS or "call_id" in item)
+
+
+def _id(item: Mapping[str, Any]) -> str | None:
+    value = item.get("call_id")
+    if value is None and kind_of(item) == "local_shell_call_output":
+        value = item.get("id")
+    return value if value is None or isinstance(value, str) else repr(value)
+
+
+def _paired(placed: list[Placed], is_chained: bool, notes: Notes) -> list[Placed]:
+    """Every call with its own id and one output; outputs that answer nothing as text."""
+    calls = [each for each in placed if _pairs(each[1])]
+    outputs = [each for each in placed if is_output(kind_of(each[1]))]
+    fresh = FreshIds({str(item.get("call_id")) for _, item in calls + outputs})
+    olds = [_id(item) for _, item in calls]
+    _own_ids(calls, fresh, notes)
+    places = matched(olds, [_id(item) for _, item in outputs])
+    texts: dict[int, Placed] = {}
+    seen: set[str | None] = set()
+    for (path, item), place in zip(outputs, places, strict=True):
+        if place is not None:
+            _renamed(path, item, str(calls[place][1]["call_id"]), notes)
+        elif not is_chained or _id(item) in seen or not _id(item):
+            texts[id(item)] = path, _late(path, item, olds, notes)
+        seen.add(_id(item))
+    open_calls = {id(item): (path, item) for at, (path, item) in enumerate(calls) if at not in places}
+    settled = [texts.get(id(item), (path, item)) for path, item in placed]
+    return _completed(settled, open_calls, notes)
+
+
+def _own_ids(calls: list[Placed], fresh: FreshIds, notes: Notes) -> None:
+    seen: set[object] = set()
+    for path, item in calls:
+        old = item.get("call_id")
+        if not isinstance(old, str) or not old or old in seen:
+            item["call_id"] = fresh.like(old)
+            rule = "duplicate-call" if isinstance(old, str) and old else "missing-call-id"
+            notes.note(path, rule, f"The call was given the call_id {item['call_id']!r}.")
+        seen.add(item["call_id"])
+
+
+def _renamed(path: str, item: dict[str, Any], call: str, notes: Notes) -> None:
+    if _id(item) != call:
+        item["call_id"] = call
+        notes.note(f"{path}.call_id", "missing-call-id", f"The output was given to the call {call!r}.")
+
+
+def _late(path: str, item: Mapping[str, Any], olds: list[str | None], notes: Notes) -> dict[str, Any]:
+    rule = "duplicate-output" if _id(item) in olds else "orphan-output"
+    notes.note(path, rule, "The output became labelled text of the user's.")
+    output = item.get("output")
+    parts = output if isinstance(output, list) else []
+    media = [part for part in parts if isinstance(part, dict) and part.get("type") in ("input_image", "input_file")]
+    words = late_words(_id(item), words_of([part for part in parts if part not in media] if parts else output))
+    return {"role": "user", "content": [{"type": "input_text", "text": words}, *media]}
+
+
+def _completed(placed: list[Placed], open_calls: dict[int, Placed], notes: Notes) -> list[Placed]:
+    """An output behind the run of calls in which an open one stands."""
+    done: list[Placed] = []
+    waiting: list[Placed] = []
+    for path, item in placed:
+        if waiting and not is_call(kind_of(item)):
+            done += waiting
+            waiting = []
+        if id(item) not in open_calls:
+            done.append((path, item))
+        elif kind_of(item) in OURS:
+            notes.note(path, "unanswered-call", f"The call {item['call_id']!r} got the result of an interrupted one.")
+            output = {"type": f"{kind_of(item)}_output", "call_id": item["call_id"], "output": INTERRUPTED}
+            done.append((path, item))
+            waiting.append((path, output))
+        else:
+            notes.note(path, "unanswered-call", f"The open {kind_of(item)} was told in words.")
+            done.append((path, message_of("assistant", encode(item).decode())))
+    return done + waiting
+
+
+def _adjacent(placed: list[Placed], notes: Notes) -> list[Placed]:
+    """Outputs right behind the run of calls that they answer, where the server is strict."""
+    by_call = {_id(item): (path, item) for path, item in placed if is_output(kind_of(item))}
+    done: list[Placed] = []
+    waiting: list[Placed] = []
+    for path, item in placed:
+        if is_output(kind_of(item)) and any(_id(item) == _id(call) for _, call in placed if _pairs(call)):
+            continue
+        if waiting and not _pairs(item):
+            done += waiting
+            waiting = []
+        done.append((path, item))
+        if _pairs(item) and _id(item) in by_call:
+            waiting.append(by_call[_id(item)])
+    done += waiting
+    for (path, item), (_, before) in zip(done, placed, strict=True):
+        if item is not before and is_output(kind_of(item)):
+            notes.note(path, "apart", "The output was moved right behind its call.")
+    return done
+
+
+def _led(placed: list[Placed], notes: Notes) -> list[Placed]:
+    """Without reasoning whose item is gone; seen from the end, where leaving one out may uncover another."""
+    kept: list[Placed] = []
+    for path, item in reversed(placed):
+        if kind_of(item) == "reasoning" and (not kept or _is_users(kept[-1][1])):
+            notes.note(path, "reasoning-without-successor", "The reasoning without the item it led to was left out.")
+        else:
+            kept.append((path, item))
+    return kept[::-1]
+
+
+def _is_users(item: Mapping[str, Any]) -> bool:
+    kind = kind_of(item)
+    if kind == "message":
+        return item.get("role") != "assistant"
+    return is_output(kind) or kind == "mcp_approval_response"
