@@ -3,6 +3,7 @@
 from .harmless import harmless
 from .html import as_html
 from .running import OnProgress, replay
+from .sitting import Sitting
 from .tables import as_csv, as_markdown
 from .totals import report_of, totals_of, without_times
 from .values import (
@@ -23,11 +24,13 @@ from .values import (
     encode_report,
     schema,
 )
+from .walking import THREAD, Walk, walk
 from .wording import Lang
 
 __all__ = [
     "FULL",
     "RECORDED",
+    "THREAD",
     "VERSION",
     "Cost",
     "Failure",
@@ -40,7 +43,9 @@ __all__ = [
     "Row",
     "Settings",
     "Share",
+    "Sitting",
     "Total",
+    "Walk",
     "as_csv",
     "as_html",
     "as_markdown",
@@ -51,5 +56,6 @@ __all__ = [
     "report_of",
     "schema",
     "totals_of",
+    "walk",
     "without_times",
 ]

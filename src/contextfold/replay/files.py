@@ -18,10 +18,10 @@ from .harmless import harmless
 from .products import full, recorded
 from .sitting import Sitting, sittings
 from .values import FULL, RECORDED, Failure, Row, Settings
-from .walking import Told, walk
+from .walking import Step, Walk, walk
 
 Done = Collection[tuple[int, str]]  # sessions of the file and policies that need not be replayed again
-Make = Callable[[Sitting, Settings, Told], Row | None]
+Make = Callable[[Sitting, Settings, Step], Row | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,18 @@ def _making(policies: Mapping[str, Policy], settings: Settings) -> Iterator[tupl
 
 
 def _through(policy: Policy) -> Make:
-    return lambda sitting, settings, told: walk(sitting, policy, settings, told=told)
+    return lambda sitting, settings, after: walk(sitting, policy, settings, after=after)
 
 
 def _replay(sitting: Sitting, policy: str, make: Make, settings: Settings, emit: Emit) -> None:
     if "assistant" not in sitting.roles[1:]:
         return  # nothing was ever asked of a model
+
+    def tell(state: Walk, place: int) -> None:
+        emit(Moved(sitting.name, policy, place + 1, len(state.sitting.turns)))
+
     try:
-        row = make(sitting, settings, lambda turn, of: emit(Moved(sitting.name, policy, turn, of)))
+        row = make(sitting, settings, tell)
     except ContextFoldError as error:
         emit(Failure(sitting.file, harmless(str(error), 1_000), sitting.name, policy))
         return

@@ -15,21 +15,21 @@ from contextfold.transcripts import Compaction
 from .notes import words_of
 from .sitting import Sitting
 from .values import FULL, RECORDED, Folding, Row, Settings
-from .walking import Told, Walk, walk
+from .walking import Step, Walk, walk
 
 CLEARED = "[The product cleared this result.]"
 
 
-def full(sitting: Sitting, settings: Settings, told: Told | None = None) -> Row:
+def full(sitting: Sitting, settings: Settings, after: Step | None = None) -> Row:
     """The whole history in every request, whatever the window: what everything else is measured against."""
-    return walk(sitting, _idle(FULL), settings, kind="full", told=told)
+    return walk(sitting, _idle(FULL), settings, kind="full", after=after)
 
 
-def recorded(sitting: Sitting, settings: Settings, told: Told | None = None) -> Row | None:
+def recorded(sitting: Sitting, settings: Settings, after: Step | None = None) -> Row | None:
     """The product's own compactions; None where the recording has none."""
     if not sitting.compactions:
         return None
-    return walk(sitting, _idle(RECORDED), settings, kind="recorded", before=_compact, told=told)
+    return walk(sitting, _idle(RECORDED), settings, kind="recorded", before=_compact, after=after)
 
 
 def _idle(name: str) -> Policy:

@@ -7,9 +7,10 @@ they enter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from contextfold.domain import Message
 from contextfold.incoming import understand
@@ -37,6 +38,7 @@ class Sitting:
     compactions: tuple[Compaction, ...] = ()
     defects: int = 0
     stop: frozenset[Literal] = frozenset()
+    tools: tuple[Mapping[str, Any], ...] = ()  # recordings have none; a caller may know them
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:

@@ -6,9 +6,11 @@ it said: a replay shows what a policy sends, not what an agent would have done w
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -17,7 +19,7 @@ from contextfold.counting import count
 from contextfold.desk import Desk
 from contextfold.domain import Appended, Folded, View
 from contextfold.errors import CannotFit, InvalidRequest
-from contextfold.folding import Policy
+from contextfold.folding import Policy, reserve_of
 from contextfold.models import Model, find
 from contextfold.request import Request
 from contextfold.session import Session
@@ -29,9 +31,8 @@ from .retention import Snapshot, retained, snapshot
 from .sitting import Sitting
 from .values import Folding, Kind, Retained, Row, Settings
 
+THREAD = "replay"
 UNBOUNDED = 2**31  # a window nothing reaches: for rows that fold nothing by themselves
-
-Told = Callable[[int, int], None]  # turns done, turns in all
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Walk:
     session: Session
     desk: Desk
     window: int
+    usable: int  # of the window, without the room for an answer
     tally: Tally
     seqs: list[int] = field(default_factory=list)
     turn_of: dict[int, int] = field(default_factory=dict)
@@ -66,7 +68,11 @@ class Walk:
     def ask(self, place: int) -> Request | None:
         """Prepare the request that this answer answered; None where nothing fits."""
         try:
-            request = self.session.prepare(system=self.sitting.system or None, max_tokens=self.settings.max_tokens)
+            request = self.session.prepare(
+                system=self.sitting.system or None,
+                tools=self.sitting.tools or None,
+                max_tokens=self.settings.max_tokens,
+            )
         except CannotFit:
             self.refused += 1
             return None
@@ -81,7 +87,7 @@ class Walk:
         total = self.tally.request(view, self.desk.frame.tokens, self.sitting.turns[place].at)
         self.context.append(total)
         self.places.append(place)
-        self.unfit += total > self.window
+        self.unfit += total > self.usable
         if request.report.folds:
             self._folded(request, place)
         if request.report.folds or len(self.context) % self.settings.check_every == 0:
@@ -122,8 +128,9 @@ class Walk:
         if dialects.find(request.dialect).check(body):
             self.invalid += 1
         elif request.dialect == "anthropic":
-            recounted = count(body["messages"], model=self.desk.model.id, system=body.get("system")).tokens
-            self.unfit += recounted > self.window >= self.context[-1]
+            parts = body.get("system"), body.get("tools")
+            recounted = count(body["messages"], model=self.desk.model.id, system=parts[0], tools=parts[1]).tokens
+            self.unfit += recounted > self.usable >= self.context[-1]
 
     def answer(self, place: int) -> None:
         """Append an answer, and count it."""
@@ -139,7 +146,8 @@ class Walk:
         return self.session.view
 
 
-Before = Callable[[Walk, int], None]
+# What happens ahead of a turn, and who is told after it: the walk, and the turn's number from 0.
+Step: TypeAlias = Callable[[Walk, int], None]
 
 
 def walk(
@@ -148,19 +156,19 @@ def walk(
     settings: Settings,
     *,
     kind: Kind = "policy",
-    before: Before | None = None,
-    told: Told | None = None,
+    before: Step | None = None,
+    after: Step | None = None,
+    store: str | os.PathLike[str] | None = None,
 ) -> Row:
-    """Replay one session. `before` is called ahead of each turn, for what a product did by itself."""
+    """Replay one session. With `store` it is written to that file, as thread `replay`, and stays there."""
     started = time.process_time()
     model = model_of(sitting, settings)
-    with open_store() as store:
-        thread = store.thread("replay", model=model.id)
-        thread._model = model if kind == "policy" else replace(model, window=UNBOUNDED, media=None)
-        desk = Desk(thread, policy)
-        session = Session(store, desk)
-        state = Walk(sitting, settings, policy, kind, session, desk, model.window, Tally(model))
-        _turns(state, before, told)
+    with open_store(store) as opened:
+        session = Session.on(opened, THREAD, model.id, policy)
+        session.thread._model = model if kind == "policy" else replace(model, window=UNBOUNDED, media=None)
+        usable = model.window - reserve_of(model, settings.max_tokens)
+        state = Walk(sitting, settings, policy, kind, session, session._desk, model.window, usable, Tally(model))
+        _turns(state, before, after)
         return _row(state, started)
 
 
@@ -170,7 +178,7 @@ def model_of(sitting: Sitting, settings: Settings) -> Model:
     return model if settings.window is None else replace(model, window=settings.window, assumed=False)
 
 
-def _turns(state: Walk, before: Before | None, told: Told | None) -> None:
+def _turns(state: Walk, before: Step | None, after: Step | None) -> None:
     turns = len(state.sitting.turns)
     spoke = ""
     request: Request | None = None
@@ -185,8 +193,8 @@ def _turns(state: Walk, before: Before | None, told: Told | None) -> None:
         else:
             state.say(place)
         spoke = role
-        if told is not None:
-            told(place + 1, turns)
+        if after is not None:
+            after(state, place)
     state.judge(turns)
     if request is not None and not request.report.folds:
         state.examine(request)
