@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from contextfold.dialects.anthropic.rules.turns import SERVER_CALLS
 from contextfold.dialects.mending import Block, Notes, late_words, words_of
 from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.rulebook import id_in
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
 from .said import Said, text
+
+
+class Ran(NamedTuple):
+    """What ran at Anthropic within one turn."""
+
+    called: set[object]
+    answered: set[object]
+    seen: set[object]  # calls that were passed already: a result stands behind its call
+
 
 _HOMES = {"tool_use": "assistant", "tool_result": "user"}
 _PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
@@ -40,9 +51,11 @@ def clean(said: list[Said], notes: Notes) -> list[Said]:
     """Without what the API takes from nobody; a message with nothing left is left out."""
     last = said[-1] if said else None
     kept = []
-    servers: set[object] = set()
-    for message in said:
-        _clean(message, servers, notes)
+    rans = _ran(said)
+    if last is not None and last.role == "assistant":
+        rans[-1].answered.update(rans[-1].called)  # the turn may be paused, and is then continued at Anthropic
+    for message, ran in zip(said, rans, strict=True):
+        _clean(message, ran, notes)
         if message.blocks:
             kept.append(message)
         elif message is last and message.role == "assistant" and not message.is_touched:
@@ -52,11 +65,11 @@ def clean(said: list[Said], notes: Notes) -> list[Said]:
     return kept
 
 
-def _clean(message: Said, servers: set[object], notes: Notes) -> None:
+def _clean(message: Said, ran: Ran, notes: Notes) -> None:
     blocks: list[Block] = []
     for index, block in enumerate(message.blocks):
         path = f"{message.path}.content[{index}]"
-        found = _cleaned(path, _server_pair(path, block, servers, notes), message.role, notes)
+        found = _cleaned(path, _server_pair(path, block, ran, notes), message.role, notes)
         if found is not None:
             blocks.append(found)
     if len(blocks) != len(message.blocks) or any(a is not b for a, b in zip(blocks, message.blocks, strict=True)):
@@ -139,14 +152,34 @@ def _result(path: str, block: Block, notes: Notes) -> Block:
     return {key: value for key, value in block.items() if key != "content"}
 
 
-def _server_pair(path: str, block: Block, servers: set[object], notes: Notes) -> Block:
-    """A result of a tool at Anthropic's whose call is gone is shown as text."""
+def _ran(said: list[Said]) -> list[Ran]:
+    """For each message the ids of the server's calls and results in its turn, which others of its role may continue."""
+    found: list[Ran] = []
+    for index, message in enumerate(said):
+        ran = found[-1] if found and said[index - 1].role == message.role else Ran(set(), set(), set())
+        for block in message.blocks:
+            if block.get("type") in SERVER_CALLS:
+                ran.called.add(id_in(block, "id"))
+            elif _is_server_result(block):
+                ran.answered.add(id_in(block, "tool_use_id"))
+        found.append(ran)
+    return found
+
+
+def _is_server_result(block: Block) -> bool:
     kind = block.get("type")
-    if kind in ("server_tool_use", "mcp_tool_use"):
-        servers.add(block.get("id"))
-        return block
-    orphan = isinstance(kind, str) and kind.endswith("_tool_result") and block.get("tool_use_id") not in servers
-    if not orphan:
+    return isinstance(kind, str) and kind.endswith("_tool_result")
+
+
+def _server_pair(path: str, block: Block, ran: Ran, notes: Notes) -> Block:
+    """Half of a pair that ran at Anthropic is shown as text."""
+    if block.get("type") in SERVER_CALLS:
+        ran.seen.add(id_in(block, "id"))
+        if id_in(block, "id") in ran.answered:
+            return block
+        notes.note(path, "unanswered-server-call", "The server call without a result became labelled text.")
+        return text(f"[Server tool call without a result]\n{encode(block).decode()}")
+    if not _is_server_result(block) or id_in(block, "tool_use_id") in ran.seen:
         return block
     notes.note(path, "orphan-server-result", "The result of a missing server call became labelled text.")
     return text(late_words(block.get("tool_use_id"), words_of(block.get("content"))))

@@ -6,6 +6,7 @@ from typing import Any
 
 from contextfold.dialects.anthropic.render import SYSTEM_LABEL
 from contextfold.dialects.anthropic.rules import Allowed, allowed_in
+from contextfold.dialects.anthropic.rules.turns import is_paused
 from contextfold.dialects.mending import GO_ON, OPENING, SPEAKERS, Notes
 
 from .said import Said, text
@@ -64,7 +65,14 @@ def begun_and_ended(said: list[Said], body: dict[str, Any], allowed: Allowed | N
     if said and said[0].role == "assistant":
         notes.note(said[0].path, "first-from-user", "A message of the user's was put in front.")
         said = [Said("messages[0]", "user", [text(OPENING)], {}, True), *said]
-    if said and said[-1].role == "assistant" and not (allowed or allowed_in(body)).prefill:
+    if said and said[-1].role == "assistant" and not _may_end(said, allowed or allowed_in(body)):
         notes.note(said[-1].path, "ends-with-assistant", "A message of the user's was put behind.")
         said = [*said, Said(said[-1].path, "user", [text(GO_ON)], {}, True)]
     return said
+
+
+def _may_end(said: list[Said], allowed: Allowed) -> bool:
+    start = len(said)
+    while start and said[start - 1].role == "assistant":
+        start -= 1
+    return allowed.prefill or is_paused([block for message in said[start:] for block in message.blocks])

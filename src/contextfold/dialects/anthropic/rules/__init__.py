@@ -27,6 +27,7 @@ RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
     pairs.unanswered_call,
     pairs.orphan_result,
     pairs.orphan_server_result,
+    pairs.unanswered_server_call,
     pairs.results_first,
     pairs.duplicate_result,
     pairs.duplicate_call,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextfold.dialects.rulebook import Piece
 from contextfold.domain import Problem
 
-from .turns import Asked, calls, results
+from .turns import SERVER_CALLS, Asked, calls, results
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -40,15 +40,26 @@ def orphan_result(asked: Asked) -> Iterator[Problem]:
 
 
 def orphan_server_result(asked: Asked) -> Iterator[Problem]:
-    """A result of a tool that ran at Anthropic follows its `server_tool_use` or `mcp_tool_use`."""
-    called: set[object] = set()
-    for message in asked.messages:
-        for piece in message.pieces:
-            if piece.kind in ("server_tool_use", "mcp_tool_use"):
+    """A result of a tool that ran at Anthropic follows its `server_tool_use` or `mcp_tool_use` in the same turn."""
+    for turn in asked.turns:
+        called: set[object] = set()
+        for piece in turn.pieces:
+            if piece.kind in SERVER_CALLS:
                 called.add(piece.id("id"))
             elif _is_server_result(piece) and piece.id("tool_use_id") not in called:
                 yield Problem(
                     piece.path, "orphan-server-result", "Send the server's tool call before it, or leave both out."
+                )
+
+
+def unanswered_server_call(asked: Asked) -> Iterator[Problem]:
+    """A server's tool call is answered within its turn, unless that turn is still to be continued."""
+    for turn in asked.turns[:-1]:
+        answered = {piece.id("tool_use_id") for piece in turn.pieces if _is_server_result(piece)}
+        for piece in turn.pieces:
+            if piece.kind in SERVER_CALLS and piece.id("id") not in answered:
+                yield Problem(
+                    piece.path, "unanswered-server-call", "Send the server's result behind it, or leave both out."
                 )
 
 

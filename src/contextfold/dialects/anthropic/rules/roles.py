@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from contextfold.domain import Problem
 
-from .turns import Asked, calls
+from .turns import Asked, calls, is_paused
 
 _ROLES = ("user", "assistant", "system")
 
@@ -44,7 +44,7 @@ def ends_with_assistant(asked: Asked) -> Iterator[Problem]:
     if asked.allowed.prefill or not asked.turns:
         return
     last = asked.turns[-1]
-    if last.role == "assistant" and not calls(last):
+    if last.role == "assistant" and not calls(last) and not is_paused([piece.block for piece in last.pieces]):
         yield Problem(
             last.messages[-1].path, "ends-with-assistant", "End with a user message: this model takes no prefill."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from contextfold.dialects.rulebook import Piece, Wire
 from contextfold.dialects.wire import Json
+
+SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
 class Allowed(Struct, frozen=True):
@@ -49,6 +51,12 @@ def merged(messages: list[Wire]) -> list[Turn]:
         together = tuple(group)
         turns.append(Turn(role, tuple(piece for message in together for piece in message.pieces), together))
     return turns
+
+
+def is_paused(blocks: Sequence[Json]) -> bool:
+    """Whether the model's turn waits for a tool that runs at Anthropic: it is sent back as it is, to be continued."""
+    answered = {block.get("tool_use_id") for block in blocks}
+    return any(block.get("type") in SERVER_CALLS and block.get("id") not in answered for block in blocks)
 
 
 def calls(turn: Turn | None) -> list[Piece]:
