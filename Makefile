@@ -10,7 +10,7 @@ CHECKED := $(wildcard src tests benchmarks scripts)
 JOBS ?= 2
 
 help:
-	@echo "make demo    see it work: write, kill, reopen, verify, fold, unfold, rewind"
+	@echo "make demo    see it work: a long agent session through a small window, checked as it goes"
 	@echo "make test    the whole test suite, with coverage thresholds"
 	@echo "make check   format, lint, types, floors, wheel"
 	@echo "make bench   measured comparisons"

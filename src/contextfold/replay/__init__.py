@@ -2,6 +2,7 @@
 
 from .harmless import harmless
 from .html import as_html
+from .products import full, recorded
 from .running import OnProgress, replay
 from .sitting import Sitting
 from .tables import as_csv, as_markdown
@@ -51,7 +52,9 @@ __all__ = [
     "as_markdown",
     "decode_report",
     "encode_report",
+    "full",
     "harmless",
+    "recorded",
     "replay",
     "report_of",
     "schema",

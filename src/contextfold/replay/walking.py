@@ -159,12 +159,13 @@ def walk(
     before: Step | None = None,
     after: Step | None = None,
     store: str | os.PathLike[str] | None = None,
+    thread: str = THREAD,
 ) -> Row:
-    """Replay one session. With `store` it is written to that file, as thread `replay`, and stays there."""
+    """Replay one session. With `store` it is written to that file, as this thread, and stays there."""
     started = time.process_time()
     model = model_of(sitting, settings)
     with open_store(store) as opened:
-        session = Session.on(opened, THREAD, model.id, policy)
+        session = Session.on(opened, thread, model.id, policy)
         session.thread._model = model if kind == "policy" else replace(model, window=UNBOUNDED, media=None)
         usable = model.window - reserve_of(model, settings.max_tokens)
         state = Walk(sitting, settings, policy, kind, session, session._desk, model.window, usable, Tally(model))
@@ -216,6 +217,7 @@ def _row(state: Walk, started: float) -> Row:
         kind=state.kind,
         model=tally.model.id,
         window=state.window,
+        usable=state.usable,
         turns=len(sitting.turns),
         requests=len(state.context),
         invalid=state.invalid,

@@ -1,0 +1,5 @@
+"""One minute with contextfold: `make demo`, or `python -m contextfold.demo [DIRECTORY] [--lang ja]`."""
+
+from .tour import main
+
+__all__ = ["main"]

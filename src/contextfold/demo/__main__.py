@@ -1,0 +1,10 @@
+"""`python -m contextfold.demo`."""
+
+from __future__ import annotations
+
+import sys
+
+from contextfold.demo import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

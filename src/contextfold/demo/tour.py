@@ -1,0 +1,231 @@
+"""The tour: a long session through a small window, told as it happens, checked while it runs.
+
+Nothing it prints is a promise: each number is measured on the way, each check is made on what is on disk or would have
+been sent, and it leaves with 1 when one fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import contextfold
+from contextfold.domain import Appended
+from contextfold.folding import recipes
+from contextfold.replay import Folding, Report, Row, Share, Sitting, Walk, as_html, encode_report, full, report_of, walk
+
+from .crash import WRITE, Crash, crash, write
+from .making import MODEL, SETTINGS, WINDOW, save, sitting
+from .screen import Screen, padded
+from .words import Language, chosen, say
+
+THREAD = "demo"
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """Where it happens, and in which language it is told."""
+
+    directory: Path
+    screen: Screen
+    language: Language
+
+    def say(self, key: str, **values: object) -> str:
+        return say(key, self.language, **values)
+
+    @property
+    def store(self) -> Path:
+        return self.directory / "demo.db"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the demo; with `--write FILE`, be the writer that will be killed."""
+    if list(arguments[:1]) == [WRITE]:
+        return write(Path(arguments[1]))
+    parser = argparse.ArgumentParser(prog="python -m contextfold.demo", description="One minute with contextfold.")
+    parser.add_argument("directory", nargs="?", help="where to leave store and report (default: a new one)")
+    parser.add_argument("--lang", default="", help="en or ja (default: the terminal's)")
+    given = parser.parse_args(arguments)
+    directory = Path(given.directory or tempfile.mkdtemp(prefix="contextfold-demo-"))
+    directory.mkdir(parents=True, exist_ok=True)
+    return run(Tour(directory, Screen(sys.stdout), chosen(given.lang, os.environ)))
+
+
+def run(tour: Tour) -> int:
+    """The whole tour; 0 when every check holds."""
+    started = time.monotonic()
+    tour.store.unlink(missing_ok=True)
+    session = sitting(tour.language)
+    save(session, tour.directory)
+    rows = [_live(tour, session)]
+    rows += _compared(tour, session)
+    report = report_of(SETTINGS, rows, files=[session.file])
+    (tour.directory / "report.html").write_text(as_html(report, tour.language), "utf-8")
+    (tour.directory / "report.json").write_bytes(encode_report(report))
+    _money(tour, rows[0], rows[-1])
+    _kept(tour, rows[0])
+    is_sound = _checks(tour, rows[0], report)
+    _look(tour, time.monotonic() - started)
+    return 0 if is_sound else 1
+
+
+def _live(tour: Tour, session: Sitting) -> Row:
+    """The session through the window, written to the store as it goes."""
+    whole = walk_size(session)
+    tour.screen.line(tour.say("opening", messages=len(session.turns), tokens=whole, window=WINDOW))
+    tour.screen.title(tour.say("running"))
+    told = 0
+
+    def after(state: Walk, place: int) -> None:
+        nonlocal told
+        for folding in state.foldings[told:]:
+            _tell(tour, folding)
+        told = len(state.foldings)
+        tokens = state.context[-1] if state.context else 0
+        turns = len(session.turns)
+        note = tour.say("bar", turn=place + 1, turns=turns, tokens=tokens, folds=told)
+        tour.screen.bar(place + 1, turns, note)
+
+    row = walk(session, recipes.balanced(), SETTINGS, after=after, store=tour.store, thread=THREAD)
+    tour.screen.end()
+    return row
+
+
+def walk_size(session: Sitting) -> int:
+    """Tokens of the whole session in one request."""
+    return contextfold.count([turn.raw for turn in session.turns], model=MODEL, system=session.system).tokens
+
+
+def _tell(tour: Tour, folding: Folding) -> None:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in folding.kinds.items())
+    facts = {"turn": folding.turn, "before": folding.before, "after": folding.after, "kinds": kinds}
+    tour.screen.line(f"  {tour.say('folded', **facts)}")
+    tour.screen.line(f"      {tour.say('why', reason=folding.reason)}")
+
+
+def _compared(tour: Tour, session: Sitting) -> list[Row]:
+    """The same session through the other policies, and as it would be without any."""
+    tour.screen.title(tour.say("comparing"))
+    names = (*SETTINGS.policies[1:], "full")
+    rows = []
+    for number, name in enumerate(names):
+        tour.screen.bar(number, len(names), name)
+        made = full(session, SETTINGS) if name == "full" else walk(session, recipes.RECIPES[name](), SETTINGS)
+        rows.append(made)
+    tour.screen.bar(len(names), len(names), ", ".join(names))
+    tour.screen.end()
+    return rows
+
+
+def _money(tour: Tour, ours: Row, whole: Row) -> None:
+    tour.screen.title(tour.say("money", model=MODEL))
+    fits = [f"{sum(each <= row.usable for each in row.context):,} / {row.requests:,}" for row in (whole, ours)]
+    rows = [
+        ("", tour.say("without"), tour.say("with")),
+        (tour.say("largest"), f"{whole.peak:,}", f"{ours.peak:,}"),
+        (tour.say("fits"), *fits),
+        (tour.say("sent"), f"{whole.tokens:,}", f"{ours.tokens:,}"),
+        (tour.say("cached"), f"{whole.read:,}", f"{ours.read:,}"),
+        (tour.say("cost"), _dollars(whole), f"{_dollars(ours)}  ({_share(ours, whole)})"),
+    ]
+    for name, left, right in rows:
+        tour.screen.line(f"  {padded(name, 26)} {padded(left, 18)} {right}")
+
+
+def _dollars(row: Row) -> str:
+    return "–" if row.cost is None else f"${row.cost.sending:,.2f}"
+
+
+def _share(row: Row, whole: Row) -> str:
+    if row.cost is None or whole.cost is None or not whole.cost.sending:
+        return "–"
+    return f"{row.cost.sending / whole.cost.sending:.0%}"
+
+
+def _kept(tour: Tour, row: Row) -> None:
+    tour.screen.title(tour.say("kept"))
+    names, orders, back = row.retained.strict, row.retained.imperatives, row.recallable
+    if names.of:
+        tour.screen.line(f"  {tour.say('kept.names', share=_percent(names), kept=names.kept, of=names.of)}")
+    if orders.of:
+        tour.screen.line(f"  {tour.say('kept.orders', share=_percent(orders))}")
+    tour.screen.line(f"  {tour.say('kept.recall', kept=back.kept, of=back.of)}")
+
+
+def _percent(share: Share) -> str:
+    return "–" if share.value is None else f"{share.value:.0%}"
+
+
+def _checks(tour: Tour, row: Row, report: Report) -> bool:
+    """Three claims, each made on what is there, not on what was meant."""
+    tour.screen.title(tour.say("checks"))
+    killed = _crash(tour)
+    kept, of, is_sound = _read_back(tour)
+    reserve = row.window - row.usable
+    ours = [total for total in report.totals if total.kind == "policy"]
+    requests, peak = sum(total.requests for total in ours), max(total.peak for total in ours)
+    invalid, unfit = sum(total.invalid for total in ours), sum(total.unfit + total.refused for total in ours)
+    checks = [
+        (
+            kept == of == row.turns and is_sound and killed.is_whole,
+            tour.say("check.lost", kept=kept, of=of, acknowledged=killed.acknowledged),
+        ),
+        (invalid == 0, tour.say("check.valid", good=requests - invalid, of=requests)),
+        (
+            unfit == 0 and peak + reserve <= WINDOW,
+            tour.say("check.fits", of=requests, peak=peak, reserve=reserve, window=WINDOW),
+        ),
+    ]
+    for is_true, claim in checks:
+        first, *more = claim.splitlines()
+        tour.screen.line(f"  {padded(tour.say('ok' if is_true else 'failed'), 7)} {first}")
+        for line in more:
+            tour.screen.line(f"{' ' * 10}{line}")
+    return all(is_true for is_true, _ in checks)
+
+
+def _crash(tour: Tour) -> Crash:
+    path = tour.directory / "killed.db"
+    path.unlink(missing_ok=True)
+    found = crash(path)
+    for each in tour.directory.glob("killed.db*"):
+        each.unlink()
+    return found
+
+
+def _read_back(tour: Tour) -> tuple[int, int, bool]:
+    """Open the file again: messages that are there byte for byte, messages that were said, and whether it verifies."""
+    expected = sitting(tour.language).turns
+    with contextfold.open(tour.store) as store:
+        thread = store.thread(THREAD)
+        seqs = [entry.seq for entry in thread.events if isinstance(entry.event, Appended)]
+        same = [thread.message(seq).raw == turn.raw for seq, turn in zip(seqs, expected, strict=False)]
+        return sum(same), len(expected), len(seqs) == len(expected) and not store.verify()
+
+
+def _look(tour: Tour, seconds: float) -> None:
+    tour.screen.title(tour.say("look"))
+    command = _command()
+    tour.screen.line(f"  {tour.say('look.report')} {tour.directory / 'report.html'}")
+    tour.screen.line(f"  {tour.say('look.store')} {tour.store}")
+    for words in (f"folds --store {tour.store}", f"show --last 5 --store {tour.store}"):
+        tour.screen.line(f"      {command} {words}")
+    tour.screen.line(f"  {tour.say('look.again')}")
+    tour.screen.line(
+        f"      {command} replay {tour.directory / 'session.jsonl'} --window 64k --policy balanced,summary"
+    )
+    tour.screen.line(f"\n{tour.say('took', seconds=seconds)}")
+
+
+def _command() -> str:
+    """How to call the command line from here."""
+    beside = Path(sys.executable).with_name("contextfold")
+    called = beside if beside.exists() else Path(sys.executable)
+    shown = called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called
+    return str(shown) if beside.exists() else f"{shown} -m contextfold"
