@@ -1,4 +1,7 @@
-"""Whatever a caller hands us, as a message: a dict, JSON bytes, an SDK's object, or a provider's whole answer."""
+"""Whatever a caller hands us, as a message: a dict, JSON bytes, an SDK's object, or a provider's whole answer.
+
+A list is what one side said in several items, as OpenAI's Responses return an answer.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +12,41 @@ from contextfold import dialects
 from contextfold.domain import Reply, decode, encode
 from contextfold.errors import BadMessage
 
+# How SDK objects become plain data, under the names the wire has: pydantic's way, and two others.
+_DUMPS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("model_dump", {"mode": "json", "by_alias": True, "exclude_unset": True}),
+    ("to_dict", {}),
+    ("to_json_dict", {}),
+)
+
 
 def understand(given: object, default: str) -> Reply:
     """The message in it, in the dialect it is written in; `default` decides where two dialects write the same."""
     raw = bytes(given) if isinstance(given, bytes | bytearray | memoryview) else None
     value = decode(raw) if raw is not None else _plain(given)
+    if isinstance(value, list) and _are_items(value):
+        return Reply(dialects.find("openai-responses").parse(encode(value) if raw is None else raw))
     if not isinstance(value, Mapping):
         raise BadMessage(f"A message is a JSON object with a role; this is {_kind(value)}. Pass one message at a time.")
     reply = dialects.reply(value)
     if reply is not None:
         return reply
-    dialect = dialects.find(dialects.detect(value) or default)
+    dialect = dialects.find(dialects.reading(value, default))
     return Reply(dialect.parse(encode(value) if raw is None else raw))
+
+
+def _are_items(values: list[Any]) -> bool:
+    items = [dialects.reading(each, "openai-responses") for each in values if isinstance(each, Mapping)]
+    return bool(items) and items == ["openai-responses"] * len(values)
 
 
 def _plain(given: object) -> Any:
     """SDK objects say themselves how they become plain data."""
     if isinstance(given, Mapping):
         return given
-    for method, options in (
-        ("model_dump", {"mode": "json", "exclude_unset": True}),
-        ("to_dict", {}),
-        ("to_json_dict", {}),
-    ):
+    if isinstance(given, list | tuple):
+        return [_plain(each) for each in given]
+    for method, options in _DUMPS:
         dump = getattr(given, method, None)
         if callable(dump):
             return dump(**options)

@@ -35,7 +35,7 @@ class Live:
         self._lineage, self.words = tuple(lineage), words
         self.bodies = Bodies(log, lineage)
         self.is_behind = False  # somebody else may have written since we last looked
-        self.renderings: dict[str, Rendering] = {}
+        self.renderings: dict[tuple[str, str], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
             self.projection.begin_at(Bodies(log, lineage[:-1]).events(), row.origin.seq)
@@ -55,11 +55,11 @@ class Live:
             self.projection.take(logged)
         self.is_behind = False
 
-    def rendering(self, dialect: str) -> Rendering:
-        """The bytes of this thread's views in one dialect."""
-        if dialect not in self.renderings:
-            self.renderings[dialect] = Rendering(dialects.find(dialect), self.bodies)
-        return self.renderings[dialect]
+    def rendering(self, dialect: str, model: str) -> Rendering:
+        """The bytes of this thread's views in one dialect, for one model."""
+        if (dialect, model) not in self.renderings:
+            self.renderings[dialect, model] = Rendering(dialects.find(dialect), self.bodies, model)
+        return self.renderings[dialect, model]
 
     def forget(self) -> None:
         """Something was forgotten: keep no words of it in memory."""

@@ -38,7 +38,7 @@ from contextfold.folding import (
 )
 from contextfold.summaries import fold_notice
 
-from . import attaching
+from . import ahead, attaching, gating, noting
 from .desk import Desk, Frame, Surroundings
 from .hooks import FoldNotice, journal
 from .request import Request
@@ -47,13 +47,15 @@ INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their 
 
 # Models without prefill reject a request that ends with their own words.
 CONTINUE = "[Go on from here.]"
+_NO_PREFILL = ("anthropic", "gemini")
 
 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
-    frame = desk.frame
-    system = frame.system if given.system is None else given.system
-    tools = frame.tools if given.tools is None else given.tools
+    if given.system is not None:
+        desk.layering.system = given.system
+    system, tools = desk.layering.surrounded(noting.framed(desk)), gating.definitions(desk, given.tools)
+    tools = desk.frame.tools if tools is None else tools
     cost = tokens.fixed_cost(system, tools, desk.counter)
     desk.frame = Frame(system, tools, given.output, cost.system, cost.tools, cost.request)
 
@@ -61,29 +63,40 @@ def surround(desk: Desk, given: Surroundings) -> None:
 def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object]) -> Steps[Request]:
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
     surround(desk, given)
-    dialect = dialect or desk.dialect
+    dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
     yield from hand_over(desk, dialect)
+    noting.refresh(desk)
     attached = yield from attaching.ask(desk, may_fold=True)
     before, decision = desk.view(), desk.decide()
     made = Made()
     if decision.will_fold:
         made = yield from fold(desk, decision)
         attached += yield from attaching.ask(desk, may_fold=False)
+        if made.folds and (tools := gating.released(desk)) is not None:
+            surround(desk, Surroundings(tools=tools, output=given.output))
     elif decision.action == "warn" and not desk.was_warned:
         desk.was_warned = True
         yield from tell(desk.hooks.on_warning, decision)
+    elif decision.action == "ahead":
+        ahead.want(desk, decision)
     if decision.action == "send":
         desk.was_warned = False
     report = yield from _fitting(desk, decision, before, made)
+    report = replace(report, layers=noting.uses(desk, attached.made), tools=gating.used(desk, report.after))
     request = _request(desk, dialect, settings, report, desk.view() if made.folds else before)
     desk.request = replace(request, attached=attached.made, left_out=attached.left_out)
+    desk.books.prepared(desk.thread, desk.view(), desk.budget(), desk.frame.tokens, desk.now())
     return desk.request
 
 
 def fold(desk: Desk, decision: Decision) -> Steps[Made]:
     """Run the policy's stages, and tell whoever listens of each fold."""
-    stages, last = _stages(desk, decision)
-    made = yield from fold_until_it_fits(desk, decision, stages, last)
+    made = Made()
+    if decision.trigger == "ahead":
+        made = yield from ahead.settle(desk)
+    if decision.trigger != "ahead" or not desk.decide().fits:
+        stages, last = _stages(desk, decision)
+        made += yield from fold_until_it_fits(desk, decision, stages, last)
     desk.signals = Signals()
     desk.signals = Signals(spent=spent_at(desk.decide(), decision.goal))
     _journal(desk, decision, made)
@@ -108,6 +121,8 @@ def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequenc
     policy = desk.policy
     if not policy.automatic and decision.trigger != "explicit":
         return (), policy.last_resort
+    if decision.only:
+        return [stage for stage in policy.stages if stage.name == decision.only], policy.last_resort
     return policy.stages, policy.last_resort
 
 
@@ -146,10 +161,11 @@ def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Ma
 def _request(desk: Desk, dialect: str, settings: Mapping[str, object], report: Report, view: View) -> Request:
     budget = desk.budget()
     output = longest_answer(desk.model, budget, report.after, desk.frame.output)
-    body = desk.thread._live.rendering(dialect).body(
-        view, desk.thread._reading, _fields(desk, dialect, output, settings)
-    )
+    rendering = desk.thread._live.rendering(dialect, desk.model.id)
+    fields = _fields(desk, dialect, output, settings)
+    body = rendering.body(view, desk.thread._reading, fields)
     _check(desk, dialect, view, body)
+    report = replace(report, losses=rendering.losses(view, fields))
     raw = view.tokens() + desk.frame.tokens
     return Request(body, desk.model.id, dialect, report, view.head, raw)
 
@@ -160,12 +176,32 @@ def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object
     if dialect == "anthropic":
         fields["max_tokens"] = output
     elif desk.frame.output is not None:
-        fields["max_completion_tokens" if desk.model.provider == "openai" else "max_tokens"] = output
+        fields |= _length(desk, dialect.partition(":")[0], output)
     if desk.frame.system:
         fields["system"] = desk.frame.system
     if desk.frame.tools:
         fields["tools"] = desk.frame.tools
-    return fields | dict(settings)
+        fields |= gating.option(desk, dialect)
+    return fields | dict(settings) | _groups(fields, settings)
+
+
+def _groups(ours: Mapping[str, object], theirs: Mapping[str, object]) -> dict[str, object]:
+    """Settings that are groups of settings: the caller's stand beside ours."""
+    pairs = ((name, ours[name], theirs[name]) for name in ours.keys() & theirs.keys())
+    return {
+        name: {**one, **other}
+        for name, one, other in pairs
+        if name == "generationConfig" and isinstance(one, Mapping) and isinstance(other, Mapping)
+    }
+
+
+def _length(desk: Desk, dialect: str, output: int) -> dict[str, object]:
+    """How each wire says the longest answer that is wanted."""
+    if dialect == "openai-responses":
+        return {"max_output_tokens": output}
+    if dialect == "gemini":
+        return {"generationConfig": {"maxOutputTokens": output}}
+    return {"max_completion_tokens" if desk.model.provider == "openai" else "max_tokens": output}
 
 
 def _check(desk: Desk, dialect: str, view: View, body: bytes) -> None:
@@ -193,7 +229,7 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
         yield from attach(desk, "interrupted", INTERRUPTED_TURN)
-    elif dialect == "anthropic" and _last_speaker(view) == "assistant":
+    elif dialect.partition(":")[0] in _NO_PREFILL and _last_speaker(view) == "assistant":
         yield from attach(desk, "continue", CONTINUE)
 
 
@@ -218,9 +254,3 @@ def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:
     finally:
         desk.signals, desk.instructions = Signals(), ""
     return report_of(desk, decision, desk.decide(), before, made)
-
-
-def unfold(desk: Desk, number: int) -> Steps[None]:
-    """Take a fold back, and say so."""
-    desk.thread.unfold(number)
-    yield from tell(desk.hooks.on_unfold, number)

@@ -19,6 +19,7 @@ from contextfold.domain import (
     Item,
     Logged,
     Message,
+    Sent,
     Shape,
     StandIn,
     Text,
@@ -95,6 +96,13 @@ class Reading:
     def _block_text(self, fold: int, index: int) -> str:
         texts = self.stand_in(fold).blocks
         return texts[index] if index < len(texts) else FORGOTTEN
+
+    def author(self, item: Item) -> str:
+        """The model that said this, where it answered a request of ours; empty where nobody knows."""
+        if item.kind != "message" or item.shape.role != "assistant" or item.seq < 2:
+            return ""
+        before = self._events()[item.seq - 2].event
+        return before.model if isinstance(before, Sent) else ""
 
     def _dialect(self, seq: int) -> str:
         event = self._events()[seq - 1].event

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from contextfold.domain import Block, Message, ToolCall, ToolResult, decode, encode
 
 FIELDS = ("id", "tool_use_id", "tool_call_id", "call_id")
-CONTENT = ("input", "arguments", "function", "args", "text")  # what the model or a tool wrote is never looked into
+CONTENT = (
+    "input",
+    "arguments",
+    "function",
+    "args",
+    "response",
+    "text",
+)  # what the model or a tool wrote is never looked into
 
 
 def renamed(message: Message, aliases: tuple[tuple[int, str], ...]) -> Message:
@@ -20,8 +27,14 @@ def renamed(message: Message, aliases: tuple[tuple[int, str], ...]) -> Message:
     names = dict(aliases)
     blocks = tuple(_block(block, names.get(index, _id(block))) for index, block in enumerate(message.blocks))
     pairs = [(_id(old), _id(new)) for old, new in zip(message.blocks, blocks, strict=True) if _pairs(old)]
-    raw = encode(_walk(decode(message.raw), pairs)) if message.raw else b""
-    return replace(message, blocks=blocks, raw=raw)
+    return replace(message, blocks=blocks, raw=_renamed(message.raw, pairs) if message.raw else b"")
+
+
+def _renamed(raw: bytes, pairs: list[tuple[str, str]]) -> bytes:
+    """The bytes under the new ids; the very same where the wire names no ids and pairs by order."""
+    value = decode(raw)
+    walked = _walk(value, pairs)
+    return raw if walked == value else encode(walked)
 
 
 def _pairs(block: Block) -> bool:

@@ -1,28 +1,41 @@
-"""The bytes of a view in one dialect, kept beside it so that a request's body is a join.
+"""The bytes of a view in one dialect for one model, kept beside it so that a request's body is a join.
 
 Follows the view's shared array: what was appended is rendered once; a fold, unfold or rewind makes a new array, for
-which everything still visible is taken from what was kept.
+which everything still visible is taken from what was kept. What could not be carried is kept beside the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 
-from contextfold.domain import Dialect, Item, Shown, View
+from msgspec.structs import replace
+
+from contextfold.dialects import openai_responses, tools
+from contextfold.dialects.families import are_strangers
+from contextfold.domain import BlockShape, Dialect, Edit, Item, Message, Opaque, Reasoning, Shape, Shown, View
 
 from .bodies import Bodies
 from .reading import Reading
 from .renaming import renamed
 
+MOST_LOSSES = 50  # lines of a report; the rest is counted
+STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
+UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whole view is sent"
+
 
 class Rendering:
     """Chunks of wire messages, one for each item of the array it follows."""
 
-    def __init__(self, dialect: Dialect, bodies: Bodies) -> None:
-        self.dialect, self._bodies = dialect, bodies
+    def __init__(self, dialect: Dialect, bodies: Bodies, model: str = "") -> None:
+        self.dialect, self._bodies, self._model = dialect, bodies, model
         self._array: Shown | None = None
         self._chunks: list[bytes] = []
         self._kept: dict[Hashable, bytes] = {}
+        self._lost: dict[Hashable, tuple[str, ...]] = {}  # only of items that lost something
+        self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
+        self._names: dict[str, str] = {}  # of functions, by the ids of their calls
 
     def chunks(self, view: View, reading: Reading) -> Sequence[bytes]:
         """The view's wire messages in order."""
@@ -34,36 +47,110 @@ class Rendering:
                 [item.seq for item in fresh if item.kind != "completion" and _key(item) not in self._kept]
             )
             self._chunks.extend(self._chunk(item, reading) for item in fresh)
+            self._losses.update(self._lost_by(fresh))
             self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(fresh))
-        return self._chunks if len(self._chunks) == view.length else self._chunks[: view.length]
+        if len(self._chunks) == view.length:
+            return self._chunks
+        # An older view of an array that has grown: what came later may have been joined with what it shows.
+        return self.dialect.limited([self._chunk(item, reading) for item in view.items], 0)
 
     def body(self, view: View, reading: Reading, settings: Mapping[str, object]) -> bytes:
         """The whole request as bytes."""
         chunks = self.chunks(view, reading)
-        return self.dialect.body(chunks, settings, view.item(0) if view.length else None)
+        broken = self._broken_chains(view, settings)
+        taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
+        return self.dialect.body(chunks, taken, view.item(0) if view.length else None)
+
+    def losses(self, view: View, settings: Mapping[str, object]) -> tuple[str, ...]:
+        """What the request of this view does not carry, in words: the same loss once, with how often it occurs."""
+        told = [UNCHAINED.format(field=field) for field in self._broken_chains(view, settings)]
+        told += tools.losses(settings.get("tools"), self.dialect.name)
+        counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))
+        told += [
+            f"{loss} ({times} times)" if times > 1 else loss for loss, times in islice(counted.items(), MOST_LOSSES)
+        ]
+        return (*told, f"and {len(counted) - MOST_LOSSES} more") if len(counted) > MOST_LOSSES else tuple(told)
 
     def forget(self) -> None:
         """Render everything anew: something shown may have been forgotten."""
-        self._array, self._chunks, self._kept = None, [], {}
+        self._array, self._chunks, self._kept, self._names = None, [], {}, {}
+        self._lost, self._losses = {}, Counter()
 
     def _follow(self, array: Shown, view: View) -> None:
         """Start over on a new array, keeping the bytes of what is still visible."""
         visible = {_key(item) for item in view.items}
         self._kept = {key: chunk for key, chunk in self._kept.items() if key in visible}
-        self._array, self._chunks = array, []
+        self._lost = {key: lost for key, lost in self._lost.items() if key in visible}
+        self._array, self._chunks, self._losses = array, [], Counter()
+
+    def _lost_by(self, items: Iterable[Item]) -> Iterable[str]:
+        return (loss for item in items for loss in self._lost.get(_key(item), ())) if self._lost else ()
 
     def _chunk(self, item: Item, reading: Reading) -> bytes:
         key = _key(item)
         chunk = self._kept.get(key)
         if chunk is None:
-            chunk = self._kept[key] = self.dialect.chunk(
-                reading.resolve(item), renamed(reading.read(item), item.aliases)
-            )
+            chunk = self._kept[key] = self._render(key, item, reading)
         return chunk
+
+    def _render(self, key: Hashable, item: Item, reading: Reading) -> bytes:
+        message = renamed(reading.read(item), item.aliases)
+        for call in message.calls:
+            self._names[call.id] = call.name
+        shown = self._named(reading.resolve(item))
+        if message.dialect == self.dialect.name:
+            author = reading.author(item)
+            if author and self._model and are_strangers(author, self._model):
+                shown, lost = _estranged(shown, message, author)
+                self._lose(key, lost)
+        elif (losses := getattr(self.dialect, "losses", None)) is not None:
+            self._lose(key, losses(shown, message))
+        return self.dialect.chunk(shown, message)
+
+    def _lose(self, key: Hashable, lost: tuple[str, ...]) -> None:
+        if lost:
+            self._lost[key] = lost
+
+    def _named(self, item: Item) -> Item:
+        """The item with the names of the functions whose results it holds: some wires want them beside the id."""
+        if not any(block.kind == "result" for block in item.shape.blocks):
+            return item
+        blocks = tuple(self._with_name(block) for block in item.shape.blocks)
+        return replace(item, shape=Shape(item.shape.role, blocks, item.shape.size))
+
+    def _with_name(self, block: BlockShape) -> BlockShape:
+        name = self._names.get(block.call, "") if block.kind == "result" else ""
+        return replace(block, name=name) if name else block
+
+    def _broken_chains(self, view: View, settings: Mapping[str, object]) -> list[str]:
+        """Settings that point to a conversation at the provider which is no longer what the view shows."""
+        if self.dialect.name != openai_responses.NAME or not openai_responses.is_chained(settings):
+            return []
+        answered = max((item.seq for item in view.items if item.shape.role == "assistant"), default=0)
+        newest = max((_newest_fold(item) for item in view.items), default=0)
+        return [name for name in openai_responses.CHAINS if settings.get(name)] if newest > answered else []
+
+
+def _newest_fold(item: Item) -> int:
+    own = item.seq if item.kind == "stand_in" else 0
+    return max(own, *(part.fold for part in item.folded)) if item.folded else own
+
+
+def _estranged(item: Item, message: Message, author: str) -> tuple[Item, tuple[str, ...]]:
+    """The item without what only the family of models that wrote it can read."""
+    bound = [at for at, block in enumerate(message.blocks) if isinstance(block, Reasoning | Opaque)]
+    edited = {edit.block for edit in item.edits}
+    more = tuple(Edit(at, "") for at in bound if at not in edited)
+    lost = tuple(STRANGER.format(what=_what(message.blocks[edit.block]), model=author) for edit in more)
+    return replace(item, edits=(*item.edits, *more)), lost
+
+
+def _what(block: object) -> str:
+    return (block.kind or "a provider item") if isinstance(block, Opaque) else "reasoning"
 
 
 def _key(item: Item) -> Hashable:
-    """What an item's bytes depend on, within one thread and dialect."""
+    """What an item's bytes depend on, within one thread, dialect and model."""
     if item.kind == "completion":
         return item.seq, item.kind, item.shape.results
     return item.seq, item.kind, item.folded, item.late, item.aliases, item.displaced

@@ -2,14 +2,22 @@
 
 from .anthropic import Anthropic
 from .asked import asked_in
+from .gathering import Heard
+from .gemini import Gemini
 from .mending import Repair, Repaired
 from .openai_chat import OpenAIChat
-from .registry import Format, all_known, detect, find, known, names, reply, spoken
+from .openai_responses import OpenAIResponses
+from .registry import Format, all_known, detect, find, known, names, reading, reply, spoken, suited
+from .streams import Listener
 
 __all__ = [
     "Anthropic",
     "Format",
+    "Gemini",
+    "Heard",
+    "Listener",
     "OpenAIChat",
+    "OpenAIResponses",
     "Repair",
     "Repaired",
     "all_known",
@@ -18,6 +26,8 @@ __all__ = [
     "find",
     "known",
     "names",
+    "reading",
     "reply",
     "spoken",
+    "suited",
 ]

@@ -15,7 +15,9 @@ from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
 from .anthropic import Anthropic
+from .gemini import Gemini
 from .openai_chat import OpenAIChat, flavour_of, flavours
+from .openai_responses import OpenAIResponses
 from .wire import Json
 
 GROUP = "contextfold.dialects"
@@ -28,6 +30,10 @@ class Format(Dialect, Protocol):
         """Whether something in a message is written as only this dialect writes it."""
         ...
 
+    def reads(self, value: Json) -> bool:
+        """Whether a message that nobody claims may be taken for one of this dialect."""
+        ...
+
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         """What the item cannot bring along into this dialect, in words; empty where it is at home."""
         ...
@@ -36,12 +42,19 @@ class Format(Dialect, Protocol):
 BUILT_IN: Mapping[str, Format] = {
     "anthropic": Anthropic(),
     "openai-chat": OpenAIChat(),
+    "openai-responses": OpenAIResponses(),
+    "gemini": Gemini(),
+}
+# What some models or servers demand beyond their dialect, besides the flavours of OpenAI chat.
+_STRICTER: Mapping[str, Format] = {
+    "openai-responses:adjacent": OpenAIResponses(adjacent=True),
+    "gemini:signed": Gemini(signed=True),
 }
 
 
 def find(name: str) -> Dialect:
-    """The dialect of this name; behind a colon, the flavour of OpenAI chat."""
-    built_in = BUILT_IN.get(name) or _flavoured(name)
+    """The dialect of this name; behind a colon, its flavour."""
+    built_in = BUILT_IN.get(name) or _STRICTER.get(name) or _flavoured(name)
     return built_in if built_in is not None else _from_outside(name)
 
 
@@ -56,9 +69,25 @@ def _flavoured(name: str) -> OpenAIChat | None:
 
 def spoken(model: Model) -> str:
     """The dialect a model is spoken to in, with its flavour; OpenAI chat where nobody knows."""
-    dialect = known(model.dialect) or "openai-chat"
-    flavour = flavour_of(model) if dialect == "openai-chat" else ""
+    return suited(known(model.dialect) or "openai-chat", model)
+
+
+def suited(dialect: str, model: Model) -> str:
+    """The dialect in the flavour this model wants; a flavour that was asked for by name stays."""
+    flavour = "" if ":" in dialect else _flavour(dialect, model)
     return f"{dialect}:{flavour}" if flavour else dialect
+
+
+def _flavour(dialect: str, model: Model) -> str:
+    match dialect:
+        case "openai-chat":
+            return flavour_of(model)
+        case "openai-responses":
+            return "adjacent" if model.provider == "deepseek" else ""
+        case "gemini":  # an unknown model is rather a new one, and new ones want signatures
+            return "signed" if model.binding == "part" or model.assumed else ""
+        case _:
+            return ""
 
 
 def all_known() -> tuple[Format, ...]:
@@ -94,6 +123,15 @@ def detect(value: Mapping[str, Any]) -> str | None:
     """The dialect a message is written in; None where it would read the same in several."""
     claimed = [name for name, dialect in BUILT_IN.items() if dialect.claims(value)]
     return claimed[0] if len(claimed) == 1 else None
+
+
+def reading(value: Mapping[str, Any], default: str) -> str:
+    """The dialect to read a message in: the one that claims it, else the default if it can, else one that can."""
+    claimed = detect(value)
+    if claimed is not None:
+        return claimed
+    own = BUILT_IN.get(default.partition(":")[0])
+    return default if own is None or own.reads(value) else "openai-chat"
 
 
 def reply(body: Mapping[str, Any]) -> Reply | None:

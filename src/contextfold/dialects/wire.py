@@ -57,12 +57,12 @@ def listed(parts: Iterable[bytes | Raw]) -> Raw:
     return Raw(b"[" + b",".join(bytes(part) for part in parts) + b"]")
 
 
-def request(settings: Mapping[str, object], messages: list[bytes]) -> bytes:
+def request(settings: Mapping[str, object], messages: list[bytes], field: str = "messages") -> bytes:
     """A whole request. The messages are copied once and never looked at; their list is used up."""
-    if "messages" in settings:
-        raise BadConfiguration("The messages of a request come from the view. Leave 'messages' out of the settings.")
+    if field in settings:
+        raise BadConfiguration(f"The messages of a request come from the view. Leave {field!r} out of the settings.")
     head = b"".join(encode(name) + b":" + _spelled(value) + b"," for name, value in settings.items())
-    head = b"{" + head + b'"messages":['
+    head = b"{" + head + encode(field) + b":["
     if not messages:
         return head + b"]}"
     messages[0] = head + messages[0]

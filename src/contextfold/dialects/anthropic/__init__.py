@@ -36,6 +36,9 @@ class Anthropic(Struct, frozen=True):
     def claims(self, value: Json) -> bool:
         return claims(value)
 
+    def reads(self, value: Json) -> bool:
+        return "parts" not in value
+
     def reply(self, body: Mapping[str, Any]) -> Reply | None:
         return reply(body)
 

@@ -1,0 +1,129 @@
+"""Gemini contents into neutral blocks, one block for each part of the original.
+
+Calls may have no id: they are then paired by their function's name and by order, so the name stands in for the id. What
+it does not know it carries as an opaque item; it refuses only what no reader could make sense of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from contextfold.domain import (
+    Block,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    decode,
+    encodable,
+    encode,
+)
+from contextfold.errors import BadMessage
+
+from .parts import field, held, kind_of, signature
+
+NAME = "gemini"
+ROLES: Mapping[object, Role] = {"user": "user", "model": "assistant", "function": "user", None: "user"}
+# What stands before the function's name where a call has no id.
+UNNAMED = "gemini--"
+_OUTPUTS = ("output", "result", "content", "error")  # how clients wrap what a function said
+
+
+def parse(raw: bytes) -> Message:
+    """The neutral form of one content; its bytes stay beside it."""
+    value = decode(raw)
+    if not isinstance(value, dict):
+        raise BadMessage("A Gemini content is a JSON object. Pass {'role': 'user', 'parts': [{'text': ...}]}.")
+    role = value.get("role")
+    if not isinstance(role, str | None) or role not in ROLES:
+        raise BadMessage(f"This content has the role {role!r}. Gemini knows 'user' and 'model': set one of them.")
+    parts = value.get("parts")
+    if parts is not None and not isinstance(parts, list):
+        raise BadMessage(f"'parts' is a {type(parts).__name__}. Pass a list of parts.")
+    return Message(ROLES[role], tuple([read_part(part) for part in parts or ()]), raw, NAME)
+
+
+def read_part(part: object) -> Block:
+    if not isinstance(part, dict):
+        raise BadMessage(f"A part is a {type(part).__name__}. Pass objects such as {{'text': ...}}.")
+    kind = kind_of(part)
+    reader = _READERS.get(kind)
+    block = reader(part, held(part, kind)) if reader else None
+    return block if block is not None else Opaque(kind, encode(part).decode())
+
+
+def _text(part: Mapping[str, Any], text: object) -> Block | None:
+    """Words; thoughts; or a signature that came on a part of its own."""
+    if not isinstance(text, str):
+        return None
+    if part.get("thought") is True or (not text and signature(part)):
+        return Reasoning(encodable(text), encodable(signature(part)))
+    return Text(encodable(text))
+
+
+def _call(_part: Mapping[str, Any], call: object) -> Block | None:
+    if not isinstance(call, dict):
+        return None
+    name, arguments = _word(call.get("name")), call.get("args")
+    return ToolCall(call_id(call), name, "{}" if arguments is None else encode(arguments).decode())
+
+
+def _response(_part: Mapping[str, Any], response: object) -> Block | None:
+    if not isinstance(response, dict):
+        return None
+    answered = response.get("response")
+    is_error = isinstance(answered, dict) and "error" in answered and not answered.keys() & {"output", "result"}
+    inner = [read_part(part) for part in response.get("parts") or () if isinstance(part, dict)]
+    return ToolResult(call_id(response), (*_said(answered), *inner), is_error)
+
+
+def call_id(value: Mapping[str, Any]) -> str:
+    """The id that pairs a call with its response; the function's name where there is none."""
+    found = value.get("id")
+    return encodable(found) if isinstance(found, str) and found else UNNAMED + _word(value.get("name"))
+
+
+def _said(answered: object) -> tuple[Block, ...]:
+    """What a function said: the words where it is words alone, else all of it as JSON."""
+    match answered:
+        case None | {}:
+            return ()
+        case dict() if len(answered) == 1 and isinstance(words := answered.get(next(iter(answered))), str):
+            if next(iter(answered)) in _OUTPUTS:
+                return (Text(encodable(words)),) if words else ()
+    return (Text(encode(answered).decode()),)
+
+
+def _inline(_part: Mapping[str, Any], blob: object) -> Block | None:
+    if not isinstance(blob, dict):
+        return None
+    media_type, data = _word(field(blob, "mimeType")), _word(blob.get("data"))
+    if media_type.startswith("image/"):
+        return Image(media_type, data)
+    return Document(media_type, data=data, title=_word(blob.get("displayName")))
+
+
+def _file(_part: Mapping[str, Any], file: object) -> Block | None:
+    if not isinstance(file, dict):
+        return None
+    media_type, url = _word(field(file, "mimeType")), _word(field(file, "fileUri"))
+    return Image(media_type, url=url) if media_type.startswith("image/") else Document(media_type, url=url)
+
+
+def _word(value: object) -> str:
+    return encodable(value) if isinstance(value, str) else ""
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any], object], Block | None]] = {
+    "text": _text,
+    "functionCall": _call,
+    "functionResponse": _response,
+    "inlineData": _inline,
+    "fileData": _file,
+}

@@ -1,0 +1,69 @@
+"""Contents that belong into one turn: all responses to a turn's calls, and whatever the model said around its calls.
+
+The API wants all responses in one content right behind the calls, and a turn with calls right behind the user's. Views
+may hold them as several messages; they are joined as they come, parts untouched.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from contextfold.dialects.wire import assembled, elements, fields, listed
+from contextfold.domain import decode
+
+from .parts import kind_of
+
+_MARKS = (b"unctionResponse", b"unction_response", b"unctionCall", b"unction_call")
+
+
+class Outline(NamedTuple):
+    """What a content is made of, as far as joining asks."""
+
+    role: str
+    calls: bool
+    responses: bool
+
+
+def outline(chunk: bytes) -> Outline:
+    value = decode(chunk)
+    role = "model" if value.get("role") == "model" else "user"
+    if not any(mark in chunk for mark in _MARKS):
+        return Outline(role, calls=False, responses=False)
+    kinds = {kind_of(part) for part in value["parts"]}
+    return Outline(role, "functionCall" in kinds, "functionResponse" in kinds)
+
+
+def limited(chunks: list[bytes], since: int = 0) -> list[bytes]:
+    """The chunks with those joined that must be one turn; chunks before `since` were looked at."""
+    last = next((index for index in range(since - 1, -1, -1) if chunks[index]), None)
+    before = outline(chunks[last]) if last is not None and since < len(chunks) else None
+    for index in range(since, len(chunks)):
+        if not chunks[index]:
+            continue
+        now = outline(chunks[index])
+        if last is not None and before is not None and _belongs(before, now):
+            chunks[last] = _joined(chunks[last], chunks[index])
+            chunks[index] = b""
+            before = Outline(now.role, before.calls or now.calls, before.responses or now.responses)
+        else:
+            last, before = index, now
+    return chunks
+
+
+def _belongs(before: Outline, now: Outline) -> bool:
+    if before.role != now.role:
+        return False
+    return now.calls or before.calls if now.role == "model" else now.responses and before.responses
+
+
+def _joined(first: bytes, second: bytes) -> bytes:
+    parts = fields(first)
+    parts["parts"] = listed(_in_order([*elements(parts["parts"]), *elements(fields(second)["parts"])]))
+    return assembled(parts)
+
+
+def _in_order(parts: list[Raw]) -> list[Raw]:
+    """Responses in front of whatever else was said in between."""
+    return sorted(parts, key=lambda part: kind_of(decode(bytes(part))) != "functionResponse")

@@ -1,0 +1,149 @@
+"""Definitions of tools between wire formats: a name, what it does, and a JSON Schema, spelled in four ways.
+
+A definition written for the dialect it is sent in passes untouched. A provider's own tool (its search, its shell) means
+nothing elsewhere: it is left out, and told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec import Raw
+
+from contextfold.domain import decode
+
+from .wire import Json
+
+_EMPTY: Json = {"type": "object", "properties": {}}
+_DATED = re.compile(r"_\d{8}$")  # Anthropic's own tools carry the date of their version
+_RESPONSES = frozenset(
+    {
+        "apply_patch",
+        "code_interpreter",
+        "computer",
+        "computer_use_preview",
+        "file_search",
+        "image_generation",
+        "local_shell",
+        "mcp",
+        "namespace",
+        "shell",
+        "tool_search",
+        "web_search",
+        "web_search_preview",
+    }
+)
+
+
+class Function(NamedTuple):
+    """A tool that the caller runs."""
+
+    name: str
+    description: str | None
+    schema: Json
+
+    @property
+    def described(self) -> dict[str, object]:
+        """Name and description, where there is one, as every format spells them."""
+        return {"name": self.name, **({} if self.description is None else {"description": self.description})}
+
+
+class Definition(NamedTuple):
+    """One entry of a list of tools: in which dialect it is written, and the functions in it; none in a provider's own.
+
+    An entry that nobody recognises has no dialect and goes wherever it is sent.
+    """
+
+    dialect: str
+    functions: tuple[Function, ...]
+    entry: Any
+
+
+def read(tools: object) -> list[Definition]:
+    """The definitions in whatever a caller gave as tools."""
+    if isinstance(tools, Raw):
+        tools = decode(bytes(tools))
+    return [_definition(tool) for tool in tools] if isinstance(tools, Sequence) and not isinstance(tools, str) else []
+
+
+def _definition(tool: Any) -> Definition:
+    match tool:
+        case {"type": "function", "function": {"name": str(name)} as function}:
+            return Definition("openai-chat", (_function(name, function, "parameters"),), tool)
+        case {"type": "function", "name": str(name)}:
+            return Definition("openai-responses", (_function(name, tool, "parameters"),), tool)
+        case {"name": str(name), "input_schema": _}:
+            return Definition("anthropic", (_function(name, tool, "input_schema"),), tool)
+        case {"functionDeclarations": list(declared)} | {"function_declarations": list(declared)}:
+            return Definition("gemini", tuple(_declared(each) for each in declared if "name" in each), tool)
+        case {"type": str(kind)}:
+            own = "anthropic" if _DATED.search(kind) else "openai-responses" if kind in _RESPONSES else ""
+            return Definition(own, (), tool)
+        case dict() if tool and "name" not in tool:
+            return Definition("gemini", (), tool)
+        case _:
+            return Definition("", (), tool)
+
+
+def _function(name: str, given: Mapping[str, Any], schema: str) -> Function:
+    described = given.get("description")
+    return Function(name, described if isinstance(described, str) else None, given.get(schema) or _EMPTY)
+
+
+def _declared(given: Mapping[str, Any]) -> Function:
+    for field in ("parametersJsonSchema", "parameters_json_schema"):
+        if given.get(field):
+            return _function(given["name"], given, field)
+    plain = _function(given["name"], given, "parameters")
+    return plain._replace(schema=_lowered(plain.schema))
+
+
+def _lowered(schema: Any) -> Any:
+    """Gemini writes the types of a schema in capitals."""
+    if isinstance(schema, Mapping):
+        return {
+            key: value.lower() if key == "type" and isinstance(value, str) else _lowered(value)
+            for key, value in schema.items()
+        }
+    return [_lowered(each) for each in schema] if isinstance(schema, list) else schema
+
+
+def written(tools: object, dialect: str) -> object:
+    """The tools as this dialect spells them; what is no list of tools goes as it is."""
+    found = read(tools)
+    if not found:
+        return tools
+    entries = [entry for each in found for entry in _entries(each, dialect)]
+    if dialect == "gemini":
+        foreign = [one for each in found if each.dialect not in ("gemini", "") for one in each.functions]
+        declared = [{**one.described, "parametersJsonSchema": one.schema} for one in foreign]
+        entries += [{"functionDeclarations": declared}] if declared else []
+    return entries
+
+
+def _entries(definition: Definition, dialect: str) -> Iterator[object]:
+    if definition.dialect in (dialect, ""):
+        yield definition.entry
+        return
+    for function in definition.functions:
+        match dialect:
+            case "anthropic":
+                yield {**function.described, "input_schema": function.schema}
+            case "openai-chat":
+                yield {"type": "function", "function": {**function.described, "parameters": function.schema}}
+            case "openai-responses":
+                yield {"type": "function", **function.described, "parameters": function.schema}
+            case _:
+                pass
+
+
+def losses(tools: object, dialect: str) -> tuple[str, ...]:
+    """What of these tools the dialect cannot offer, in words."""
+    lost = (each for each in read(tools) if each.dialect not in (dialect, "") and not each.functions)
+    return tuple(f"the tool {_name(each.entry)} is left out: it runs at its provider" for each in lost)
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return repr(str(entry.get("name") or entry.get("type") or next(iter(entry), "")))
