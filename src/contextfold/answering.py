@@ -9,8 +9,20 @@ from hashlib import sha256
 
 from contextfold import tokens
 from contextfold.domain import Appended, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
-from contextfold.folding import Context, PlannedFold, Steps, content_of, draft_folds, record, save, tell
+from contextfold.folding import (
+    Context,
+    PlannedFold,
+    Steps,
+    billed_cost,
+    content_of,
+    draft_folds,
+    rates_of,
+    record,
+    save,
+    tell,
+)
 
+from . import ahead, gating
 from .desk import Desk
 from .incoming import understand
 from .request import Request
@@ -23,24 +35,28 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
     request = desk.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
     billed = tokens.billed_input(reply.usage, message.dialect) if reply.usage else 0
-    blobs = _blobs(desk, request)
+    blobs, refused = _blobs(desk, request), gating.rulings(desk, message)
+    gating.gate(desk, message)
 
     def drafting(now: Projection) -> list[Draft]:
         drafts = [] if request is None else [Draft(_sent(desk, request), now.head, desk.now())]
+        drafts += gating.visibility(desk, now) if request is not None else []
         drafts.append(Draft(event, now.head, desk.now(), message.raw, key or ""))
         if request is not None and billed:
             seq = now.last + len(drafts)
             measured = Measured(now.last + 1, request.model, billed, request.report.after, _numbers(reply.usage))
             drafts.append(Draft(measured, seq, desk.now()))
-        return drafts
+        return [*drafts, *gating.refusals(desk, refused, now.head)]
 
     logged = yield from record(drafting, blobs)
     seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
     if request is not None:
         desk.request = None
+        desk.books.answered(_billed(desk, request, reply.usage))
     if request is not None and billed:
         yield from learn(desk, request, billed)
-    yield from _offload(desk, seq)
+    yield from offload(desk, seq)
+    yield from ahead.begin(desk)
     return seq
 
 
@@ -59,8 +75,16 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
 def _sent(desk: Desk, request: Request) -> Sent:
     factor = desk.thread._reading.calibration.factor
     details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
+    account = desk.books.next_account
+    if account is not None:
+        details |= account.details()
     system, tools = (_digest(part) for part in (desk.frame.system, desk.frame.tools))
     return Sent(request.head, request.model, request.dialect, request.report.after, factor, system, tools, details)
+
+
+def _billed(desk: Desk, request: Request, usage: Mapping[str, object]) -> float | None:
+    """What the request's input really cost, where its bill tells what came from the cache."""
+    return billed_cost(usage, rates_of(desk.model, request.report.after)) if usage else None
 
 
 def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:
@@ -79,7 +103,7 @@ def _numbers(usage: Mapping[str, object]) -> dict[str, Detail]:
     }
 
 
-def _offload(desk: Desk, seq: int) -> Steps[None]:
+def offload(desk: Desk, seq: int) -> Steps[None]:
     """A large output goes behind a preview as soon as it is in the log; with `artifacts`, also into a file."""
     if desk.policy.door is None:
         return

@@ -6,7 +6,7 @@ Answers questions about the thread as it is now and writes what it is given; dec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ from contextfold.domain import (
     subject_of,
 )
 from contextfold.errors import CannotFit
-from contextfold.folding import LEAST_TURN, Budget, Decision, Policy, Signals, Situation, budget_for, decide
+from contextfold.folding import LEAST_TURN, Ahead, Budget, Decision, Policy, Signals, Situation, budget_for, decide
 from contextfold.models import Model
 from contextfold.summaries import Language, language_of
 from contextfold.tokens import Watch, learn
 
+from .bookkeeping import Books
 from .hooks import Hook, Hooks
+from .layering import Layering
 from .live import Drafting
 from .request import Request
 from .thread import Thread
@@ -87,10 +89,18 @@ class Desk:
     was_warned: bool = False
     checked: tuple[object, str] = (None, "")  # the view array that was validated as a whole, and in which dialect
     checked_length: int = 0
+    workspace: Path | None = None  # the agent's directory, where it has one
     attachers: tuple[Attacher, ...] = ()  # asked once per turn what to add for the model
     asked: tuple[int, tuple[int, ...]] | None = None  # the newest message and the folds they were asked at last
     attachments: AttachmentIndex = field(default_factory=AttachmentIndex)
+    layering: Layering = field(default_factory=Layering)
+    wanted: Decision | None = None  # why a summary is to be begun in the background
+    ahead: Ahead | None = None  # a summary that is being written in the background
+    books: Books = field(init=False)
     _language: Language | None = None
+
+    def __post_init__(self) -> None:
+        self.books = Books(self.policy)
 
     @property
     def model(self) -> Model:
@@ -115,6 +125,7 @@ class Desk:
             if isinstance(entry.event, Measured) and entry.event.model == self.model.id and entry.event.sent in sent:
                 raw = sent[entry.event.sent].details.get("raw")
                 self._learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+        self.books.resume(self.thread, self.frame.tokens)
         self.check()
 
     def check(self) -> None:
@@ -132,6 +143,12 @@ class Desk:
         self.signals = Signals(overflow=limit or 0)
         self.thread._model = self.model.after_overflow(self.decide().used, limit)
 
+    def close(self) -> None:
+        """Nobody will ask for what is still being written."""
+        if self.ahead is not None:
+            self.ahead.cancel()
+            self.ahead = None
+
     def view(self) -> View:
         return self.thread.view
 
@@ -141,7 +158,13 @@ class Desk:
         return budget_for(self.model, fixed=fixed, output=self.frame.output, most=self.policy.limit)
 
     def decide(self) -> Decision:
-        return decide(self.view(), self.budget(), self.policy, self.model, self.signals)
+        view, budget, signals = self.view(), self.budget(), self.signals
+        standing = self.books.standing(self.thread, view, budget, self.frame.tokens, self.now())
+        if standing is not None:
+            signals = replace(signals, standing=standing)
+        if self.ahead is not None:
+            signals = replace(signals, ahead="ready" if self.ahead.is_ready else "working")
+        return decide(view, budget, self.policy, self.model, signals)
 
     def situation(self, decision: Decision) -> Situation:
         view = self.view()
@@ -188,6 +211,9 @@ class Desk:
 
     def now(self) -> float:
         return self.thread._clock()
+
+    def is_on_branch(self, seq: int) -> bool:
+        return self.thread._live.projection.is_on_path(seq)
 
     def last_seq(self) -> int:
         return self.thread._live.projection.last

@@ -6,7 +6,9 @@
     ├── NotFound            a thread, seq or fold that does not exist here
     ├── CannotCover         a fold that would part what belongs together, or covers nothing visible
     ├── CannotFit           the smallest valid request is larger than the window
+    ├── CannotUnfold        with this fold taken back the request would not fit
     ├── InvalidRequest      a request that its provider would reject
+    ├── Refused             the result of a tool call that was not allowed
     ├── Conflict            the thread moved on since `expected`
     │   └── KeyConflict     an idempotency key used again with other bytes
     ├── WorkspaceError      a workspace cannot be kept or brought back as it is
@@ -64,8 +66,30 @@ class CannotFit(ContextFoldError):
         )
 
 
+class CannotUnfold(ContextFoldError):
+    """With this fold taken back the request would be larger than the window; nothing was changed."""
+
+    def __init__(self, fold: int, parts: Mapping[str, int], limit: int) -> None:
+        self.fold, self.parts, self.limit = fold, dict(parts), limit
+        listing = ", ".join(f"{name} {size:,}" for name, size in parts.items())
+        super().__init__(
+            f"Unfolding {fold} needs {sum(parts.values()):,} tokens and the window allows {limit:,}: {listing}. Use "
+            f"unfold({fold}, make_room=True) to fold something older instead, or recall(fold={fold}) to read it."
+        )
+
+
 class InvalidRequest(ContextFoldError):
     """A request that its provider would reject; nothing was sent."""
+
+
+class Refused(ContextFoldError):
+    """The result of a call that the declared tools do not allow; it was not written."""
+
+    def __init__(self, call: str, text: str) -> None:
+        self.call, self.text = call, text
+        super().__init__(
+            f"Call {call!r} was refused, so its result is not taken. Do not run it; append the refusal instead: {text}"
+        )
 
 
 class Conflict(ContextFoldError):

@@ -21,10 +21,13 @@ from . import answering, preparing, recalling
 from .desk import Desk, Surroundings, System, Tools
 from .drivers import drive
 from .hooks import Hook, Hooks
+from .layered import Layered
+from .recording import Piece, Recording
 from .request import Request
 from .store import Store
 from .store import open as open_store
 from .thread import FoldInfo, Thread
+from .travelling import Travels
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Stats:
     billed: int  # input tokens over all requests, as far as providers said
 
 
-class Session:
+class Session(Travels, Layered):
     """A thread, a model and a policy. Open one with `Session.open`; `contextfold.aio.Session` is its awaited twin."""
 
     def __init__(self, store: Store, desk: Desk, *, owns_store: bool = False) -> None:
@@ -109,7 +112,8 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store, if this session opened it."""
+        """Let go of the store, if this session opened it, and of what is being written in the background."""
+        self._desk.close()
         if self._owns_store:
             self._store.close()
 
@@ -118,6 +122,13 @@ class Session:
     def append(self, message: object, *, key: str | None = None) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost."""
         return drive(answering.append(self._desk, message, key), self._desk)
+
+    def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
+        """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.
+
+        The stream is an SDK's, its events as dicts, or the raw bytes of server-sent events.
+        """
+        return Recording(self._desk, stream, key)
 
     def prepare(
         self,
@@ -144,10 +155,6 @@ class Session:
     def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
         return drive(preparing.fold_now(self._desk, instructions, to), self._desk)
-
-    def unfold(self, fold: int) -> None:
-        """Take a fold back; everything said since stays."""
-        drive(preparing.unfold(self._desk, fold), self._desk)
 
     def preview(self) -> Decision:
         """What `prepare` would decide now, and why; nothing happens."""
@@ -207,6 +214,13 @@ class Session:
         thread = self._store.thread(f"{self.thread.name}/{name}", model=model or self.model.id, parent=self.thread.name)
         artifacts = self._desk.artifacts
         return Session.on(self._store, thread.name, model or self.model.id, policy or self.policy, artifacts=artifacts)
+
+    def _beside(self, thread: str) -> Self:
+        desk = self._desk
+        beside = type(self).on(self._store, thread, self.model.id, self.policy, desk.hooks, desk.artifacts)
+        preparing.surround(beside._desk, Surroundings(desk.frame.system, desk.frame.tools, desk.frame.output))
+        beside._desk.workspace, beside._desk.attachers = desk.workspace, desk.attachers
+        return beside
 
     def result(self, max_tokens: int = 2_000) -> str:
         """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""

@@ -98,6 +98,8 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     assert (stats.messages, stats.folds, stats.requests) == (27, 0, 1)
     assert (session.thread.name, session.model.window, session.policy.name) == ("refactor-42", 9_000, "balanced")
     assert (await got(session.view)).length == 27
+    assert session.record([]).seq is None
+    await travel_a_little(session, tmp_path)
     kind = type(session._session)
     store = cf.open(tmp_path / "other.db") if kind is cf.Session else cf.aio.open(tmp_path / "other.db")
     other = await got(kind.on(store, "t", MODEL))
@@ -105,6 +107,21 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     await got(store.close())
     public = {name for name in dir(kind) if not name.startswith("_")}
     assert public - session.names == {"open", "on", "close"}
+
+
+async def travel_a_little(session: Used, tmp_path: Path) -> None:
+    """The verbs of time travel; what they do is tested in a file of their own."""
+    here = await got(session.checkpoint("here"))
+    seq = (await got(session.view)).item(-1).seq
+    assert (await got(session.checkpoints))[-1] == here
+    with pytest.raises(NotFound, match="kept no files"):
+        await got(session.diff(here))
+    assert (await got(session.delete(seq))).messages[0] == seq
+    await got(session.redo())
+    assert (await got(session.fork())).thread.name == "refactor-42/fork-1"
+    await got(session.edit(seq, user("asked otherwise")))
+    assert (await got(session.rewind(to=here))).head == here.head
+    await got(session.export(tmp_path / "task", format="roo"))
 
 
 async def test_one_turn_needs_no_session(opened: Open) -> None:

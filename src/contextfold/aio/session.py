@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from contextfold import answering, preparing
 from contextfold import session as plain
-from contextfold.desk import Desk, Surroundings, System, Tools
+from contextfold.desk import Surroundings, System, Tools
 from contextfold.domain import Attacher, Message, View
-from contextfold.drivers import drive_async
-from contextfold.folding import Decision, Policy, Report, Steps
+from contextfold.folding import Decision, Policy, Report
 from contextfold.hooks import Hook, Hooks
 from contextfold.models import Model
 from contextfold.request import Request
 from contextfold.thread import FoldInfo
 from contextfold.worker import Worker
 
+from .layered import Layered
+from .recording import Piece, Recording
 from .store import Store
 from .thread import Thread
+from .travelling import Travels
 
 T = TypeVar("T")
 
 
-class Session:
+class Session(Travels, Layered):
     """A thread, a model and a policy. Open one with `await Session.open(...)`."""
 
     def __init__(self, session: plain.Session, worker: Worker, *, owns_worker: bool = False) -> None:
@@ -108,6 +110,13 @@ class Session:
         """Say something, or say what came back. An answer is written with what was sent and what it cost."""
         return await self._drive(answering.append(self._desk, message, key))
 
+    def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
+        """Hand a streamed answer on piece by piece, and append it when it ends.
+
+        `async for event in session.record(stream)`: an SDK's stream, its events as dicts, or the raw bytes.
+        """
+        return Recording(self._desk, stream, key, self._worker.run)
+
     async def prepare(
         self,
         *,
@@ -124,10 +133,6 @@ class Session:
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
         return await self._drive(preparing.fold_now(self._desk, instructions, to))
-
-    async def unfold(self, fold: int) -> None:
-        """Take a fold back; everything said since stays."""
-        await self._drive(preparing.unfold(self._desk, fold))
 
     async def overflowed(self, told: int | str | BaseException | None = None) -> None:
         """The provider refused the last request as too long: fold on the next `prepare`."""
@@ -179,9 +184,5 @@ class Session:
         """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""
         return await self._worker.run(lambda: self._session.result(max_tokens))
 
-    @property
-    def _desk(self) -> Desk:
-        return self._session._desk
-
-    async def _drive(self, steps: Steps[T]) -> T:
-        return await drive_async(steps, self._desk, self._worker.run)
+    def _beside(self, session: plain.Session) -> Self:
+        return type(self)(session, self._worker)

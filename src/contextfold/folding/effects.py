@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from contextfold.domain import Attacher, Attachment, Draft, Logged, Projection, Turn
 from contextfold.summaries import Prompt
@@ -19,6 +19,7 @@ from .policy import Answer, Summarizer
 log = logging.getLogger("contextfold.folding")
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,30 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Call somebody: a hook, or an attacher, whose answer counts."""
+    """Call somebody: a hook, or somebody whose answer counts."""
 
     hook: Callable[..., object]
     arguments: tuple[object, ...]
 
 
-Effect: TypeAlias = Record | Summarize | Save | Tell
+class Running(Protocol[T_co]):
+    """Steps that are carried out while others go on."""
+
+    def done(self) -> bool: ...
+
+    def result(self) -> T_co: ...
+
+    def cancel(self) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Have steps carried out while others go on. They may ask and tell, never write: the thread is not theirs."""
+
+    steps: Steps[Any]
+
+
+Effect: TypeAlias = Record | Summarize | Save | Tell | Begin
 Steps: TypeAlias = Generator[Effect, Any, T]
 
 
@@ -76,6 +94,18 @@ def summarize(summarizer: Summarizer, prompt: Prompt) -> Steps[Answer]:
 def save(name: str, content: bytes) -> Steps[str]:
     path: str = yield Save(name, content)
     return path
+
+
+def call(function: Callable[..., T], *arguments: object) -> Steps[T]:
+    """Have something done outside that takes its time: files read, a snapshot taken."""
+    answer: T = yield Tell(function, arguments)
+    return answer
+
+
+def begin(steps: Steps[T]) -> Steps[Running[T]]:
+    """Go on without waiting for these steps."""
+    running: Running[T] = yield Begin(steps)
+    return running
 
 
 def ask(attacher: Attacher, turn: Turn) -> Steps[Iterable[Attachment]]:

@@ -1,6 +1,7 @@
-"""Readers of recorded sessions: what people have on disk, as turns that a thread takes."""
+"""Readers of recorded sessions, as turns that a thread takes; and writers, for those who go on elsewhere."""
 
 from .registry import GROUP, detect, formats, read
+from .roo_task import RooEvent, RooSaid, RooTask
 from .sample import Reader, Sample
 from .session import Account, Compaction, Defect, Entry, Recorded, Recording, Skipped, Whole
 from .source import Limits, Source
@@ -15,6 +16,9 @@ __all__ = [
     "Reader",
     "Recorded",
     "Recording",
+    "RooEvent",
+    "RooSaid",
+    "RooTask",
     "Sample",
     "Skipped",
     "Source",

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .candidates import Excluded
-from .snapshots import Change, Restored, Snapshot, Snapshots
+from .snapshots import Change, Kind, Restored, Snapshot, Snapshots
 
-__all__ = ["Change", "Excluded", "Restored", "Snapshot", "Snapshots"]
+__all__ = ["Change", "Excluded", "Kind", "Restored", "Snapshot", "Snapshots"]

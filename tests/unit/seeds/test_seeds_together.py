@@ -82,7 +82,7 @@ def test_hiding_replacing_and_deleting_are_folds_over_a_log_that_keeps_everythin
     assert len(held.view) < len(TALK)
     assert [decoded(held, seq) for seq in seqs] == TALK
     while held.folds:
-        held.unfold(held.folds[-1].id)
+        held.thread.unfold(held.folds[-1].id)
     shown = [message.seq for message in held.view.messages if message.kind == "message"]
     assert shown == seqs
 

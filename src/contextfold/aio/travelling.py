@@ -1,0 +1,94 @@
+"""The verbs of time travel, awaited: the same steps, driven by the other driver."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Self, TypeVar
+
+from contextfold import checkpointing, rewinding, unfolding
+from contextfold import session as plain
+from contextfold.checkpointing import Checkpoint, CheckpointName, Workspace
+from contextfold.desk import Desk
+from contextfold.drivers import drive_async
+from contextfold.exporting import Format
+from contextfold.folding import Steps
+from contextfold.moving import RewindReport
+from contextfold.rewinding import Where
+from contextfold.worker import Worker
+
+T = TypeVar("T")
+
+
+class Travels:
+    """What a session can do with its own past."""
+
+    _session: plain.Session
+    _worker: Worker
+
+    @abstractmethod
+    def _beside(self, session: plain.Session) -> Self:
+        """The twin of another session on the same store."""
+
+    @property
+    def _desk(self) -> Desk:
+        return self._session._desk
+
+    async def _drive(self, steps: Steps[T]) -> T:
+        return await drive_async(steps, self._desk, self._worker.run)
+
+    async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
+        """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""
+        return await self._drive(unfolding.unfold(self._desk, fold, make_room))
+
+    async def rewind(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        to_time: float | datetime | None = None,
+        to_index: int | None = None,
+        to: CheckpointName | None = None,
+        chat: bool = True,
+        files: bool = False,
+        preview: bool = False,
+    ) -> RewindReport:
+        """Move the conversation, the files of a checkpoint's workspace, or both to an earlier place; files first."""
+        where = Where(before, after, to_time, to_index, to)
+        return await self._drive(rewinding.rewind(self._desk, where, chat=chat, files=files, preview=preview))
+
+    async def redo(self, *, files: bool | None = None) -> RewindReport:
+        """Undo the last rewind, as long as nothing was said since."""
+        return await self._drive(rewinding.redo(self._desk, files))
+
+    async def fork(self, *, at: int | None = None, name: str | None = None) -> Self:
+        """A session on a thread of its own that shares the history up to `at`, on whatever branch that is."""
+        return self._beside(await self._worker.run(lambda: self._session.fork(at=at, name=name)))
+
+    async def edit(self, seq: int, message: object) -> int:
+        """Say something else in place of a message: what came after it is left behind. The new message's seq."""
+        return await self._drive(rewinding.edit(self._desk, seq, message))
+
+    async def delete(self, seq: int) -> RewindReport:
+        """Leave a message and everything after it behind. It stays in the log; `Store.forget` erases."""
+        return await self._drive(rewinding.delete(self._desk, seq))
+
+    async def checkpoint(self, name: str, *, workspace: Workspace = None, files: bool = True) -> Checkpoint:
+        """Name this place. With a workspace (or the session's own, unless `files` is off) its files are kept too."""
+        kept = (workspace or self._desk.workspace) if files else None
+        return await self._drive(checkpointing.checkpoint(self._desk, name, kept))
+
+    @property
+    def checkpoints(self) -> Awaitable[tuple[Checkpoint, ...]]:
+        """Every checkpoint of the thread, oldest first."""
+        return self._worker.run(lambda: self._session.checkpoints)
+
+    async def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
+        """What changed in the files since a checkpoint, up to another one or now."""
+        return await self._worker.run(lambda: self._session.diff(checkpoint, until))
+
+    async def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:
+        """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
+        await self._worker.run(lambda: self._session.export(path, format=format))

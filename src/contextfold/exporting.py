@@ -1,0 +1,116 @@
+"""Writing a conversation for others: as JSON lines that come back bit for bit, or as a task of Roo Code.
+
+Derived from the thread, never kept: folds become Roo's tags and markers, and what was left behind is not written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from contextfold import dialects
+from contextfold.domain import Appended, Detail, Folded, Item, Measured, Projection, Tags, encode, roo_tags
+from contextfold.errors import BadConfiguration, StoreError
+from contextfold.transcripts import RooEvent, RooSaid, RooTask
+
+from .desk import Desk
+from .store import Store
+
+Format: TypeAlias = Literal["jsonl", "roo"]
+
+# Roo's words for what was billed.
+_BILLED = {
+    "input_tokens": "tokensIn",
+    "prompt_tokens": "tokensIn",
+    "output_tokens": "tokensOut",
+    "completion_tokens": "tokensOut",
+    "cache_read_input_tokens": "cacheReads",
+    "cache_creation_input_tokens": "cacheWrites",
+}
+
+
+def export(store: Store, desk: Desk, path: str | os.PathLike[str], format: Format) -> None:
+    """Write the thread to a file or a directory."""
+    desk.view()  # take what others wrote
+    if format not in get_args(Format):
+        raise BadConfiguration(f"There is no format {format!r}. Known ones: {', '.join(get_args(Format))}.")
+    try:
+        if format == "roo":
+            roo_task(desk).write(Path(path))
+        else:
+            store.export(desk.thread.name, path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from error
+
+
+def roo_task(desk: Desk) -> RooTask:
+    """The live branch as Roo would have it: every message, tagged where a live fold hides it, stand-ins in between."""
+    projection = desk.thread._live.projection
+    tags = roo_tags(projection)
+    by_seq = {tag.seq: tag for tag in tags}
+    said = tuple(_said(desk, tag) for tag in _in_roos_order(projection, tags))
+    events = tuple(_event(desk, fold.seq, by_seq[fold.seq]) for fold in projection.folds if fold.is_live and fold.spans)
+    return RooTask(said, events)
+
+
+def _in_roos_order(projection: Projection, tags: list[Tags]) -> Iterator[Tags]:
+    """A stand-in behind what it hides: Roo puts it in front of the first message that stays."""
+    waiting: list[tuple[int, Tags]] = []
+    for tag in tags:
+        if tag.is_summary or tag.is_truncation_marker:
+            waiting.append((projection.folds[tag.seq].spans[0][1], tag))
+            continue
+        place = projection.items.place(tag.seq) or 0
+        shows = not tag.condense_parent and not tag.truncation_parent
+        yield from _due(waiting, place, shows)
+        yield tag
+    yield from (tag for _, tag in sorted(waiting, key=lambda each: (each[0], each[1].seq)))
+
+
+def _due(waiting: list[tuple[int, Tags]], place: int, shows: bool) -> Iterator[Tags]:
+    """Those whose hidden messages are over, or that stand before something which shows (a pinned message)."""
+    due = sorted((each for each in waiting if shows or each[0] <= place), key=lambda each: (each[0], each[1].seq))
+    for each in due:
+        waiting.remove(each)
+        yield each[1]
+
+
+def _said(desk: Desk, tag: Tags) -> RooSaid:
+    projection, reading = desk.thread._live.projection, desk.thread._reading
+    if tag.is_summary or tag.is_truncation_marker:
+        role = "assistant" if tag.is_summary else "user"  # as Roo writes them
+        return RooSaid(encode({"role": role, "content": reading.stand_in(tag.seq).text}), tag)
+    entry = projection.events[tag.seq - 1]
+    place = projection.items.place(tag.seq)
+    shape = projection.items.items[place or 0].shape
+    item = Item(tag.seq, "message" if isinstance(entry.event, Appended) else "attachment", shape)
+    message = reading.read(item)
+    raw = dialects.find("anthropic").chunk(item, message) or encode({"role": _role(message.role), "content": ""})
+    return RooSaid(raw, tag, entry.at, isinstance(entry.event, Appended), _usage(desk, tag.seq))
+
+
+def _role(role: str) -> str:
+    return "assistant" if role == "assistant" else "user"
+
+
+def _usage(desk: Desk, seq: int) -> dict[str, Detail]:
+    """What an answer's request was billed: written right behind the answer."""
+    events = desk.thread._live.projection.events
+    event = events[seq].event if seq < len(events) else None
+    if not isinstance(event, Measured):
+        return {}
+    return {_BILLED[name]: value for name, value in event.usage.items() if name in _BILLED}
+
+
+def _event(desk: Desk, seq: int, tag: Tags) -> RooEvent:
+    projection = desk.thread._live.projection
+    event = projection.events[seq - 1].event
+    if not isinstance(event, Folded):
+        raise AssertionError(f"event {seq} is no fold")
+    items = projection.items.items
+    hidden = {items[place].seq for start, stop in projection.folds[seq].spans for place in range(start, stop)}
+    last = max((item.seq for item in items if item.kind == "message" and item.seq < seq), default=0)
+    text = desk.thread._reading.stand_in(seq).text
+    return RooEvent(tag, last, event.before, event.after, len(hidden), text if tag.is_summary else "")

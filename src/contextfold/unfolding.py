@@ -1,0 +1,122 @@
+"""Taking a fold back: tried on a copy first, so that what no longer fits is refused with sizes and nothing changed.
+
+Or it makes room, if asked to: something older goes behind a marker in the same transaction, never what was just
+brought back. Folds come back in any order; one that is inside another shows nothing until the outer one goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from contextfold.domain import Draft, Logged, Projection, Unfolded, View
+from contextfold.errors import CannotUnfold, NotFound
+from contextfold.folding import Context, Decision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
+
+from .desk import Desk
+
+ROUNDS = 3  # of making room: each marker takes some
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """How a thread would look with a fold taken back, and perhaps others made."""
+
+    projection: Projection
+    decision: Decision
+    folds: tuple[PlannedFold, ...] = ()
+
+
+def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
+    """Take a fold back and say so; the folds that were made for it."""
+    before = desk.decide()
+    projection = desk.thread._live.projection
+    _refuse_unknown(projection, fold)
+    tried = _try(desk, projection, fold)
+    grown = tried.decision.used - before.used
+    if not tried.decision.fits and grown > 0:
+        if make_room:
+            tried = _make_room(desk, tried, fold)
+        if not tried.decision.fits:
+            raise CannotUnfold(fold, _sizes(desk, before, grown), desk.budget().whole)
+    logged = yield from record(lambda now: _drafts(desk, now, fold, tried.folds))
+    desk.request = None
+    yield from tell(desk.hooks.on_unfold, fold)
+    return tuple(entry.seq for entry in logged[1:])
+
+
+def _refuse_unknown(projection: Projection, fold: int) -> None:
+    if fold not in projection.folds or not projection.folds[fold].is_live:
+        live = [each.seq for each in projection.folds if each.is_live]
+        raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live}.")
+
+
+def _sizes(desk: Desk, before: Decision, grown: int) -> dict[str, int]:
+    return {"the request now": before.used, "what the fold hides": grown, "room for the answer": desk.budget().reserve}
+
+
+def _unfolded(now: Projection, fold: int, at: float) -> Projection:
+    then = now.copy()
+    then.take(Logged(now.last + 1, now.head, at, Unfolded(fold)))
+    return then
+
+
+def _try(desk: Desk, now: Projection, fold: int) -> _Tried:
+    then = _unfolded(now, fold, desk.now())
+    return _Tried(then, _decision(desk, then))
+
+
+def _decision(desk: Desk, projection: Projection) -> Decision:
+    view = projection.view(desk.thread._reading)
+    return decide(view, desk.budget(), desk.policy, desk.model, desk.signals)
+
+
+def _make_room(desk: Desk, tried: _Tried, fold: int) -> _Tried:
+    """Hide the oldest of everything else, until it fits or nothing is left to hide."""
+    wanted = _seqs_behind(tried.projection, fold)
+    for _ in range(ROUNDS):
+        decision = replace(tried.decision, goal=tried.decision.usable, is_forced=True)
+        plan = Window().plan(_protecting(desk, tried.projection, wanted), desk.situation(decision))
+        if tried.decision.fits or not plan.folds:
+            break
+        tried = _with(desk, tried, plan.folds)
+    return tried
+
+
+def _with(desk: Desk, tried: _Tried, folds: tuple[PlannedFold, ...]) -> _Tried:
+    then = tried.projection
+    for draft in _folds(desk, then, folds):
+        then.take(Logged(then.last + 1, then.head, draft.at, draft.event))
+    return _Tried(then, _decision(desk, then), tried.folds + folds)
+
+
+def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[Draft]:
+    factor = desk.thread._reading.calibration.factor
+    context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "unfold", "strategy": "window"})
+    return draft_folds(now, folds, [""] * len(folds), context)
+
+
+def _seqs_behind(projection: Projection, fold: int) -> frozenset[int]:
+    """The messages that come back; those of folds inside it come back as their stand-ins."""
+    taken = projection.folds[fold]
+    items = projection.items.items
+    return frozenset(items[place].seq for start, stop in taken.spans for place in range(start, stop)) | {
+        seq for seq, _ in taken.event.cover.blocks
+    }
+
+
+def _protecting(desk: Desk, projection: Projection, wanted: frozenset[int]) -> View:
+    """The view as a strategy gets it, where what was brought back counts as pinned."""
+    view = projection.view(desk.thread._reading)
+    return View(view.array, desk.thread._reading, view.head, view.open_calls, view.pinned | wanted)
+
+
+def _drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[Draft]:
+    """Unfolding, and what makes room for it, checked again on the thread as it is."""
+    _refuse_unknown(now, fold)
+    drafts = [Draft(Unfolded(fold), now.head, desk.now())]
+    then = _unfolded(now, fold, desk.now()) if folds else now
+    for planned in folds:
+        (draft,) = _folds(desk, then, (planned,))
+        drafts.append(draft)
+        then.take(Logged(then.last + 1, then.head, draft.at, draft.event))
+    return drafts
