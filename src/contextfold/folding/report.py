@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contextfold.domain import Count, FoldKind, View
+from contextfold.layers import LayerUse
 from contextfold.models import Model
 from contextfold.summaries import Refusal
+from contextfold.toolbox import ToolUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class Report:
     cache: CacheEffect | None = None
     count: Count | None = None
     losses: tuple[str, ...] = ()  # what another dialect could not carry
+    layers: tuple[LayerUse, ...] = ()  # what was used, cut and left out of each layer, and why
+    tools: ToolUse | None = None  # what was visible, and what each way of showing tools costs
 
     @property
     def summary(self) -> str:

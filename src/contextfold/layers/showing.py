@@ -7,7 +7,7 @@ bytes. What was used, cut and left out is told for each layer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from contextfold.errors import CannotFit
 
@@ -40,12 +40,16 @@ class Section:
         return tuple(left_out(self.waiting, self.allotted))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LayerUse:
     """What became of one layer in a request: for reports."""
 
-    section: Section = field(repr=False)
+    section: Section
     is_attached: bool = False  # whether it changed, so that this request shows it anew
+
+    def __repr__(self) -> str:
+        told = f"used={self.used}, allotted={self.allotted}, shown={len(self.shown)}, left_out={len(self.left_out)}"
+        return f"LayerUse(layer={self.layer!r}, {told}, is_attached={self.is_attached})"
 
     @property
     def layer(self) -> str:

@@ -72,6 +72,7 @@ class ToolList(Sequence[Mapping[str, Any]]):
     projected_tokens: int = 0
     is_urgent: bool = False
     is_forced: bool = False  # a changed list is sent at once, whatever that costs
+    by_option: bool = False  # the provider is told as well, where it has an option for it
 
     @overload
     def __getitem__(self, at: int) -> Mapping[str, Any]: ...
@@ -99,8 +100,12 @@ def project(
     now: float | None = None,
     urgent_within: float = URGENT_WITHIN,
     force: bool = False,
+    by_option: bool = False,
 ) -> ToolList:
-    """The tools for this state. `now` is the time in seconds since 1970; without it no deadline comes nearer."""
+    """The tools for this state. `now` is the time in seconds since 1970; without it no deadline comes nearer.
+
+    In `projected` mode a session keeps a changed list back until something is folded, unless `force` is set.
+    """
     if len({tool.name for tool in tools}) < len(tools):
         raise BadConfiguration("Two tools have the same name. Rename one.")
     phase, environment = Phase.of(str(state.phase)), Environment.of(str(state.environment))
@@ -134,6 +139,7 @@ def project(
         _weigh(affordable, environment, counter),
         is_urgent,
         force,
+        by_option,
     )
 
 

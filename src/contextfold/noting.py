@@ -1,0 +1,182 @@
+"""What is written down in layers and shown of them: notes as events, L0 and L1 in the system part, others attached.
+
+A note that changes nothing is not written. Whatever is written is shown by the next request, where there is room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from contextfold.domain import Attachment, Detail, Draft, Environment, Message, Noted, Phase, Projection, Text, Turn
+from contextfold.errors import BadConfiguration, NotFound
+from contextfold.folding import Steps, record
+from contextfold.layers import (
+    Entered,
+    Failure,
+    Granted,
+    Item,
+    LayerUse,
+    Layout,
+    Moved,
+    Retracted,
+    Revoked,
+    Section,
+    State,
+    System,
+    Task,
+    element,
+    first_nonce,
+    identity_of,
+    kind_of,
+    room_for_layers,
+    written,
+)
+
+from .desk import Desk
+from .layering import KIND
+
+
+def state_of(desk: Desk) -> State:
+    """What the layers hold now."""
+    return desk.layering.state(desk.thread, desk.view())
+
+
+def note(desk: Desk, item: Item) -> Steps[int]:
+    """Write an item down; its seq, or that of the note which says the same already."""
+    state = state_of(desk)
+    layer = "" if isinstance(item, Retracted) else desk.layering.layout.layer_of(item).name
+    known = _known(state, item)
+    if known is not None:
+        return known
+    if isinstance(item, Retracted) and all(entry.seq != item.note for entry in state.entries):
+        raise NotFound(f"No layer holds a note {item.note}. Those there are stand in `state.entries`.")
+    body = written(item)
+    shape = desk.counter.shape(Message("user", (Text(element(item, state.nonce)),)))
+
+    def drafting(now: Projection) -> list[Draft]:
+        first: dict[str, Detail] = {} if now.notes else {"nonce": first_nonce(desk.thread.name, body)}
+        return [Draft(Noted(layer or kind_of(item), shape, first), now.head, desk.now(), body)]
+
+    logged = yield from record(drafting)
+    desk.asked = None  # whoever attaches has something new to say
+    return logged[-1].seq
+
+
+def _known(state: State, item: Item) -> int | None:
+    """The note that says this already; only of what can be replaced, because other things may happen twice."""
+    identity = identity_of(item)
+    if identity is None:
+        return None
+    return next((entry.seq for entry in state.entries if entry.item == item), None)
+
+
+def define(desk: Desk, system: System | None, task: Task | None, layout: Layout | None) -> Steps[None]:
+    """Say anew who the model is, what it is to reach, or how layers are shown. What is left out stays as it was."""
+    if layout is not None:
+        desk.layering.lay_out(layout)
+        desk.asked = None
+    state = state_of(desk)
+    fresh = [item for item, old in ((system, state.system), (task, state.task)) if item is not None and item != old]
+    if fresh:
+        _check(desk, state, system or state.system, task or state.task)
+    for item in fresh:
+        yield from note(desk, item)
+
+
+def _check(desk: Desk, state: State, system: System | None, task: Task | None) -> None:
+    """Refuse a role and a task that would never fit, before anything is written."""
+    trial = State(system, task, nonce=state.nonce)
+    desk.layering.framed(trial, desk.counter, total_of(desk))
+
+
+def enter(desk: Desk, where: Phase | Environment | str) -> Steps[None]:
+    """Begin another phase, or act in another environment."""
+    state = state_of(desk)
+    if isinstance(where, Environment):
+        if state.environment is not where:
+            yield from note(desk, Moved(where))
+        return
+    phase = Phase.of(where)
+    if state.phase is not phase:
+        yield from note(desk, Entered(phase))
+
+
+def grant(desk: Desk, permission: str) -> Steps[None]:
+    """Give a permission."""
+    if not permission.strip():
+        raise BadConfiguration("A permission needs a name.")
+    if permission not in state_of(desk).permissions:
+        yield from note(desk, Granted(permission))
+
+
+def revoke(desk: Desk, permission: str) -> Steps[None]:
+    """Take a permission back."""
+    if permission in state_of(desk).permissions:
+        yield from note(desk, Revoked(permission))
+
+
+def failed(desk: Desk, text: str) -> Steps[int]:
+    """Write a failure down."""
+    return (yield from note(desk, Failure(text)))
+
+
+# -- showing --------------------------------------------------------------------------------------------------------
+
+
+def total_of(desk: Desk) -> int:
+    """Raw tokens that all layers may use together."""
+    reserve = desk.budget().reserve
+    return room_for_layers(desk.model.window, reserve, desk.frame.tool_tokens, desk.layering.layout.budget)
+
+
+def framed(desk: Desk) -> Sequence[Section]:
+    """L0 and L1 as the system part shows them. Raises `CannotFit` where they are too large."""
+    if not desk.thread._live.projection.notes:
+        return ()
+    return desk.layering.framed(state_of(desk), desk.counter, total_of(desk))
+
+
+def refresh(desk: Desk) -> None:
+    """Look at the notes again before attachments are asked for; a session without layers pays nothing."""
+    state = state_of(desk)
+    if not desk.thread._live.projection.notes and state.tools is None:
+        return
+    layering = desk.layering
+    layering.showing = layering.shower(state, desk.counter).show(state, total_of(desk))
+    if not any(isinstance(each, Layers) for each in desk.attachers):
+        desk.attachers = (Layers(desk), *desk.attachers)
+        desk.asked = None
+
+
+def uses(desk: Desk, attached: Iterable[Attachment]) -> tuple[LayerUse, ...]:
+    """What became of each layer, for the request's report."""
+    return desk.layering.showing.uses({each.key for each in attached if each.kind == KIND})
+
+
+class Layers:
+    """Attaches the layers behind L1, each when it changed."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def __call__(self, turn: Turn) -> Iterator[Attachment]:
+        sections = self._changed(turn)
+        if sum(section.tokens for section in sections) > turn.room:
+            self._make_do_with(turn.room)
+            sections = self._changed(turn)
+        for section in sorted(sections, key=lambda each: each.layer.priority):
+            yield Attachment(KIND, section.text, section.layer.name)
+
+    def _changed(self, turn: Turn) -> list[Section]:
+        return [
+            section
+            for section in self._desk.layering.showing.attached
+            if turn.shown(KIND, section.layer.name) != section.text
+        ]
+
+    def _make_do_with(self, room: int) -> None:
+        """There is less room than the layers have by themselves."""
+        layering, state = self._desk.layering, state_of(self._desk)
+        shower = layering.shower(state, self._desk.counter)
+        fixed = sum(section.tokens for section in shower.framed(state))
+        layering.showing = shower.show(state, min(fixed + room, layering.showing.total))
