@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import msgspec
 
 from contextfold.errors import BadConfiguration
-from contextfold.folding import recipes
 from contextfold.models import (
     CONFIG_VARIABLE,
     FILE,
@@ -58,7 +57,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("space", "default", "whose threads: one file may hold several spaces"),
     Setting("thread", "", "the thread meant when none is named"),
     Setting("model", "", "the model to count and fold for; empty: the thread's own"),
-    Setting("policy", "balanced", "how to fold: the name of a recipe", tuple(recipes.RECIPES)),
+    Setting("policy", "balanced", "how to fold: the name of a recipe"),
     Setting("profile", "", "a profile of thresholds, by name"),
     Setting("artifacts", "", "a directory for large outputs put aside"),
     Setting("language", "", "en or ja; empty: as the terminal says", ("", "en", "ja")),

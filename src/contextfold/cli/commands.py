@@ -40,6 +40,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("unfold", "take a fold back; everything said since stays"),
         Command("rewind", "move the head to an earlier place; nothing is lost"),
         Command("redo", "return to where the last rewind came from"),
+        Command("checkpoint", "name this place, with a snapshot of files; or list such places"),
         Command("fork", "try another way: a new thread that shares the past"),
         Command("pin", "keep a message in every view"),
         Command("unpin", "let a message be folded again"),

@@ -17,6 +17,7 @@ from contextfold.configuration import DEFAULT, SETTINGS, unknown_variables
 
 from .invocation import Invocation
 from .paper import Ink
+from .sessions import policy_of
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -26,6 +27,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
+    policy_of(call)  # there is such a recipe, or the error says so
     effective = call.settings.listed()
     meanings = {setting.key: setting.meaning for setting in SETTINGS}
     strange = unknown_variables(os.environ)

@@ -15,6 +15,7 @@ from contextfold.folding import Report
 from .arguments import add_model, add_thread, size
 from .invocation import Invocation
 from .paper import Ink
+from .sessions import session_of
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -27,7 +28,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
-    with call.session() as session:
+    with session_of(call) as session:
         if call.args.preview:
             decision = session.preview()
             return call.answer(

@@ -16,7 +16,6 @@ from pathlib import Path
 import contextfold as cf
 from contextfold.configuration import Configuration
 from contextfold.errors import NotFound
-from contextfold.folding import Policy, recipes
 from contextfold.models import nearest
 
 from . import words
@@ -86,24 +85,9 @@ class Invocation:
         with self.store() as store:
             yield store.thread(self.thread_name(store), model=self.model)
 
-    @contextmanager
-    def session(self) -> Iterator[cf.Session]:
-        """The thread that was named, with the policy in force."""
-        with self.store() as store:
-            artifacts = self.settings["artifacts"] or None
-            yield cf.Session.on(store, self.thread_name(store), self.model, self.policy(), artifacts=artifacts)
-
     @property
     def model(self) -> str | None:
         return self.settings["model"] or None
-
-    def policy(self, name: str | None = None) -> Policy:
-        """A recipe by name, with the profile in force where it takes one."""
-        chosen = name or self.settings["policy"]
-        profile = self.settings["profile"]
-        if chosen == "roo_code" and profile:
-            return recipes.roo_code(profile=self.settings.models.profile(profile))
-        return recipes.RECIPES[chosen]()
 
     def thread_name(self, store: cf.Store) -> str:
         """The thread that was named, set, or is the only one; never a new one."""

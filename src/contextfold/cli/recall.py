@@ -18,6 +18,7 @@ from .arguments import UsageError, add_thread, seq
 from .exits import DONE, NOT_FOUND
 from .invocation import Invocation
 from .paper import Ink
+from .sessions import session_of
 from .viewing import Reader, hidden_messages, message_as_plain, messages_on_path, reader_of
 
 AROUND = 60  # characters on each side of a word that was found
@@ -35,7 +36,7 @@ def run(call: Invocation) -> int:
     wishes = [bool(call.args.words), call.args.fold is not None, call.args.seq is not None]
     if sum(wishes) != 1:
         raise UsageError("Say one thing to recall: words, --fold or --seq. See `contextfold recall --help`.")
-    with call.session() as session:
+    with session_of(call) as session:
         if call.args.words:
             return _search(call, session)
         found = _named(session, call.args.fold, call.args.seq)

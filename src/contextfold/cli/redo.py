@@ -1,4 +1,4 @@
-"""Return to where the last rewind came from, as long as nothing was said since.
+"""Return to where the last rewind came from, as long as nothing was said since; files it changed come back too.
 
 Examples:
   contextfold redo
@@ -11,6 +11,7 @@ from argparse import ArgumentParser
 
 from .arguments import add_thread
 from .invocation import Invocation
+from .sessions import session_of
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -18,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
-    with call.thread() as thread:
-        report = thread.redo()
+    with session_of(call) as session:
+        report = session.redo()
         said = call.say("redone", head=report.head, messages=len(report.messages), folds=len(report.folds))
         return call.answer(report, lambda: call.out.line(said))

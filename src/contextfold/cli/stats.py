@@ -17,6 +17,7 @@ from contextfold.domain import Measured, Sent
 
 from .arguments import add_model, add_thread
 from .invocation import Invocation
+from .sessions import session_of
 from .show import bar
 
 
@@ -26,7 +27,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
-    with call.session() as session:
+    with session_of(call) as session:
         facts = _facts(session)
         return call.answer(facts, lambda: _show(call, facts))
 

@@ -1,41 +1,68 @@
-"""Say what a provider would reject in a request, with the place, the rule and what to do.
+"""Say what a provider would reject in a request, with the place, the rule and what to do; --repair mends it.
 
-Exit code 0 when it would be accepted, 1 when not.
+With --repair the mended request goes to standard output, or to -o FILE, and what was done to the error stream; nothing
+that can be shown is dropped. Exit code 0 when it is, or now is, what the provider takes, 1 when not.
 
 Examples:
-  contextfold validate request.json --dialect anthropic
+  contextfold validate request.json
   contextfold export --format request | contextfold validate - --dialect anthropic
+  contextfold validate broken.json --repair -o mended.json
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from pathlib import Path
 
-from contextfold import dialects
-from contextfold.domain import decode
-from contextfold.errors import BadMessage
+import contextfold as cf
+from contextfold.domain import encode
 
 from .exits import DONE, PROBLEMS
 from .inputs import text_of
 from .invocation import Invocation
-from .paper import Ink
+from .paper import Ink, Paper
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a request's body as JSON; - is standard input")
-    parser.add_argument("--dialect", metavar="NAME", required=True, help="the wire format it is meant for")
+    parser.add_argument("--dialect", metavar="NAME", help="the wire format it is meant for (default: as it looks)")
+    parser.add_argument("--repair", action="store_true", help="write the request as its provider takes it")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write the mended request")
 
 
 def run(call: Invocation) -> int:
-    body = decode(text_of(call.args.file))
-    if not isinstance(body, dict):
-        raise BadMessage("This is no request: expected a JSON object with its messages. Pass the whole body.")
-    problems = dialects.find(call.args.dialect).check(body)
+    body = text_of(call.args.file).encode()
+    return _repair(call, body) if call.args.repair else _check(call, body)
+
+
+def _check(call: Invocation, body: bytes) -> int:
+    problems = cf.validate(body, dialect=call.args.dialect)
 
     def show() -> None:
-        for problem in problems:
-            call.out.line(Ink(problem.path, "bad"), f": {problem.rule}. {problem.advice}")
+        _list(call.out, problems)
         if not problems:
-            call.out.line(Ink("valid", "good"), f" for {call.args.dialect}")
+            call.out.line(Ink("valid", "good"), ": its provider would take this request")
 
     return call.answer({"valid": not problems, "problems": problems}, show, PROBLEMS if problems else DONE)
+
+
+def _repair(call: Invocation, body: bytes) -> int:
+    mended = cf.repair(body, dialect=call.args.dialect)
+    code = DONE if mended.is_sound else PROBLEMS
+    if call.args.output:
+        Path(call.args.output).write_bytes(encode(mended.body) + b"\n")
+    if call.is_json:
+        value = {"valid": mended.is_sound, "repairs": mended.repairs, "problems": mended.problems, "body": mended.body}
+        call.out.json(value)
+        return code
+    for each in mended.repairs:
+        call.note(f"{each.path}: {each.rule}. {each.done}")
+    _list(call.err, list(mended.problems))
+    if not call.args.output:
+        call.out.json(mended.body)
+    return code
+
+
+def _list(paper: Paper, problems: list[cf.Problem]) -> None:
+    for problem in problems:
+        paper.line(Ink(problem.path, "bad"), f": {problem.rule}. {problem.advice}")

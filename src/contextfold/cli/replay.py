@@ -1,0 +1,173 @@
+"""Run recorded sessions through policies, turn by turn, and compare them: no key, no model, nothing is sent.
+
+For each policy: requests that a provider would reject, requests that would not fit, messages lost, folds with their
+reasons, tokens, cache, money at the model's prices, and how much of what mattered stayed in view. The whole history
+(`full`) and what the product itself did (`recorded`) are rows of their own. Files are read in whatever format they
+are (docs/transcripts.md); a directory means every session in it. Ctrl-C ends with what is finished; with --keep the
+next run goes on from there.
+
+Exit code 0 when every request was valid and fitted and nothing was lost, 1 when not, 130 when interrupted.
+
+Examples:
+  contextfold replay ~/.claude/projects/x/*.jsonl --window 200k --policy balanced,roo_code,claude_code,sliding_window
+  contextfold replay sessions/ --html report.html --csv report.csv --keep replay.jsonl
+  contextfold replay session.jsonl --json | jq '.totals[] | {policy, cost}'
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from contextfold.folding import recipes
+from contextfold.replay import Progress, Report, Settings, Share, Total, as_csv, as_html, as_markdown, replay
+
+from .arguments import UsageError, size
+from .exits import BAD_INPUT, DONE, INTERRUPTED, PROBLEMS
+from .inputs import readable
+from .invocation import Invocation
+from .paper import Ink, Piece
+
+SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj", ".gz")
+_LISTED = 10  # of the largest folds
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="recorded sessions, or directories; - is standard input"
+    )
+    parser.add_argument("-w", "--window", type=size, metavar="TOKENS", help="the window (default: the model's own)")
+    parser.add_argument(
+        "-p", "--policy", action="append", dest="policies", metavar="A,B", help=f"recipes: {', '.join(recipes.RECIPES)}"
+    )
+    parser.add_argument("-m", "--model", metavar="MODEL", help="whose prices and counting (default: the recorded one)")
+    parser.add_argument("--max-tokens", type=size, metavar="TOKENS", help="room for each answer")
+    parser.add_argument("--html", metavar="FILE", help="write a report to open in a browser")
+    parser.add_argument("--csv", metavar="FILE", help="write a line for each session and policy")
+    parser.add_argument("--markdown", metavar="FILE", help="write the totals as a table")
+    parser.add_argument("--keep", metavar="FILE", help="keep results here as they come; given again, go on from there")
+    parser.add_argument("-j", "--jobs", type=size, metavar="N", help="processes (default: as many as processors)")
+    parser.add_argument("--strict", action="store_true", help="a damaged line is an error")
+    parser.add_argument("--no-retention", action="store_true", help="do not measure what is kept; quicker")
+
+
+def run(call: Invocation) -> int:
+    with ExitStack() as stack:
+        paths = [each for file in call.args.files for each in _sessions(stack.enter_context(readable(file)))]
+        if not paths:
+            raise UsageError(
+                f"There are no sessions in {', '.join(call.args.files)}. Name files, or another directory."
+            )
+        progress = call.progress("replaying")
+
+        def told(at: Progress) -> None:
+            turns = f" turn {at.turn:,} of {at.of_turns:,}" if at.of_turns else ""
+            progress.at(at.files, at.of_files, f"{at.session or at.file} {at.policy}{turns}")
+
+        jobs = call.args.jobs or os.cpu_count() or 1
+        try:
+            report = replay(paths, _settings(call), jobs=jobs, keep=call.args.keep, on_progress=told)
+        finally:
+            progress.done()
+    _write(call, report)
+    return call.answer(report, lambda: _show(call, report), _code(report))
+
+
+def _sessions(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    yield from sorted(each for each in path.rglob("*") if each.name.endswith(SUFFIXES) and each.is_file())
+
+
+def _settings(call: Invocation) -> Settings:
+    names = [name.strip() for given in call.args.policies or [call.settings["policy"]] for name in given.split(",")]
+    return Settings(
+        policies=tuple(dict.fromkeys(filter(None, names))),
+        window=call.args.window,
+        model=call.args.model or call.settings["model"],
+        max_tokens=call.args.max_tokens,
+        retention=not call.args.no_retention,
+        strict=call.args.strict,
+    )
+
+
+def _code(report: Report) -> int:
+    if not report.complete:
+        return INTERRUPTED
+    if report.failures and not report.rows:
+        return BAD_INPUT
+    return DONE if report.is_sound and not report.failures else PROBLEMS
+
+
+def _write(call: Invocation, report: Report) -> None:
+    makers: dict[str, Callable[[], str]] = {
+        "html": lambda: as_html(report, call.language),
+        "csv": lambda: as_csv(report),
+        "markdown": lambda: as_markdown(report, call.language),
+    }
+    for name, make in makers.items():
+        target = getattr(call.args, name)
+        if target:
+            Path(target).write_text(make(), "utf-8")
+            call.note(f"{target} is written")
+
+
+def _show(call: Invocation, report: Report) -> None:
+    if not report.complete:
+        call.out.line(Ink(call.say("replay.cut"), "warn"))
+    head = [call.say(f"replay.{name}") for name in _COLUMNS]
+    call.out.table([_cells(total) for total in report.totals], head, right=range(1, len(head)))
+    _show_folds(call, report)
+    for failure in report.failures:
+        call.out.line(
+            Ink("not replayed: ", "bad"), f"{failure.file} {failure.session} {failure.policy}: {failure.reason}"
+        )
+    ours = [total for total in report.totals if total.kind == "policy"]
+    for key, wrong in (("valid", "invalid"), ("fit", "unfit"), ("kept", "lost")):
+        count = sum(getattr(total, wrong) for total in ours)
+        style, mark = ("bad", "BAD ") if count else ("good", "ok  ")
+        of = sum(total.requests for total in ours)
+        call.out.line(Ink(mark, style), "  ", call.say(f"replay.{key}", wrong=f"{count:,}", of=f"{of:,}"))
+
+
+_COLUMNS = (
+    *("policy", "sessions", "requests", "invalid", "unfit", "lost", "folds", "tokens", "cost", "against_full"),
+    *("grounded", "imperatives", "recallable"),
+)
+
+
+def _cells(total: Total) -> list[Piece]:
+    bad = {name: getattr(total, name) for name in ("invalid", "unfit", "lost")}
+    is_ours = total.kind == "policy"
+    return [
+        Ink(total.policy, "bold") if is_ours else Ink(total.policy, "dim"),
+        f"{total.sessions:,}",
+        f"{total.requests:,}",
+        *(Ink(f"{count:,}", "bad") if count and is_ours else f"{count:,}" for count in bad.values()),
+        f"{total.folds:,}",
+        f"{total.tokens:,}",
+        "-" if total.cost is None else f"${total.cost.total:,.2f}",
+        "-" if total.against_full is None else f"{total.against_full:.0%}",
+        *(_share(each) for each in (total.retained.grounded, total.retained.imperatives, total.recallable)),
+    ]
+
+
+def _share(share: Share) -> str:
+    return "-" if share.value is None else f"{share.value:.0%}"
+
+
+def _show_folds(call: Invocation, report: Report) -> None:
+    folds = [(row, each) for row in report.rows for each in row.foldings]
+    folds.sort(key=lambda found: found[1].after - found[1].before)
+    if folds:
+        call.out.line()
+        call.out.line(call.say("replay.why", count=f"{len(folds):,}"))
+    for row, each in folds[:_LISTED]:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in each.kinds.items())
+        call.out.line(f"{row.session} · {row.policy} · turn {each.turn}: {each.before:,} → {each.after:,}", indent=2)
+        call.out.line(Ink(f"{kinds} · {each.reason}", "dim"), indent=4)
+    call.out.line()

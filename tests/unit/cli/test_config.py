@@ -1,0 +1,51 @@
+"""`contextfold config`, and settings as commands feel them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+
+
+def test_config_shows_every_value_and_where_it_comes_from(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "contextfold.toml").write_text('policy = "roo_code"\n[models.acme]\nmax_input_tokens = 9_000\n')
+    monkeypatch.setenv("CONTEXTFOLD_THREAD", "mine")
+    monkeypatch.setenv("CONTEXTFOLD_STOER", "x")
+    told = cli("config", "--store", "given.db", "--json").json
+    assert told["file"] == "contextfold.toml"
+    assert told["settings"]["store"] == {"value": "given.db", "from": "flag --store"}
+    assert told["settings"]["thread"] == {"value": "mine", "from": "environment CONTEXTFOLD_THREAD"}
+    assert told["settings"]["policy"] == {"value": "roo_code", "from": "contextfold.toml"}
+    assert told["settings"]["space"] == {"value": "default", "from": "default"}
+    assert told["settings"]["models.acme.max_input_tokens"]["value"] == 9_000
+    assert told["unknown_variables"] == ["CONTEXTFOLD_STOER"]
+    page = cli("config")
+    assert "environment CONTEXTFOLD_THREAD" in page.out
+    assert "CONTEXTFOLD_STOER" in page.err
+
+
+def test_a_mistake_in_the_file_stops_every_command_with_a_suggestion(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "contextfold.toml").write_text('stor = "x.db"\n')
+    told = cli("config")
+    assert told.code == 2
+    assert "did you mean 'store'" in told.err
+    (tmp_path / "contextfold.toml").write_text('policy = "balance"\n')
+    assert "did you mean 'balanced'" in cli("config").err
+
+
+def test_a_settings_file_named_by_flag_holds_for_models_too(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text('[models."claude-sonnet-5-5"]\nmax_input_tokens = 12_345\n')
+    (model,) = cli("models", "claude-sonnet-5-5", "--config", "other.toml", "--json").json
+    assert model["window"] == 12_345
+    assert cli("models", "claude-sonnet-5-5", "--json").json[0]["window"] != 12_345
+
+
+def test_an_older_variable_is_a_note_and_not_a_stack_of_lines(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEFAULT_MAX_TOKENS", "9000")
+    told = cli("config", "--json")
+    assert told.json["settings"]["max_input_tokens"]["value"] == 9_000
+    assert "note: DEFAULT_MAX_TOKENS is an older name" in told.err
+    assert "Warning" not in told.err
+    assert cli("config", "--quiet").err == ""
