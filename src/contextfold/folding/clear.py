@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from contextfold.domain import BlockKind, Detail, StandIn, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, cleared_block_text, cleared_text
 
+from .economics import CLEARING
 from .plan import Plan, PlannedFold, Situation
 from .results import Result, arguments_of, results_in, tool_key
 from .survey import Survey
@@ -102,6 +104,8 @@ class Clear:
         if situation.is_forced or situation.trigger in ("images", "bytes"):
             return True
         saved = _saved(cleared)
+        if situation.trigger == CLEARING:  # found to pay already; what is found here must bear it out
+            return saved * 2 >= situation.surplus
         if saved < situation.raw(min(self.least_saving, situation.budget.window // 10)):
             return False
         first = min(block.place for block in cleared)
@@ -142,9 +146,18 @@ class Clear:
             if is_large and may_go(result):
                 yield result
 
+    @property
+    def exempt_keys(self) -> frozenset[str]:
+        """The exempt tools as names are compared."""
+        return _keys(self.exempt)
+
+    @property
+    def tool_keys(self) -> frozenset[str] | None:
+        """The tools it is limited to, as names are compared."""
+        return None if self.tools is None else _keys(self.tools)
+
     def _kinds(self) -> Callable[[Result], bool]:
-        exempt = frozenset(map(tool_key, self.exempt))
-        tools = None if self.tools is None else frozenset(map(tool_key, self.tools))
+        exempt, tools = self.exempt_keys, self.tool_keys
 
         def may_go(result: Result) -> bool:
             key = tool_key(result.tool)
@@ -153,6 +166,11 @@ class Clear:
             return tools is None or key in tools
 
         return may_go
+
+
+@lru_cache(maxsize=64)
+def _keys(tools: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(tool_key, tools))
 
 
 def _superseded(survey: Survey, situation: Situation) -> Iterator[_Cleared]:

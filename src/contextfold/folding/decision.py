@@ -12,11 +12,13 @@ from contextfold.domain import View
 from contextfold.models import Model
 
 from .budget import Budget
+from .economics import Standing, rates_of
 from .policy import Policy
 from .triggers import Firing, Ladder
 
-Action: TypeAlias = Literal["send", "warn", "fold"]
+Action: TypeAlias = Literal["send", "warn", "fold", "ahead"]  # ahead: send, and have a summary written meanwhile
 
+AHEAD = 0.85  # of where folding begins: a summary takes its time, so it is asked for a little earlier
 AGAIN = 50  # one part in so many of the usable input must be new before folding is tried again
 
 
@@ -28,6 +30,8 @@ class Signals:
     to: int | None = None  # the size asked for
     overflow: int | None = None  # the provider refused a request; tokens it could have taken, 0 where it did not say
     spent: int = 0  # up to this size nothing more could be folded, as long as the request fits
+    standing: Standing | None = None  # what was paid so far, where the policy asks for it
+    ahead: Literal["", "working", "ready"] = ""  # a summary in the background
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Decision:
     goal: int = 0
     is_forced: bool = False  # it does not fit: fold whatever it costs
     second: Firing | None = None  # the budget of bytes or of pictures, where that one is exceeded
+    only: str = ""  # the one stage that is meant
 
     @property
     def fits(self) -> bool:
@@ -58,7 +63,13 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
     count = view.count
     used = count.tokens + budget.fixed
     second = _second_budgets(count.bytes, count.images, budget, used)
+    if signals.ahead == "ready" and not signals.asked:
+        reason = "a summary that was written in the background is ready"
+        return Decision("fold", "ahead", reason, used, budget.usable, 0, used, used > budget.usable, second)
     firing = _firing(used, budget, policy, model, signals) or second
+    if firing is None and _is_near(used, budget, policy, model, signals):
+        reason = f"{used:,} of {budget.usable:,} tokens are used; a summary is asked for ahead of need"
+        return Decision("ahead", "", reason, used, budget.usable)
     if firing is None:
         action: Action = "warn" if policy.automatic and _warns(policy, used, budget) else "send"
         reason = f"{used:,} of {budget.usable:,} tokens are used"
@@ -67,17 +78,38 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
     if used <= signals.spent and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used, and nothing more could be folded"
         return Decision("send", "", reason, used, budget.usable)
-    reason = f"{firing.trigger}: {used:,} of {budget.usable:,} tokens are used, folding begins at {firing.threshold:,}"
+    if policy.background and not is_forced and not signals.asked and not firing.only:
+        reason = f"{firing.trigger}: folding begins at {firing.threshold:,}; a summary is written in the background"
+        return Decision("ahead", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal)
+    reason = firing.reason or (
+        f"{firing.trigger}: {used:,} of {budget.usable:,} tokens are used, folding begins at {firing.threshold:,}"
+    )
     if firing is second:
         reason = f"the request has more than {firing.threshold - 1:,} {firing.trigger}"
     return Decision(
-        "fold", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal, is_forced, second
+        "fold",
+        firing.trigger,
+        reason,
+        used,
+        budget.usable,
+        firing.threshold,
+        firing.goal,
+        is_forced,
+        second,
+        firing.only,
     )
 
 
 def spent_at(now: Decision, goal: int) -> int:
     """Up to which size another attempt would be in vain, after the stages left the request above their goal."""
     return now.used + now.usable // AGAIN if now.used > goal else 0
+
+
+def _is_near(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> bool:
+    """Whether folding would begin soon, and a summary can be written before it does."""
+    if not policy.background or not policy.automatic or used <= signals.spent:
+        return False
+    return any(trigger.fires(int(used / AHEAD), budget, model) for trigger in policy.triggers)
 
 
 def _warns(policy: Policy, used: int, budget: Budget) -> bool:
@@ -96,7 +128,16 @@ def _firing(used: int, budget: Budget, policy: Policy, model: Model, signals: Si
     firings = [firing for trigger in policy.triggers if (firing := trigger.fires(used, budget, model))]
     if not firings and used > budget.usable:
         firings = [Firing("limit", budget.usable + 1, int(budget.usable * policy.asked_goal))]
-    return min(firings, key=lambda firing: firing.goal, default=None)
+    if not firings:
+        return _paying(used, budget, policy, model, signals)
+    return min(firings, key=lambda firing: firing.goal)
+
+
+def _paying(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:
+    """There is room, but a fold is worth its price."""
+    if policy.economy is None or signals.standing is None:
+        return None
+    return policy.economy.fires(signals.standing, rates_of(model, used), budget.usable)
 
 
 def _second_budgets(size: int, images: int, budget: Budget, used: int) -> Firing | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
 
+from .economics import Economy
 from .offload import Offload
 from .plan import Strategy
 from .triggers import Trigger
@@ -40,7 +41,9 @@ class Policy:
     door: Offload | None = None  # looks at each message as it is appended
     summarizer: Summarizer | None = None  # None: the embedded extractive one
     fallback: tuple[Literal["extractive"], ...] = ("extractive",)  # who is asked when it fails; empty: the next stage
+    background: bool = False  # summaries are written while the conversation goes on; nothing waits for one
     limit: int | None = None  # most input tokens of a request, where the model would take more
+    economy: Economy | None = None  # folds that pay, made before the window asks for them
     automatic: bool = True  # off: no summary unless asked; over the limit only the last resort
     least_gain: int = 64  # raw tokens a fold must save, or it is not made
     asked_goal: float = 0.5  # of usable, when somebody asks for folding without a size

@@ -18,6 +18,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.models import Profile
 
 from .clear import COMPACTABLE, Clear
+from .economics import Economy
 from .offload import Offload
 from .plan import Strategy
 from .policy import Policy, Summarizer
@@ -38,11 +39,13 @@ LAST_RESORT: tuple[Strategy, ...] = (
 
 
 def balanced(*, summarizer: Summarizer | None = None) -> Policy:
-    """The default: keeps the user's words, pays for few cache rewrites, and never needs a model."""
+    """The default: keeps the user's words, folds when that pays or the window asks for it, and never needs a model."""
+    economy = Economy(model=summarizer is not None)
     return Policy(
         "balanced",
         triggers=(Percent(80, goal=0.5), Headroom(goal=0.5)),
-        stages=(Clear(), Summary()),
+        stages=(Clear(keep_tokens=4_000, least_tokens=200), Summary(budget=economy.summary)),
+        economy=economy,
         last_resort=LAST_RESORT,
         door=Offload(),
         summarizer=summarizer,

@@ -14,6 +14,8 @@ from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, SummaryRequest, summary_text
 
+from .economics import SUMMARY as PAYS
+from .economics import paying_tail
 from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
 
@@ -100,6 +102,9 @@ class Summary:
         return _longest_tail(survey, frozenset(loose), self._length(situation), room)
 
     def _length(self, situation: Situation) -> int:
+        """A summary that is made because it pays leaves what was counted on; others a quarter of the room at most."""
+        if situation.trigger == PAYS:
+            return situation.raw(min(self.tail, paying_tail(situation.budget.usable)))
         return situation.raw(min(self.tail, situation.budget.limit // 4))
 
     def _instructed(self, situation: Situation) -> int:

@@ -26,6 +26,8 @@ class Firing:
     trigger: str
     threshold: int
     goal: int
+    reason: str = ""  # where the threshold is not one of size
+    only: str = ""  # the one stage to run, where not all are meant
 
 
 class Trigger(Protocol):

@@ -1,0 +1,149 @@
+"""A session's books: what its requests cost so far, and where the next one stands.
+
+Joins the pure accounts of `folding` with a thread: reads what the last `Sent` event carries, follows the view as it
+grows, and knows which part of a request the provider still has in its cache. It decides nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contextfold.domain import Item, Projection, Sent, View
+from contextfold.folding import Account, Budget, Call, Clear, Policy, Rents, Standing, rates_of
+from contextfold.models import Model
+
+from .thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request by its view: the shared array, how much of it was sent, and what surrounded it."""
+
+    view: View
+    fixed: int
+    account: Account
+    at: float
+
+
+class Books:
+    """The running accounts of one thread under one policy. Flat per turn; a new array is read once."""
+
+    def __init__(self, policy: Policy) -> None:
+        clear = next((stage for stage in policy.stages if isinstance(stage, Clear)), Clear())
+        self.economy, self.rents = policy.economy, Rents(clear)
+        self.account = Account()
+        self._sent: _Request | None = None
+        self._prepared: _Request | None = None
+        self._said, self._counted = 0, 0
+        self._last: Item | None = None
+        self._shared: tuple[object, object, int] = (None, None, 0)
+
+    def resume(self, thread: Thread, fixed: int) -> None:
+        """Go on from the newest request in the log."""
+        entry = next((entry for entry in reversed(thread.events) if isinstance(entry.event, Sent)), None)
+        if self.economy is None or entry is None or not isinstance(entry.event, Sent):
+            return
+        self.account = Account.of(entry.event.details)
+        head = entry.event.head
+        if head and thread._live.projection.is_on_path(head):
+            self._sent = _Request(thread.view_at(head), fixed, self.account, entry.at)
+
+    def standing(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Standing | None:
+        """Where the next request stands; None where the policy does not ask."""
+        if self.economy is None:
+            return None
+        calibration, model = thread._reading.calibration, thread.model
+        rates = rates_of(model, view.count.tokens + budget.fixed)
+        call = self._call(thread, view, budget, fixed, now)
+        full, cost = self.account.full_history(call, rates)
+        weigh = thread._reading.counter
+        rents = self.rents
+        keep = int(min(rents.clear.keep_tokens, budget.limit // 4) / calibration.factor)
+        rents.follow(view, lambda item, block: weigh.block_tokens(item.shape.blocks[block].measure), keep)
+        return Standing(
+            call.size,
+            call.fixed,
+            call.cached,
+            full,
+            self.account.bill,
+            self.account.full_bill + cost,
+            calibration.scaled(rents.removable),
+            call.size - calibration.scaled(view.tokens(max(0, rents.first))),
+            calibration.scaled(rents.rent),
+            rents.recalls if rents.removable >= self.economy.least else 0.0,
+            self.account.rent_before(call),
+        )
+
+    def prepared(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> None:
+        """A request was made; it counts once it is answered."""
+        if self.economy is None:
+            return
+        call = self._call(thread, view, budget, fixed, now)
+        account = self.account.after(call, self.economy, rates_of(thread.model, call.size))
+        self._prepared = _Request(view, fixed, account, now)
+
+    @property
+    def next_account(self) -> Account | None:
+        """The account with the prepared request, for the event that records it."""
+        return None if self._prepared is None else self._prepared.account
+
+    def answered(self, billed: float | None) -> None:
+        """The prepared request was sent; `billed` is what it really cost, where that is known."""
+        if self._prepared is None:
+            return
+        before, self._sent, self._prepared = self.account, self._prepared, None
+        self.account = self._sent.account
+        if billed is not None:
+            self.account = self.account.corrected(before, billed)
+
+    # -- one request ----------------------------------------------------------------------------------------------
+
+    def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Call:
+        calibration, sent = thread._reading.calibration, self._sent
+        size = view.count.tokens + budget.fixed
+        is_cold = sent is None or _is_over(thread.model, now - sent.at)
+        cached = 0
+        if sent is not None and not is_cold and sent.fixed == fixed:
+            cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
+        around = max(0, size - calibration.scaled(view.tokens()))  # what calibration found beside the messages, too
+        said = self._said_so_far(thread._live.projection, thread)
+        summary = _newest_summary(view)
+        return Call(size, around, cached, said, calibration.factor, budget.usable, summary, is_cold)
+
+    def _common(self, before: View, view: View) -> int:
+        """How many items at the front are those of the request before; read once for each pair of arrays."""
+        if before.array is view.array:
+            return min(before.length, view.length)
+        if self._shared[0] is not before.array or self._shared[1] is not view.array:
+            same = 0
+            for old, new in zip(before.items, view.items, strict=False):
+                if old is not new and old != new:
+                    break
+                same += 1
+            self._shared = (before.array, view.array, same)
+        return min(self._shared[2], view.length)
+
+    def _said_so_far(self, projection: Projection, thread: Thread) -> int:
+        """Raw tokens of everything on the branch; only what is new is weighed, all of it after a rewind."""
+        items = projection.items.items
+        if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
+            self._said, self._counted = 0, 0
+        for place in range(self._counted, len(items)):
+            self._said += thread._reading.weigh(items[place])
+        self._counted = len(items)
+        self._last = items[-1] if items else None
+        return self._said
+
+
+def _is_over(model: Model, pause: float) -> bool:
+    """Whether a pause was longer than the provider keeps a prompt."""
+    return model.cache is not None and bool(model.cache.lifetimes) and pause > model.cache.lifetimes[0]
+
+
+def _newest_summary(view: View) -> int:
+    """The fold id of a summary near the front; it is where the rent of the next one began."""
+    for place in range(min(view.length, 16)):
+        item = view.item(place)
+        if item.kind == "stand_in":
+            return item.seq
+    return 0

@@ -1,0 +1,158 @@
+"""When a fold pays: rent or buy, with a guard.
+
+What could be folded away is paid for on every request, as rent; folding is bought once, by writing the cache anew
+behind the change. Buying when the rent paid so far reaches the price needs no forecast of how long a conversation goes
+on. The guard never lets a conversation cost much more than its full history would have: it decides, it spends nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from contextfold.errors import BadConfiguration
+from contextfold.models import Model
+
+from .triggers import Firing
+
+CLEARING, SUMMARY, GUARD = "clearing-pays", "summary-pays", "guard"  # triggers; each names one stage
+MILLION = 1_000_000
+
+# What forgetting costs, from recorded agent runs: a recall is one more request, and its answer stays for a while.
+RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they stay in, tokens that ask for them
+LARGE_WINDOW = 128_000
+TAIL, TAIL_PART = 15_000, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What one token costs: read from the cache, written to it, and as output. Without prices, cost is tokens."""
+
+    read: float
+    write: float
+    output: float
+    unit: str = "USD"
+
+
+def rates_of(model: Model, tokens: int) -> Rates:
+    """The rates of a request of this size."""
+    if model.prices is None:
+        return Rates(1.0, 1.0, 1.0, "tokens")
+    prices = model.prices.at(tokens)
+    read = prices.input if prices.cache_read is None else prices.cache_read
+    write = prices.input if prices.cache_write is None else prices.cache_write
+    return Rates(read / MILLION, write / MILLION, prices.output / MILLION)
+
+
+def paying_tail(usable: int) -> int:
+    """Tokens at the end that a summary leaves as they are, when it is made for money."""
+    return min(TAIL, usable // TAIL_PART)
+
+
+def price_of_edit(behind: int, removed: int, rates: Rates) -> float:
+    """What an edit adds to the next request: `behind` cached tokens follow it, `removed` are gone. Below 0: a gain."""
+    return behind * (rates.write - rates.read) - removed * rates.write
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a decision about money must know, in calibrated tokens. Kept by whoever holds the thread, flat per turn."""
+
+    size: int  # of the request as it stands
+    fixed: int  # of it, system and tools
+    cached: int  # of it, what the provider still has; 0 after a pause longer than the cache lives
+    full: int  # of the request that full history would send, without system and tools
+    bill: float  # of all requests before this one
+    full_bill: float  # of full history's requests, this one included
+    removable: int = 0  # tokens that clearing would take away
+    front: int = 0  # tokens in front of the first of them
+    rent: int = 0  # tokens times requests since they could have gone
+    recalls: float = 0.0  # how many of them will be asked for again
+    summary_rent: int = 0  # tokens times requests since a summary could have taken them
+
+    def bill_as_it_is(self, rates: Rates) -> float:
+        """All requests, this one as it stands included."""
+        return self.bill + self.cached * rates.read + (self.size - self.cached) * rates.write
+
+    def price_of_clearing(self, rates: Rates) -> float:
+        return price_of_edit(max(0, self.cached - self.front), self.removable, rates)
+
+    def price_of_forgetting(self, rates: Rates) -> float:
+        """The recalls that clearing will cause, each one more read of the prefix and an answer to carry."""
+        recall = self.size * rates.read + RECALLED * (rates.write + CARRIED * rates.read) + ASKED * rates.output
+        return self.recalls * recall
+
+
+@dataclass(frozen=True, slots=True)
+class Economy:
+    """Clear when the rent reaches the price `clear_at` times, summarize when it does `summary_at` times.
+
+    `excess` is what a conversation may ever cost above its full history, as a share. `summary` is a summary's size,
+    `floor` the size from which on one is made for money alone (half of a small window). `model`: a model writes it.
+    """
+
+    clear_at: float = 1.0
+    summary_at: float = 4.0
+    excess: float = 0.05
+    summary: int = 2_000
+    floor: int = 70_000
+    question: int = 500  # tokens that ask a model for a summary
+    model: bool = False
+    least: int = 1_000  # tokens an edit must take away
+
+    def __post_init__(self) -> None:
+        if min(self.clear_at, self.summary_at) <= 0:
+            raise BadConfiguration("Rent is compared with a price: clear_at and summary_at must be above 0.")
+        if min(self.excess, self.summary, self.floor, self.question, self.least) < 0:
+            raise BadConfiguration("An economy has no negative amounts. Use 0 or more.")
+
+    def fires(self, now: Standing, rates: Rates, window: int) -> Firing | None:
+        """What pays now, if anything does and the guard allows it."""
+        return self._guarded(now, rates) or self._clearing(now, rates, window) or self._summary(now, rates, window)
+
+    def price_of_summary(self, fixed: int, tail: int, rates: Rates) -> float:
+        """What the next request costs after a summary, and the question if a model is asked; whatever its size was."""
+        asked = self.question * rates.write + self.summary * rates.output if self.model else 0.0
+        return asked + (self.summary + tail) * rates.write + fixed * rates.read
+
+    def _bound(self, now: Standing) -> float:
+        return (1 + self.excess) * now.full_bill
+
+    def _clearing(self, now: Standing, rates: Rates, window: int) -> Firing | None:
+        if now.removable < self.least:
+            return None
+        price, rent = now.price_of_clearing(rates), now.rent * rates.read
+        if rent < self.clear_at * price:  # the usual end of it, before forgetting is weighed
+            return None
+        weight = 1.0 if window >= LARGE_WINDOW else 0.5
+        if rent < self.clear_at * (price + weight * now.price_of_forgetting(rates)):
+            return None
+        if now.bill_as_it_is(rates) + price > self._bound(now):
+            return None
+        reason = f"clearing pays: {_money(rent, rates)} went into results that cost {_money(price, rates)} to clear"
+        return Firing(CLEARING, 0, now.size - now.removable * 3 // 4, reason, "clear")
+
+    def _summary(self, now: Standing, rates: Rates, window: int) -> Firing | None:
+        tail = paying_tail(window)
+        left = now.fixed + self.summary + 2 * tail
+        if now.size - left < self.least or now.size < min(self.floor, window // 2):
+            return None
+        price, rent = self.price_of_summary(now.fixed, tail, rates), now.summary_rent * rates.read
+        if rent < self.summary_at * price or now.bill + price > self._bound(now):
+            return None
+        reason = f"a summary pays: {_money(rent, rates)} went into what it replaces for {_money(price, rates)}"
+        return Firing(SUMMARY, 0, left, reason, "summary")
+
+    def _guarded(self, now: Standing, rates: Rates) -> Firing | None:
+        """Full history was summarized and is the smaller one now: follow before it cannot be afforded any more."""
+        left = now.fixed + self.summary
+        if now.fixed + now.full >= now.size or now.size - left < max(self.least, self.summary):
+            return None
+        price = self.price_of_summary(now.fixed, 0, rates)
+        if now.bill_as_it_is(rates) + price + (now.size - now.fixed - now.full) * rates.read <= self._bound(now):
+            return None
+        reason = "the full history would cost less from here on: it would have been summarized by now"
+        return Firing(GUARD, 0, left, reason, "summary")
+
+
+def _money(amount: float, rates: Rates) -> str:
+    return f"{amount:,.0f} tokens" if rates.unit == "tokens" else f"${amount:.4f}"
