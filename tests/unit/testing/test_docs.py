@@ -10,7 +10,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text("utf-8")
 
 def test_every_example_of_the_page_runs() -> None:
     examples = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(examples) == 4
+    assert len(examples) == 5
     for example in examples:
         exec(compile(example, "docs/testing.md", "exec"), {})  # noqa: S102  # our own documentation
 

@@ -55,8 +55,8 @@ def read(provider: Provider, incoming: Incoming, *, counts: bool = False) -> Ask
         raise refuse("messages: at least one message is required", "no-messages")
     is_compacted = compacted is not None
     demanded = not counts and is_on_demand(body, turns, model)
-    check_turns(turns, model, is_compacted=is_compacted)
     check_pairs(turns)
+    check_turns(turns, model, is_compacted=is_compacted)
     check_marks(body, turns)
     check_replayed(provider, compacted, edits, betas, model)
     prefix = prefix_digest(body, turns)
