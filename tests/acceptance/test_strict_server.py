@@ -105,30 +105,33 @@ def joined(chunks: Any) -> Any:
 
 
 def anthropic_whole(server: StrictServer) -> Heard:
-    return from_claude(claude(server).messages.create(**CLAUDE))
+    with claude(server) as client:
+        return from_claude(client.messages.create(**CLAUDE))
 
 
 def anthropic_stream(server: StrictServer) -> Heard:
-    with claude(server).messages.stream(**CLAUDE) as stream:
+    with claude(server) as client, client.messages.stream(**CLAUDE) as stream:
         return from_claude(stream.get_final_message())
 
 
 def chat_whole(server: StrictServer) -> Heard:
-    return from_chat(gpt(server).chat.completions.create(**CHAT).choices[0].message)
+    with gpt(server) as client:
+        return from_chat(client.chat.completions.create(**CHAT).choices[0].message)
 
 
 def chat_stream(server: StrictServer) -> Heard:
-    with gpt(server).chat.completions.stream(**CHAT, stream_options={"include_usage": True}) as stream:
+    with gpt(server) as client, client.chat.completions.stream(**CHAT) as stream:
         stream.until_done()
         return from_chat(joined(stream))
 
 
 def responses_whole(server: StrictServer) -> Heard:
-    return from_response(gpt(server).responses.create(**RESPONSES))
+    with gpt(server) as client:
+        return from_response(client.responses.create(**RESPONSES))
 
 
 def responses_stream(server: StrictServer) -> Heard:
-    with gpt(server).responses.stream(**RESPONSES) as stream:
+    with gpt(server) as client, client.responses.stream(**RESPONSES) as stream:
         stream.until_done()
         return from_response(stream.get_final_response())
 
@@ -199,12 +202,12 @@ async def test_an_awaited_sdk_hears_the_same(server: StrictServer, way: Any) -> 
 
 
 def test_a_refusal_is_the_sdks_own_error(server: StrictServer) -> None:
-    with pytest.raises(anthropic.BadRequestError, match="at least one message"):
-        claude(server).messages.create(**{**CLAUDE, "messages": []})
-    with pytest.raises(openai.BadRequestError, match="minimum length 1"):
-        gpt(server).chat.completions.create(**{**CHAT, "messages": []})
-    with pytest.raises(openai.BadRequestError, match="not found"):
-        gpt(server).responses.create(**RESPONSES, previous_response_id="resp_0")
+    with claude(server) as client, pytest.raises(anthropic.BadRequestError, match="at least one message"):
+        client.messages.create(**{**CLAUDE, "messages": []})
+    with gpt(server) as client, pytest.raises(openai.BadRequestError, match="minimum length 1"):
+        client.chat.completions.create(**{**CHAT, "messages": []})
+    with gpt(server) as client, pytest.raises(openai.BadRequestError, match="not found"):
+        client.responses.create(**RESPONSES, previous_response_id="resp_0")
     with gemini(server) as client, pytest.raises(genai.errors.ClientError, match="must not be empty"):
         client.models.generate_content(**{**GEMINI, "contents": [{"role": "user", "parts": []}]})
     assert [each.status for each in server.refused] == [400] * 4
@@ -212,12 +215,14 @@ def test_a_refusal_is_the_sdks_own_error(server: StrictServer) -> None:
 
 def test_the_sdks_count_and_compact(server: StrictServer) -> None:
     counted = {name: value for name, value in CLAUDE.items() if name != "max_tokens"}
-    assert claude(server).messages.count_tokens(**counted).input_tokens > 0
-    beta = claude(server).beta.messages
-    block = beta.create(**CLAUDE, compaction={"type": "summarize"}, betas=["compact-2026-09-04"])
+    with claude(server) as client:
+        assert client.messages.count_tokens(**counted).input_tokens > 0
+        asked = {"compaction": {"type": "summarize"}, "betas": ["compact-2026-09-04"]}
+        block = client.beta.messages.create(**CLAUDE, **asked)
     assert block.stop_reason == "compaction"
     assert block.content[0].signature
-    window = gpt(server).responses.compact(model="gpt-6-sol", input="Read the file.")
+    with gpt(server) as client:
+        window = client.responses.compact(model="gpt-6-sol", input="Read the file.")
     assert window.output[-1].type == "compaction"
     with gemini(server) as client:
         assert client.models.count_tokens(model="gemini-3.8-flash", contents="Read it.").total_tokens > 0
