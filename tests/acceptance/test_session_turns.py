@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
-from contextfold import testing
+from contextfold import layers, testing, toolbox
 from contextfold.errors import CannotFit, KeyConflict, NotFound
 from tests.acceptance.scenario import (
     MODEL,
@@ -100,6 +100,7 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     assert (await got(session.view)).length == 27
     assert session.record([]).seq is None
     await travel_a_little(session, tmp_path)
+    await layer_a_little(session)
     kind = type(session._session)
     store = cf.open(tmp_path / "other.db") if kind is cf.Session else cf.aio.open(tmp_path / "other.db")
     other = await got(kind.on(store, "t", MODEL))
@@ -122,6 +123,18 @@ async def travel_a_little(session: Used, tmp_path: Path) -> None:
     await got(session.edit(seq, user("asked otherwise")))
     assert (await got(session.rewind(to=here))).head == here.head
     await got(session.export(tmp_path / "task", format="roo"))
+
+
+async def layer_a_little(session: Used) -> None:
+    """The verbs of layered state; what they do is tested in a file of their own."""
+    await got(session.define(task=layers.Task("go on")))
+    await got(session.enter("executing"))
+    await got(session.grant("write"))
+    await got(session.revoke("write"))
+    assert await got(session.failed("red")) < await got(session.note(layers.Fact("the port is 8443")))
+    state = await got(session.state)
+    assert (state.task.goal, state.permissions, len(state.entries)) == ("go on", frozenset(), 2)
+    await got(session.refuse(toolbox.enforce({"id": "x", "name": "rm", "input": {}}, state, [])))
 
 
 async def test_one_turn_needs_no_session(opened: Open) -> None:

@@ -49,4 +49,4 @@ def spellings(text: str) -> Iterator[str]:
     invisible = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufeff"))
     yield text
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
-        yield unicodedata.normalize(form, text.translate(invisible))  # type: ignore[arg-type]  # a name of a form
+        yield unicodedata.normalize(form, text.translate(invisible))

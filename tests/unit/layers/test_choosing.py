@@ -1,6 +1,7 @@
 """What is shown when there is not room for everything."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -83,22 +84,20 @@ def test_older_evidence_weighs_less_by_order_and_nothing_depends_on_a_clock() ->
     assert text_of(shown(state(*items), 800), "observations") == text_of(shown(state(*items), 800), "observations")
 
 
+RELEVANT: dict[str, Callable[[str, int], Item]] = {
+    "episodic": lambda text, _: L.Summary(text),
+    "semantic": lambda text, number: L.Definition(f"term {number}", text),
+    "procedural": lambda text, number: L.Skill(f"skill {number}", text),
+    "retrieved": lambda text, _: L.Retrieved(text),
+}
+
+
 @pytest.mark.seed("E10")
-def test_relevance_reads_the_words_of_every_type() -> None:
-    task = L.Task(goal="rotate the signing keys")
-    for item in (
-        L.Summary("rotate signing keys"),
-        L.Skill("rotation", "rotate signing keys"),
-        L.Retrieved("signing keys rotate"),
-    ):
-        others = [type(item)(**{**_plain(item), "text": f"about gardening number {n} " * 5}) for n in range(40)]
-        held = state(task, item, *others)
-        layer = Layout().layer_of(item).name
-        assert 2 in seqs(shown(held, 400), layer), layer
-
-
-def _plain(item: Item) -> dict[str, object]:
-    return {"name": "other"} if isinstance(item, L.Skill) else {}
+@pytest.mark.parametrize("layer", RELEVANT)
+def test_relevance_reads_the_words_of_every_type(layer: str) -> None:
+    others = (RELEVANT[layer](f"about gardening number {number} " * 5, number) for number in range(40))
+    held = state(L.Task(goal="rotate the signing keys"), RELEVANT[layer]("rotate signing keys", 99), *others)
+    assert 2 in seqs(shown(held, 400), layer)
 
 
 def test_what_matters_little_is_shown_where_there_is_room_and_left_out_where_told() -> None:

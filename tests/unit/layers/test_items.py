@@ -45,13 +45,8 @@ def value_for(annotation: Any, name: str) -> Any:
 
 
 def filled(kind: type[Item]) -> tuple[Item, dict[str, Any]]:
-    values = {
-        field.name: value_for(field.type, field.name)
-        for field in msgspec.inspect.type_info(kind).fields  # type: ignore[union-attr]  # only its names are used
-        if field.name not in DIRECTIONS
-    }
-    annotations = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    values = {name: value_for(annotations[name], name) for name in values}
+    declared = [field for field in msgspec.structs.fields(kind) if field.name not in DIRECTIONS]
+    values = {field.name: value_for(field.type, field.name) for field in declared}
     return kind(**values), values
 
 
