@@ -10,13 +10,15 @@ import asyncio
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, StoreError
-from contextfold.folding import Effect, Record, Save, Steps, Summarize, Tell
+from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Tell
 
 from .live import Drafting
 
@@ -32,10 +34,10 @@ class Doing(Protocol):
     def artifacts(self) -> Path | None: ...
 
 
-def drive(steps: Steps[T], doing: Doing) -> T:
-    """Run a step to its end."""
+def drive(steps: Steps[T], doing: Doing, first: Effect | None = None) -> T:
+    """Run a step to its end; `first` is what it asked for already."""
     try:
-        effect = next(steps)
+        effect = next(steps) if first is None else first
         while True:
             try:
                 answer = _do(effect, doing)
@@ -60,6 +62,33 @@ def _do(effect: Effect, doing: Doing) -> object:
             return write_artifact(doing.artifacts, effect)
         case Tell():
             return _now(effect.hook(*effect.arguments))
+        case Begin():
+            return _begun(effect.steps, doing)
+
+
+def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
+    """Steps on a thread of their own, which ends with the process; cancelled, their result reaches nobody.
+
+    Up to what they ask for first they run here: whatever they compute until then would slow the caller's next turn.
+    """
+    future: Future[Any] = Future()
+    first = _next(steps, None, None)
+    if isinstance(first, _End):
+        future.set_result(first.value)
+        return future
+
+    def work() -> None:
+        try:
+            result = drive(steps, doing, first)
+        except Exception as error:  # noqa: BLE001  # whoever asks for the result gets it
+            with suppress(InvalidStateError):
+                future.set_exception(error)
+        else:
+            with suppress(InvalidStateError):
+                future.set_result(result)
+
+    Thread(target=work, name="contextfold-ahead", daemon=True).start()
+    return future
 
 
 def _now(answer: object) -> object:
@@ -76,10 +105,10 @@ def _now(answer: object) -> object:
 Run = Callable[[Callable[[], Any]], Any]
 
 
-async def drive_async(steps: Steps[T], doing: Doing, run: Callable[[Callable[[], Any]], Any]) -> T:
+async def drive_async(steps: Steps[T], doing: Doing, run: Run, first: Effect | _End | None = None) -> T:
     """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
     try:
-        effect, answer, error = await run(lambda: _next(steps, None, None)), None, None
+        effect = await run(lambda: _next(steps, None, None)) if first is None else first
         while not isinstance(effect, _End):
             answer, error = None, None
             try:
@@ -109,7 +138,7 @@ def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect 
         return _End(end.value)
 
 
-async def _do_async(effect: Effect, doing: Doing, run: Callable[[Callable[[], Any]], Any]) -> object:
+async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
     match effect:
         case Record() | Save():
             return await run(lambda: _do(effect, doing))
@@ -117,6 +146,33 @@ async def _do_async(effect: Effect, doing: Doing, run: Callable[[Callable[[], An
             return await _awaited(effect.summarizer, effect.prompt)
         case Tell():
             return await _awaited(effect.hook, *effect.arguments)
+        case Begin():
+            first = await run(lambda: _next(effect.steps, None, None))
+            return _begun_async(effect.steps, doing, first)
+
+
+def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | _End) -> Future[Any]:
+    """Steps as a task of this loop: a summarizer that is awaited belongs here."""
+    loop, future = asyncio.get_running_loop(), Future[Any]()
+    task = loop.create_task(drive_async(steps, doing, asyncio.to_thread, first))
+
+    def hand_over(ended: asyncio.Task[Any]) -> None:
+        with suppress(InvalidStateError):
+            if ended.cancelled():
+                future.cancel()
+            elif (error := ended.exception()) is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(ended.result())
+
+    def let_go(given_up: Future[Any]) -> None:
+        if given_up.cancelled():
+            with suppress(RuntimeError):  # the loop is closed, and the task with it
+                loop.call_soon_threadsafe(task.cancel)
+
+    task.add_done_callback(hand_over)
+    future.add_done_callback(let_go)
+    return future
 
 
 async def _awaited(function: Callable[..., object], *arguments: object) -> object:

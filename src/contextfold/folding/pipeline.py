@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from contextfold.domain import Counter, StandIn, View
 from contextfold.errors import CannotCover
@@ -23,9 +23,11 @@ from .policy import Answer, Policy
 from .report import Attempt, MadeFold, bound_reasoning
 from .writing import Context, draft_folds, stand_in_shape
 
+Told: TypeAlias = tuple[str, int, int]  # what a summary cost: model, input, output
 
-class Desk(Protocol):
-    """The thread being folded, as the pipeline needs it."""
+
+class Reading(Protocol):
+    """A thread that is only looked at, as whoever writes a summary needs it."""
 
     failures: int  # of the summarizer, in a row
 
@@ -33,12 +35,16 @@ class Desk(Protocol):
     def policy(self) -> Policy: ...
 
     @property
-    def model(self) -> Model: ...
-
-    @property
     def counter(self) -> Counter: ...
 
     def view(self) -> View: ...
+
+
+class Desk(Reading, Protocol):
+    """The thread being folded, as the pipeline needs it."""
+
+    @property
+    def model(self) -> Model: ...
 
     def decide(self) -> Decision: ...
 
@@ -59,6 +65,12 @@ class Made:
     folds: list[MadeFold] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     reasoning_dropped: int = 0
+
+    def __iadd__(self, other: Made) -> Made:
+        self.folds += other.folds
+        self.attempts += other.attempts
+        self.reasoning_dropped += other.reasoning_dropped
+        return self
 
 
 def fold_until_it_fits(
@@ -121,9 +133,23 @@ def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> 
     if not plan.folds:
         return Attempt(strategy.name, refusal=plan.refusal or Refusal.NOTHING_TO_FOLD)
     try:
-        texts, told = yield from _texts(desk, plan, situation, made)
-    except _Unwritten as unwritten:
+        texts, told = yield from texts_of(desk, plan, situation, made)
+    except Unwritten as unwritten:
         return Attempt(strategy.name, refusal=unwritten.refusal)
+    return (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made))
+
+
+def fold_as_planned(
+    desk: Desk,
+    strategy: Strategy,
+    decision: Decision,
+    plan: Plan,
+    texts: Sequence[str],
+    told: Told,
+    made: Made,
+) -> Steps[Attempt]:
+    """Write the folds of a plan, if they still shrink the view as it is now."""
+    view, situation = desk.view(), desk.situation(decision)
     folds, texts = _worthwhile(desk, view, plan.folds, texts)
     gain, least = _gain(desk, view, folds, texts), desk.policy.least_gain
     if gain < least:
@@ -141,7 +167,7 @@ def _write(
     texts: Sequence[str],
     gain: int,
     made: Made,
-    told: tuple[str, int, int],
+    told: Told,
 ) -> Steps[Attempt]:
     after = max(0, decision.used - int(gain * situation.factor))
     details = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id}
@@ -166,14 +192,14 @@ def _made(desk: Desk, view: View, planned: PlannedFold, text: str, seq: int) -> 
 # -- summaries ------------------------------------------------------------------------------------------------------
 
 
-class _Unwritten(Exception):
+class Unwritten(Exception):
     """Nobody could write the summary that a plan asked for."""
 
     def __init__(self, refusal: Refusal) -> None:
         self.refusal = refusal
 
 
-def _texts(desk: Desk, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], tuple[str, int, int]]]:
+def texts_of(desk: Reading, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], Told]]:
     """The summary each fold asked for, and what it cost: (model, input, output)."""
     texts: list[str] = []
     model, read, written = "", 0, 0
@@ -189,10 +215,12 @@ def _texts(desk: Desk, plan: Plan, situation: Situation, made: Made) -> Steps[tu
 
 
 def _summary(
-    desk: Desk, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
+    desk: Reading, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
 ) -> Steps[tuple[str, Answer | None]]:
     """By the policy's summarizer if it has one that works, else by the embedded one if the policy falls back to it."""
     summarizer, refusal = desk.policy.summarizer, Refusal.FAILED
+    if desk.policy.background and situation.trigger not in ("explicit", "ahead"):
+        summarizer = None  # there is no time to wait for it
     if summarizer is not None and desk.failures < desk.policy.breaker:
         room = max(1_000, situation.raw(situation.budget.usable) - request.budget - 1_000)
         hidden = _hidden(desk, desk.view(), planned)
@@ -211,7 +239,7 @@ def _summary(
             made.attempts.append(Attempt("summarizer", (), refusal, "", *cost))
         desk.failures += 1
     if summarizer is not None and "extractive" not in desk.policy.fallback:
-        raise _Unwritten(refusal)
+        raise Unwritten(refusal)
     return digest(request, situation.count), None
 
 
@@ -247,7 +275,7 @@ def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
     return sum(counter.block_tokens(block.measure) for block, text in shown if text)  # an empty text leaves nothing
 
 
-def _hidden(desk: Desk, view: View, planned: PlannedFold) -> int:
+def _hidden(desk: Reading, view: View, planned: PlannedFold) -> int:
     if planned.blocks:
         wanted = set(planned.blocks)
         return sum(

@@ -1,0 +1,86 @@
+"""A summary written in the background while the conversation goes on, and what becomes of it.
+
+It is asked for ahead of need, for the part of the view that is old by then. When it is ready, its fold is made on the
+thread as it is now if what it covers is still there; otherwise it is dropped, and the report says why and what it cost.
+It never writes to the thread from another thread of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from contextfold.domain import Counter, View
+from contextfold.summaries import Refusal
+
+from .decision import Decision
+from .effects import Running, Steps, begin
+from .pipeline import Desk, Made, Told, Unwritten, fold_as_planned, texts_of
+from .plan import Plan, Strategy
+from .policy import Policy
+from .report import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is being written, for which part of which branch."""
+
+    strategy: Strategy
+    decision: Decision
+    plan: Plan
+    head: int  # of the thread when it was asked for
+    made: Made  # what was tried for it so far
+    running: Running[tuple[list[str], Told]]
+
+    @property
+    def is_ready(self) -> bool:
+        return self.running.done()
+
+    def cancel(self) -> None:
+        self.running.cancel()
+
+
+@dataclass(slots=True)
+class _Still:
+    """The thread as it was when the summary was asked for: all that may be looked at from outside its own thread."""
+
+    policy: Policy
+    counter: Counter
+    seen: View
+    failures: int
+
+    def view(self) -> View:
+        return self.seen
+
+
+def start(desk: Desk, decision: Decision, stages: Sequence[Strategy], head: int) -> Steps[Ahead | None]:
+    """Ask for the summary that the stages would make now; None when there is nothing to summarize."""
+    aimed = replace(decision, action="fold", trigger="ahead", goal=decision.goal or decision.used // 2)
+    situation = desk.situation(aimed)
+    for strategy in stages:
+        plan = strategy.plan(desk.view(), situation)
+        if any(planned.summary is not None for planned in plan.folds):
+            made = Made()
+            still = _Still(desk.policy, desk.counter, desk.view(), desk.failures)
+            running = yield from begin(texts_of(still, plan, situation, made))
+            return Ahead(strategy, aimed, plan, head, made, running)
+    return None
+
+
+def settle(desk: Desk, ahead: Ahead, is_on_branch: bool) -> Steps[Made]:
+    """Make the fold of a summary that is ready, on the thread as it is now, or say why not."""
+    made = Made(attempts=list(ahead.made.attempts))
+    try:
+        texts, told = ahead.running.result()
+    except Unwritten as unwritten:
+        made.attempts.append(Attempt(ahead.strategy.name, refusal=unwritten.refusal))
+        desk.failures += 1
+        return made
+    desk.failures = 0
+    if not is_on_branch:
+        reason = "the thread was rewound while the summary was being written"
+        made.attempts.append(Attempt(ahead.strategy.name, (), Refusal.STALE, reason, *told))
+        return made
+    decision = replace(ahead.decision, used=desk.decide().used)
+    made.attempts.append((yield from fold_as_planned(desk, ahead.strategy, decision, ahead.plan, texts, told, made)))
+    return made
