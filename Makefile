@@ -6,7 +6,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
 PYTHON := .venv/bin/python
-CHECKED := $(wildcard src tests benchmarks scripts)
+CHECKED := $(wildcard src tests benchmarks scripts examples)
 JOBS ?= 2
 
 help:
