@@ -1,7 +1,7 @@
 # Every command sets itself up: the first one makes .venv from requirements/dev.txt, a changed lock makes it anew.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench soak lock clean
+.PHONY: help setup demo test check bench soak reference lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
@@ -15,6 +15,7 @@ help:
 	@echo "make check   format, lint, types, floors, wheel"
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
+	@echo "make reference  write docs/reference/ from code and help"
 	@echo "make lock    write requirements/dev.txt anew (needs uv; UPGRADE=1 takes newer versions)"
 	@echo "make clean   remove what tools left behind"
 
@@ -47,6 +48,9 @@ bench: setup
 
 soak: setup
 	@CONTEXTFOLD_SOAK=10 $(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "crash or slow" $(ARGS)
+
+reference: setup
+	@$(PYTHON) scripts/write_reference.py
 
 # Seven days of age, so that a stolen release is likely found before it is ours.
 lock:

@@ -1,0 +1,209 @@
+"""Write docs/reference/ from the code and the help, so that both say the same.
+
+`python scripts/write_reference.py` writes the pages; with `--check` it only says which are not current.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import contextfold as cf
+from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, Command
+from contextfold.cli.exits import MEANINGS
+from contextfold.configuration import SETTINGS
+from contextfold.models import ModelSettings, Profile
+from contextfold.replay import schema
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+MADE = "<!-- Made by scripts/write_reference.py from the code; change it there. -->"
+
+
+def cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(map(cell, row))} |" for row in rows)
+
+
+# -- commands -----------------------------------------------------------------------------------------------------
+
+
+def commands_page() -> Iterator[str]:
+    yield from ("# Commands", "", MADE, "")
+    yield "`contextfold COMMAND [options]`. Every command answers people by default and programs with `--json`."
+    yield ""
+    for title, group in GROUPS.items():
+        yield from (f"**{title}**", "")
+        yield from (f"- [`{command.name}`](#{command.name}): {command.about}" for command in group)
+        yield ""
+    yield from ("## Options of every command", "")
+    yield from table(("option", "meaning"), [(f"`{f'{o} {v}'.strip()}`", told) for o, (v, told) in OPTIONS.items()])
+    yield from ("", "## Exit codes", "")
+    yield from table(("code", "meaning"), [(str(code), told) for code, told in MEANINGS.items()])
+    for command in COMMANDS.values():
+        yield ""
+        yield from command_section(command)
+
+
+def command_section(command: Command) -> Iterator[str]:
+    module = import_module(command.module)
+    about, _, examples = (module.__doc__ or "").partition("\n\nExamples:\n")
+    parser = argparse.ArgumentParser(add_help=False)
+    module.arguments(parser)
+    yield from (f"## {command.name}", "", *about.strip().splitlines(), "")
+    yield from ("```sh", *(line.removeprefix("  ") for line in examples.rstrip().splitlines()), "```")
+    rows = [(f"`{shown(action)}`", action.help or "") for action in parser._actions if action.help != argparse.SUPPRESS]
+    if rows:
+        yield ""
+        yield from table(("argument", "meaning"), rows)
+
+
+def shown(action: argparse.Action) -> str:
+    """An argument as a person types it."""
+    value = action.metavar if isinstance(action.metavar, str) else "|".join(map(str, action.choices or ()))
+    if not action.option_strings:
+        return f"[{value}]" if action.nargs in ("?", "*") else f"{value} …" if action.nargs == "+" else value
+    takes = value if action.nargs != 0 else ""
+    return f"{', '.join(action.option_strings)} {takes}".strip()
+
+
+# -- settings -----------------------------------------------------------------------------------------------------
+
+
+def settings_page() -> Iterator[str]:
+    yield from ("# Settings", "", MADE, "")
+    yield from (
+        "Set by flag, then environment, then `contextfold.toml` (in the working directory, or named by `--config` or",
+        "`CONTEXTFOLD_CONFIG`), then the default. `contextfold config` shows every effective value and its source.",
+        "An unknown key is an error that names the nearest known one.",
+        "",
+    )
+    rows = [
+        (f"`{s.key}`", f"`{s.variable}`", f"`{s.flag}`", f"`{s.default}`" if s.default else "-", s.meaning)
+        for s in SETTINGS
+    ]
+    yield from table(("key", "environment", "flag", "default", "meaning"), rows)
+    yield from ("", "For models and folding, the same file has these; see [models](../models.md).", "")
+    own = ", ".join(f"`{name}`" for name in Profile.__struct_fields__)
+    of_models = ", ".join(f"`{name}`" for name in ModelSettings.__struct_fields__)
+    yield from table(
+        ("key", "holds"),
+        [
+            ("`max_input_tokens`", "the most input tokens of any model (`CONTEXTFOLD_MAX_INPUT_TOKENS`)"),
+            (own, "how all conversations are folded"),
+            ('`[models."NAME"]`', of_models),
+            ("`[profiles.NAME]`", own),
+            ("`litellm`", "a table of further models, in litellm's format"),
+        ],
+    )
+
+
+# -- API ----------------------------------------------------------------------------------------------------------
+
+
+def api_page() -> Iterator[str]:
+    yield from ("# Python API", "", MADE, "")
+    yield "`import contextfold as cf`. `cf.aio` has the same names, awaited. Everything else may change without notice."
+    for name in cf.__all__:
+        value = getattr(cf, name)
+        if inspect.ismodule(value):
+            yield from ("", f"## cf.{name}", "", *first_words(value))
+        elif inspect.isclass(value):
+            yield from class_section(name, value)
+        else:
+            yield from function_section(f"## cf.{name}", f"cf.{name}", value)
+
+
+def class_section(name: str, cls: type) -> Iterator[str]:
+    yield from ("", f"## cf.{name}", "", *first_words(cls))
+    if issubclass(cls, BaseException):
+        return
+    fields: list[str] = list(getattr(cls, "__struct_fields__", ()) or getattr(cls, "__dataclass_fields__", ()))
+    if fields:
+        yield from ("", f"Fields: {', '.join(f'`{field}`' for field in fields)}.")
+    for member in sorted(each for each in dir(cls) if not each.startswith("_") and each not in fields):
+        yield from member_section(name, member, inspect.getattr_static(cls, member))
+
+
+def member_section(owner: str, name: str, member: object) -> Iterator[str]:
+    if isinstance(member, property):
+        yield from ("", f"### {owner}.{name}", "", *first_words(member, "A property."))
+    elif isinstance(member, classmethod | staticmethod):
+        yield from function_section(f"### {owner}.{name}", f"{owner}.{name}", member.__func__)
+    elif inspect.isfunction(member):
+        yield from function_section(f"### {owner}.{name}", f"{owner}.{name}", member)
+
+
+def function_section(title: str, called: str, function: Callable[..., object]) -> Iterator[str]:
+    yield from ("", title, "", "```python", signature(called, function), "```", "", *first_words(function))
+
+
+def signature(called: str, function: Callable[..., object]) -> str:
+    found = inspect.signature(function)
+    given = [each for name, each in found.parameters.items() if name not in ("self", "cls")]
+    whole = str(found.replace(parameters=given))
+    return f"{called}{whole.replace(chr(39), '')}"
+
+
+def first_words(value: object, otherwise: str = "") -> list[str]:
+    return (inspect.getdoc(value) or otherwise).strip().splitlines()
+
+
+# -- the replay report ----------------------------------------------------------------------------------------------
+
+
+def report_page() -> Iterator[str]:
+    yield from ("# The replay report", "", MADE, "")
+    yield "What `contextfold replay --json` writes, and `contextfold.replay.schema()` gives as JSON Schema."
+    for name, part in sorted(schema()["$defs"].items()):
+        yield from ("", f"## {name}", "", part.get("description", ""), "")
+        yield from table(("field", "type"), [(f"`{field}`", kind(each)) for field, each in part["properties"].items()])
+
+
+def kind(part: dict[str, object]) -> str:
+    if "$ref" in part:
+        return str(part["$ref"]).rpartition("/")[2]
+    if isinstance(choices := part.get("anyOf"), list):
+        return " or ".join(map(kind, choices))
+    if isinstance(inner := part.get("items"), dict):
+        return f"list of {kind(inner)}"
+    if isinstance(words := part.get("enum"), list):
+        return ", ".join(map(str, words))
+    return str(part.get("type", "any"))
+
+
+PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "commands.md": commands_page,
+    "settings.md": settings_page,
+    "api.md": api_page,
+    "report.md": report_page,
+}
+
+
+def page(name: str) -> str:
+    """One page as it should be."""
+    return "\n".join(line.rstrip() for line in PAGES[name]()) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    stale = [name for name in PAGES if not (REFERENCE / name).is_file() or (REFERENCE / name).read_text() != page(name)]
+    for name in stale:
+        if "--check" in arguments:
+            print(f"docs/reference/{name} is not current: run python scripts/write_reference.py")
+        else:
+            REFERENCE.mkdir(parents=True, exist_ok=True)
+            (REFERENCE / name).write_text(page(name))
+            print(f"wrote docs/reference/{name}")
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
