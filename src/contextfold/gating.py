@@ -7,6 +7,7 @@ refusal is on record and the result of a refused call cannot enter the thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from contextfold.domain import Detail, Draft, Message, Projection, ToolsProjected, encode
@@ -44,8 +45,7 @@ def released(desk: Desk) -> Tools:
     now = desk.decide()
     if now.used + max(0, grown) * 2 > now.usable:
         return None
-    layering.waits, layering.is_changed = False, True
-    return list(layering.tools.definitions)
+    return replace(layering.tools, is_forced=True)
 
 
 def used(desk: Desk, tokens: int) -> ToolUse | None:

@@ -23,7 +23,7 @@ _ENDINGS = ("ing", "ed", "es", "s")
 class Relevance(Protocol):
     """Whoever can tell how much texts have to do with a query: one score from 0 to 1 for each text."""
 
-    def __call__(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
+    def __call__(self, query: str, texts: Sequence[str], /) -> Sequence[float]: ...
 
 
 class Lexical:
