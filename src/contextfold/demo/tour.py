@@ -21,7 +21,7 @@ from contextfold.folding import recipes
 from contextfold.replay import Folding, Report, Row, Share, Sitting, Walk, as_html, encode_report, full, report_of, walk
 
 from .crash import WRITE, Crash, crash, write
-from .making import MODEL, SETTINGS, WINDOW, save, sitting
+from .making import MODEL, SETTINGS, UNCHECKED, WINDOW, save, sitting
 from .screen import Screen, padded
 from .words import Language, chosen, say
 
@@ -116,8 +116,7 @@ def _compared(tour: Tour, session: Sitting) -> list[Row]:
     rows = []
     for number, name in enumerate(names):
         tour.screen.bar(number, len(names), name)
-        made = full(session, SETTINGS) if name == "full" else walk(session, recipes.RECIPES[name](), SETTINGS)
-        rows.append(made)
+        rows.append(full(session, UNCHECKED) if name == "full" else walk(session, recipes.RECIPES[name](), SETTINGS))
     tour.screen.bar(len(names), len(names), ", ".join(names))
     tour.screen.end()
     return rows

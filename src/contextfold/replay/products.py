@@ -66,8 +66,14 @@ def _replace(state: Walk, compaction: Compaction) -> int:
     if compaction.kept_from is not None and compaction.kept_from < len(state.seqs):
         kept = state.seqs[compaction.kept_from]
         stop = next((number for number, item in enumerate(view.items) if item.seq >= kept), view.length)
-    stop = view.cut_at_or_before(stop)
-    covered = list(dict.fromkeys(item.seq for item in view.items[:stop] if item.kind != "completion"))
+    # Where the last call was still open, the product kept it; so does the fold.
+    return _hide(state, view.cut_at_or_before(stop), compaction) or _hide(
+        state, view.cut_at_or_before(max(0, stop - 1)), compaction
+    )
+
+
+def _hide(state: Walk, stop: int, compaction: Compaction) -> int:
+    covered = list(dict.fromkeys(item.seq for item in state.view.items[:stop] if item.kind != "completion"))
     if not covered:
         return 0
     try:

@@ -69,6 +69,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "折りたたみの後、再び示される前にエージェントが使った名前と、利用者自身の指示について。折りたたんだものはすべて取り戻せます。",
     ),
     "context_title": ("Context over the session", "セッション中のコンテキスト"),
+    "others_title": ("Further sessions", "ほかのセッション"),
     "context_note": (
         "Tokens of each request. A triangle marks where something was folded, and how far down it went; dashed: the "
         "window; dotted: the whole history.",

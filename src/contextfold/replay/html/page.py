@@ -38,9 +38,10 @@ def as_html(report: Report, lang: Lang = "en") -> str:
             _header(report, said),
             f"<main>{'' if report.complete else _banner(said)}{checks(report, said)}",
             f'<h2>{said["all_policies"]}</h2><div class="card">{totals_table(report, said)}</div>',
+            _largest(report, said),
             _cost(report, said),
             _kept(report, said),
-            _sessions(report, said),
+            _others(report, said),
             f"<details><summary>{said['rows_title']}</summary>{rows_table(report, said)}</details>",
             failures(report, said),
             f"</main>{_footer(report, said)}",
@@ -127,16 +128,28 @@ def _kept(report: Report, said: Words) -> str:
     )
 
 
-def _sessions(report: Report, said: Words) -> str:
-    colours = {total.policy: colour(number, total.kind) for number, total in enumerate(report.totals)}
-    grouped = [list(rows) for _, rows in groupby(report.rows, key=lambda row: (row.file, row.number))]
-    largest = sorted(grouped, key=lambda rows: -max(row.peak for row in rows))[:MOST_SESSIONS]
-    cards = [_session(rows, colours, said) for rows in largest]
-    if not cards:
-        return ""
-    more = len(grouped) - len(cards)
+def _largest(report: Report, said: Words) -> str:
+    """The session with the most to fold comes first: it tells most at a glance."""
+    cards = _cards(report, said, 0, 1)
+    return f'<h2>{said["context_title"]}</h2><p class="soft">{said["context_note"]}</p>{cards}' if cards else ""
+
+
+def _others(report: Report, said: Words) -> str:
+    """Further sessions, as many as a page can bear."""
+    cards = _cards(report, said, 1, MOST_SESSIONS)
+    more = len(_by_session(report)) - MOST_SESSIONS
     note = f'<p class="soft">{said["rows_more"].format(count=f"{more:,}")}</p>' if more > 0 else ""
-    return f'<h2>{said["context_title"]}</h2><p class="soft">{said["context_note"]}</p>{"".join(cards)}{note}'
+    return f"<h2>{said['others_title']}</h2>{cards}{note}" if cards else ""
+
+
+def _cards(report: Report, said: Words, start: int, stop: int) -> str:
+    colours = {total.policy: colour(number, total.kind) for number, total in enumerate(report.totals)}
+    largest = sorted(_by_session(report), key=lambda rows: -max(row.peak for row in rows))
+    return "".join(_session(rows, colours, said) for rows in largest[start:stop])
+
+
+def _by_session(report: Report) -> list[list[Row]]:
+    return [list(rows) for _, rows in groupby(report.rows, key=lambda row: (row.file, row.number))]
 
 
 def _session(rows: Sequence[Row], colours: dict[str, str], said: Words) -> str:

@@ -1,0 +1,112 @@
+"""Every long recorded session through four policies: processor time, soundness, and the memory that reading takes.
+
+The gate is at a window of 200k, as people have it; a window of 32k, which folds ten times as often, is reported when
+`CONTEXTFOLD_RUNS=all` is set. Memory is measured while reading a file that is eight times as long.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
+from contextfold.replay import Report, Settings, replay
+from contextfold.testing import histories
+from contextfold.transcripts import read
+
+DATA = SHARED / "data"
+POLICIES = ("balanced", "roo_code", "claude_code", "sliding_window")
+LONG = 50_000
+BAR = 300  # seconds of processor time, all processes together
+LONGER = 8
+
+
+def run() -> list[Row]:
+    rows = list(_memory())
+    if not (DATA / "MANIFEST.json").is_file():
+        return [*rows, absent("long sessions", "the recorded sessions are not here")]
+    windows = (200_000, 32_000) if os.environ.get("CONTEXTFOLD_RUNS") == "all" else (200_000,)
+    return rows + [row for window in windows for row in _replayed(window)]
+
+
+def long_files() -> list[Path]:
+    """The files with a session of at least 50,000 tokens."""
+    listed = json.loads((DATA / "MANIFEST.json").read_bytes())
+    return [DATA / each["file"] for each in listed if each["tokens_o200k"] >= LONG and _is_one(each["format"])]
+
+
+def _is_one(name: str) -> bool:
+    """Whether files of this format hold one long session and not many short ones."""
+    return not name.startswith(("tau", "asdc"))
+
+
+def _replayed(window: int) -> list[Row]:
+    before = _cpu()
+    report = replay(long_files(), Settings(policies=POLICIES, window=window), jobs=os.cpu_count() or 1)
+    spent = _cpu() - before
+    name = f"long sessions x 4 policies, {window // 1000}k"
+    sessions = len({(row.file, row.number) for row in report.rows})
+    return [
+        at_least(f"{name}: sessions", sessions, 57),
+        at_most(f"{name}: processor time", spent, BAR, "s"),
+        at_most(f"{name}: failures", len(report.failures), 0),
+        *(at_most(f"{name}: {field}", _sum(report, field), 0) for field in ("invalid", "unfit", "lost")),
+        reported(f"{name}: requests", _sum(report, "requests")),
+        *(_told(report, policy, name) for policy in (*POLICIES, "recorded")),
+    ]
+
+
+def _told(report: Report, policy: str, name: str) -> Row:
+    total = next(each for each in report.totals if each.policy == policy)
+    kept = total.retained
+    note = f"grounded {_share(kept.grounded.value)}, orders {_share(kept.imperatives.value)}, {total.folds} folds"
+    return reported(f"{name}: {policy}, money against full", total.against_full or 0.0, note=note)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def _sum(report: Report, field: str) -> float:
+    return float(sum(getattr(total, field) for total in report.totals if total.kind == "policy"))
+
+
+def _cpu() -> float:
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def _memory() -> list[Row]:
+    """Most memory while going through a JSONL file, and through one eight times as long."""
+    with tempfile.TemporaryDirectory() as folder:
+        small, large = (_peak(_written(Path(folder) / f"{times}.jsonl", times)) for times in (1, LONGER))
+    return [
+        reported("reading JSONL: most memory", small / 2**20, "MiB"),
+        at_most(f"reading JSONL: memory for {LONGER} times the file", large / small, 1.5, "times"),
+    ]
+
+
+def _written(path: Path, times: int) -> Path:
+    """Sessions one after the other, as Claude Code writes them."""
+    with path.open("wb") as file:
+        parent = None
+        for part in range(times):
+            for number, message in enumerate(histories.session(part, tokens=100_000)):
+                row = {"type": message["role"], "uuid": f"{part}-{number}", "parentUuid": parent, "message": message}
+                parent = row["uuid"]
+                file.write(json.dumps(row).encode() + b"\n")
+    return path
+
+
+def _peak(path: Path) -> int:
+    tracemalloc.start()
+    try:
+        turns = sum(1 for recording in read(path) for _ in recording.turns)
+        assert turns > 100
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

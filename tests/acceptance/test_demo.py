@@ -1,0 +1,107 @@
+"""`make demo` as somebody meets it first: in a clean directory, without a terminal, in their language."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import contextfold as cf
+from contextfold.demo.screen import Screen, padded, shortened, width
+from contextfold.demo.words import chosen
+from contextfold.replay import decode_report
+
+
+class Terminal:
+    """A stream that says it is a terminal and keeps what is written."""
+
+    encoding = "ascii"
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> int:
+        self.text += text
+        return len(text)
+
+    def flush(self) -> None: ...
+
+    def isatty(self) -> bool:
+        return True
+
+
+def demo(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    names = ("PATH", "PYTHONPATH", "SYSTEMROOT", "COVERAGE_PROCESS_START")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-m", "contextfold.demo", *arguments],
+        cwd=folder,
+        env={**kept, "PYTHONIOENCODING": "utf-8", **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=240,
+        check=False,
+    )
+
+
+def test_the_demo_runs_in_a_clean_directory_and_proves_what_it_says(tmp_path: Path) -> None:
+    ran = demo(tmp_path, "here", LANG="C.UTF-8")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    checks = [line.split(maxsplit=1) for line in ran.stdout.splitlines() if line.startswith("  ok ")]
+    assert [said.partition(":")[0] for _, said in checks] == [
+        "nothing lost",
+        "every request valid",
+        "every request fits",
+    ]
+    assert "FAILED" not in ran.stdout
+    assert "\x1b" not in ran.stdout  # no terminal: plain lines
+    assert "because" in ran.stdout
+    folder = tmp_path / "here"
+    report = decode_report((folder / "report.json").read_bytes())
+    ours = report.totals[0]
+    assert (ours.policy, ours.invalid, ours.unfit, ours.refused, ours.lost) == ("balanced", 0, 0, 0, 0)
+    assert ours.peak < 32_000 < 100_000 < report.totals[-1].peak < 140_000
+    assert f"{ours.tokens:,}" in ran.stdout
+    assert f'data-value="{ours.tokens}"' in (folder / "report.html").read_text("utf-8")
+    assert sorted(each.name for each in folder.iterdir()) == ["demo.db", "report.html", "report.json", "session.jsonl"]
+    with cf.open(folder / "demo.db") as store:
+        assert store.verify() == []
+        assert len(store.thread("demo").folds) > 0
+
+
+@pytest.mark.parametrize(("arguments", "environment"), [((), {"LANG": "ja_JP.UTF-8"})])
+def test_the_demo_speaks_japanese(tmp_path: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
+    ran = demo(tmp_path, "here", *arguments, **environment)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("  合格") == 3
+    assert 'lang="ja"' in (tmp_path / "here" / "report.html").read_text("utf-8")
+
+
+def test_the_language_is_the_one_asked_for_then_the_terminals() -> None:
+    assert chosen("ja", {"LANG": "en_US.UTF-8"}) == "ja"
+    assert chosen("en", {"LANG": "ja_JP.UTF-8"}) == "en"
+    assert chosen("", {"LC_ALL": "ja_JP.UTF-8", "LANG": "C"}) == "ja"
+    assert chosen("", {}) == "en"
+
+
+def test_a_terminal_gets_one_bar_that_moves() -> None:
+    stream = Terminal()
+    screen = Screen(stream)  # type: ignore[arg-type]  # as much of a stream as a screen needs
+    for done in range(0, 101, 25):
+        screen.bar(done, 100, f"{done} of 100")
+    screen.line("said in between")
+    screen.bar(100, 100, "100 of 100")
+    screen.end()
+    assert stream.text.count("\n") == 1
+    assert "#" * 14 + "." * 14 in stream.text  # no blocks where they cannot be shown
+    assert stream.text.endswith("\r\x1b[2K")
+
+
+def test_japanese_letters_take_two_columns() -> None:
+    assert width("検査 ok") == 7
+    assert padded("検査", 6) == "検査  "
+    assert shortened("検査検査", 5) == "検査"
