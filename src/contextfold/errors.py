@@ -8,6 +8,7 @@
     ├── CannotFit           the smallest valid request is larger than the window
     ├── CannotUnfold        with this fold taken back the request would not fit
     ├── InvalidRequest      a request that its provider would reject
+    ├── ProviderFailed      a model was asked for a summary and did not give one
     ├── Refused             the result of a tool call that was not allowed
     ├── Conflict            the thread moved on since `expected`
     │   └── KeyConflict     an idempotency key used again with other bytes
@@ -80,6 +81,18 @@ class CannotUnfold(ContextFoldError):
 
 class InvalidRequest(ContextFoldError):
     """A request that its provider would reject; nothing was sent."""
+
+
+class ProviderFailed(ContextFoldError):
+    """A model was asked and did not answer. Nothing of what its provider said is repeated: it may hold a key.
+
+    `kind` says what may help: "auth" another key, "overflow" less input, "transient" another time, "rejected" another
+    request, "broken" another provider. `retry_after` is in seconds, where the provider said so.
+    """
+
+    def __init__(self, message: str, kind: str, retry_after: float | None = None) -> None:
+        self.kind, self.retry_after = kind, retry_after
+        super().__init__(message)
 
 
 class Refused(ContextFoldError):

@@ -7,6 +7,8 @@ from .language import Language, language_of
 from .prompt import Prompt, prompt
 from .refusal import Refusal
 from .request import Source, SummaryRequest
+from .sections import missing_sections, second_pass
+from .sharing import Shared, closing_request
 from .speech import placeholder, said, spoken
 from .texts import (
     ClearedKind,
@@ -27,11 +29,13 @@ __all__ = [
     "Language",
     "Prompt",
     "Refusal",
+    "Shared",
     "Source",
     "SummaryRequest",
     "check",
     "cleared_block_text",
     "cleared_text",
+    "closing_request",
     "covered",
     "digest",
     "emergency_header",
@@ -41,6 +45,7 @@ __all__ = [
     "guarded",
     "language_of",
     "ledger",
+    "missing_sections",
     "neutral",
     "nonce_of",
     "offload_text",
@@ -48,6 +53,7 @@ __all__ = [
     "prompt",
     "pruned_notice",
     "said",
+    "second_pass",
     "spoken",
     "summary_text",
     "window_text",

@@ -13,6 +13,7 @@ from .cuts import Count, head, middle
 from .frames import frame, nonce_of
 from .instructions import Instructions, instructions
 from .request import Source, SummaryRequest
+from .sharing import Shared
 from .speech import spoken
 
 INSTRUCTIONS_CAP = 4_000  # characters of the user's own instructions
@@ -23,10 +24,16 @@ _HEAD_SHARE = 0.3  # of the messages that remain, by tokens, from the old end
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request for a summary: one system text and one user text, nothing else."""
+    """A request for a summary: one system text and one user text, for an answer of about `budget` tokens.
+
+    `shared` asks the same of the model that is spoken to, at the end of its own conversation, which its provider has
+    cached; whoever cannot speak in that conversation's wire format uses the two texts.
+    """
 
     system: str
     text: str
+    budget: int = 2_000
+    shared: Shared | None = None
 
 
 def prompt(request: SummaryRequest, count: Count, room: int) -> Prompt:
@@ -38,7 +45,8 @@ def prompt(request: SummaryRequest, count: Count, room: int) -> Prompt:
     front = _front(request, words, nonce, count, room // PREVIOUS_SHARE)
     fixed = count(system) + count(front) + count(words.closing) + 8
     messages = _messages(request, bodies, words, nonce, count, room - fixed)
-    return Prompt(system, "\n\n".join(part for part in (front, messages, words.closing) if part))
+    text = "\n\n".join(part for part in (front, messages, words.closing) if part)
+    return Prompt(system, text, request.budget)
 
 
 def _front(request: SummaryRequest, words: Instructions, nonce: str, count: Count, room: int) -> str:

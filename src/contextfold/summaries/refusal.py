@@ -19,5 +19,9 @@ class Refusal(enum.StrEnum):
     TIMED_OUT = "timed-out"
     CANCELLED = "cancelled"
     FAILED = "failed"
+    AUTH = "auth"  # the provider does not know the key
+    OVERFLOW = "overflow"  # larger than the summarizer's own window
+    TRANSIENT = "transient"  # overloaded, limited or out of reach; another time it may work
     UNPROFITABLE = "unprofitable"
     STALE = "stale"
+    UNSUPPORTED = "unsupported"  # this model has no such thing
