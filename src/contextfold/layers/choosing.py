@@ -94,16 +94,21 @@ class Filling:
 
     def fill(self, limit: int, renditions: Renditions, *, irrelevant: bool = False) -> None:
         """Take what fits, the most important first; what does not is passed over."""
-        if limit - self._next < self.ranked.smallest:
+        room, smallest = limit - self._next, self.ranked.smallest
+        if room < smallest:
             return
         left: list[Group] = []
-        for group in self.waiting:
-            if self._next + group.tokens > limit or not (group.is_relevant or irrelevant):
+        for at, group in enumerate(self.waiting):
+            if group.tokens > room or not (group.is_relevant or irrelevant):
                 left.append(group)
                 continue
             self._take(group.tokens)
             for place, entry in group.entries:
                 self.shown.append(Shown(entry.seq, place, *renditions.of(entry)))
+            room = limit - self.used
+            if room < smallest:
+                left += self.waiting[at + 1 :]
+                break
         self.waiting = left
 
     def shorten(self, limit: int, renditions: Renditions) -> None:
@@ -162,6 +167,9 @@ def ranked(layer: Layer, held: Sequence[Entry], state: State, layout: Layout, re
 
 def _group(members: Sequence[tuple[int, Entry, float, bool]], renditions: Renditions) -> Group:
     """Ranked by the best of them."""
+    if len(members) == 1:
+        place, entry, rank, is_relevant = members[0]
+        return Group(((place, entry),), renditions.of(entry)[1], (entry.item.always, rank, entry.seq), is_relevant)
     entries = tuple((place, entry) for place, entry, _, _ in members)
     best = max((entry.item.always, rank, entry.seq) for _, entry, rank, _ in members)
     return Group(entries, sum(renditions.of(entry)[1] for _, entry in entries), best, any(each[3] for each in members))

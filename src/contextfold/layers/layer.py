@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from contextfold.errors import BadConfiguration
 
@@ -78,7 +79,7 @@ LAYERS = (
 FRAMED = ("system", "task")  # they stand in the system part and change only when they are defined anew
 
 USUAL_BUDGET = 8_000
-SAFETY = Fraction(1, 10)  # of the room, kept free: counts are estimates for most models
+SAFETY = 10  # percent of the room, kept free: counts are estimates for most models
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,15 @@ def shares(layers: Iterable[Layer]) -> dict[str, Fraction]:
     return {name: share / whole for name, share in rows}
 
 
+@lru_cache(maxsize=64)
+def _parts(layers: tuple[Layer, ...]) -> tuple[tuple[str, int, int], ...]:
+    """The shares as whole numbers, because dividing fractions on every turn costs more than all the rest."""
+    return tuple((name, share.numerator, share.denominator) for name, share in shares(layers).items())
+
+
 def room_for_layers(window: int, output: int, tools: int, most: int = USUAL_BUDGET) -> int:
     """Tokens that layers may use, after the answer, the tools and a margin of safety are taken off."""
-    return max(0, min(most, int((window - output - tools) * (1 - SAFETY))))
+    return max(0, min(most, (window - output - tools) * (100 - SAFETY) // 100))
 
 
 def allotted(
@@ -133,8 +140,8 @@ def allotted(
 
     Of what others leave a layer takes only up to what it `wants`, which is all it needs unless told otherwise.
     """
-    parts = shares(layers)
-    given = {layer.name: min(needs.get(layer.name, 0), int(parts[layer.name] * total)) for layer in layers}
+    parts = _parts(tuple(layers))
+    given = {name: min(needs.get(name, 0), total * share // whole) for name, share, whole in parts}
     for layer in layers:
         if layer.priority is Priority.CRITICAL:
             given[layer.name] = needs.get(layer.name, 0)

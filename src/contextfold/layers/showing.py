@@ -109,9 +109,15 @@ class Shower:
         self.layout, self.renditions, self._overhead = layout, renditions, overhead
         self._ranked: dict[str, tuple[Sequence[Entry], object, Ranked]] = {}
         self._last: tuple[State, int, Showing] | None = None
+        self._framed: tuple[object, object, tuple[Section, ...]] | None = None
 
     def framed(self, state: State) -> tuple[Section, ...]:
         """L0 and L1, for the system part."""
+        if self._framed is None or self._framed[0] is not state.system or self._framed[1] is not state.task:
+            self._framed = state.system, state.task, self._frame(state)
+        return self._framed[2]
+
+    def _frame(self, state: State) -> tuple[Section, ...]:
         made = []
         items = {"system": state.system, "task": state.task}
         for layer in self.layout.layers:

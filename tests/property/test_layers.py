@@ -1,0 +1,84 @@
+"""Layers hold their budget and their frames, whatever is noted. `python -m benchmarks layers` runs 10,000 states."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from contextfold import layers as L
+from contextfold.domain import Message, Text
+from contextfold.tokens import counter_for
+from tests.property.layer_states import MODELS, broken_frames, generated, rendered
+
+seeds = st.integers(0, 2**32)
+
+
+@pytest.mark.seed("E13", "E16")
+@settings(max_examples=150, deadline=None)
+@given(seeds, st.sampled_from(MODELS))
+def test_what_is_rendered_is_never_larger_than_its_budget(seed: int, model: str) -> None:
+    layout, state, total = generated(Random(seed))
+    showing = rendered(layout, state, total, model)
+    counter = counter_for(model)
+    if showing is not None:
+        texts = [section.text for section in showing.sections if section.text]
+        shapes = [counter.shape(Message("user", (Text(text),))) for text in texts]
+        counted = sum(counter.block_tokens(shape.blocks[0].measure) for shape in shapes)
+        assert counted == showing.tokens <= total
+
+
+@pytest.mark.seed("E8")
+@settings(max_examples=150, deadline=None)
+@given(seeds)
+def test_no_text_breaks_a_frame(seed: int) -> None:
+    layout, state, total = generated(Random(seed))
+    showing = rendered(layout, state, total)
+    assert showing is None or broken_frames(showing, state) == 0
+
+
+@pytest.mark.seed("E13")
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(0.01, 1_000), min_size=1, max_size=12), st.integers(0, 10**6), seeds)
+def test_shares_sum_to_one_and_allotments_to_no_more_than_there_is(weights: list[float], total: int, seed: int) -> None:
+    random = Random(seed)
+    layers = [L.Layer(f"l{at}", (), weight, random.choice(list(L.Priority)[1:])) for at, weight in enumerate(weights)]
+    assert sum(L.shares(layers).values()) == 1
+    needs = {layer.name: random.randrange(10**5) for layer in layers}
+    given_ = L.allotted(layers, needs, total)
+    assert sum(given_.values()) <= total
+    assert all(0 <= given_[name] <= need for name, need in needs.items())
+    assert sum(given_.values()) == min(total, sum(needs.values())) or sum(needs.values()) > total
+
+
+@pytest.mark.seed("E15", "E17", "E12")
+@settings(max_examples=100, deadline=None)
+@given(seeds)
+def test_every_item_is_shown_in_order_or_left_out_with_a_reason_and_groups_stay_whole(seed: int) -> None:
+    layout, state, total = generated(Random(seed))
+    showing = rendered(layout, state, total)
+    if showing is None:
+        return
+    for section in showing.sections:
+        held = state.held.get(section.layer.name, ())
+        order = {entry.seq: at for at, entry in enumerate(held)}
+        shown = [each.seq for each in section.shown]
+        assert [order[seq] for seq in shown] == sorted(order[seq] for seq in shown)
+        assert sorted([*shown, *(left.seq for left in section.left_out)]) == sorted(order)
+        groups: dict[str, set[bool]] = {}
+        for entry in held:
+            if entry.item.together:
+                groups.setdefault(entry.item.together, set()).add(entry.seq in shown)
+        assert all(len(found) == 1 for found in groups.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds)
+def test_the_same_state_gives_the_same_bytes(seed: int) -> None:
+    layout, state, total = generated(Random(seed))
+    first, second = rendered(layout, state, total), rendered(layout, state, total)
+    assert first == second
+    again = generated(Random(seed))
+    assert rendered(*again) == first or first is None
