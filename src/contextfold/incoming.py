@@ -24,7 +24,7 @@ def understand(given: object, default: str) -> Reply:
     """The message in it, in the dialect it is written in; `default` decides where two dialects write the same."""
     raw = bytes(given) if isinstance(given, bytes | bytearray | memoryview) else None
     value = decode(raw) if raw is not None else _plain(given)
-    if isinstance(value, list) and _are_items(value):
+    if isinstance(value, list) and _are_items(value, default == "openai-responses"):
         return Reply(dialects.find("openai-responses").parse(encode(value) if raw is None else raw))
     if not isinstance(value, Mapping):
         raise BadMessage(f"A message is a JSON object with a role; this is {_kind(value)}. Pass one message at a time.")
@@ -35,9 +35,12 @@ def understand(given: object, default: str) -> Reply:
     return Reply(dialect.parse(encode(value) if raw is None else raw))
 
 
-def _are_items(values: list[Any]) -> bool:
-    items = [dialects.reading(each, "openai-responses") for each in values if isinstance(each, Mapping)]
-    return bool(items) and items == ["openai-responses"] * len(values)
+def _are_items(values: list[Any], is_expected: bool) -> bool:
+    """Whether a list is what one side said in several items, and not several messages of any API."""
+    items = [each for each in values if isinstance(each, Mapping)]
+    read = {dialects.reading(each, "openai-responses") for each in items}
+    claimed = is_expected or any(dialects.detect(each) == "openai-responses" for each in items)
+    return claimed and read <= {"openai-responses"} and len(items) == len(values)
 
 
 def _plain(given: object) -> Any:

@@ -68,7 +68,10 @@ class Reading:
         if body is None:
             return Message(item.shape.role, tuple(_forgotten(item.shape)), dialect=self._dialect(item.seq))
         if item.kind == "stand_in":
-            return Message("user", (Text(self.stand_in(item.seq).text),))
+            words = self.stand_in(item.seq)
+            if words.wire:
+                return dialects.find(words.dialect).parse(words.wire.encode())
+            return Message("user", (Text(words.text),))
         if item.kind == "attachment":
             return Message("user", (Text(msgspec.json.decode(body, type=str)),))
         return dialects.find(self._dialect(item.seq)).parse(body)

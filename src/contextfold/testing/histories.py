@@ -55,12 +55,20 @@ def tools(dialect: DialectName = "anthropic") -> list[WireMessage]:
     defined = []
     for name, (description, fields) in _PARAMETERS.items():
         schema = {"type": "object", "properties": {field: {"type": kind} for field, kind in fields.items()}}
-        if dialect == "anthropic":
-            defined.append({"name": name, "description": description, "input_schema": schema})
-        else:
-            function = {"name": name, "description": description, "parameters": schema}
-            defined.append({"type": "function", "function": function})
-    return defined
+        defined.append(_tool(dialect, {"name": name, "description": description}, schema))
+    return [{"functionDeclarations": defined}] if dialect == "gemini" else defined
+
+
+def _tool(dialect: DialectName, named: WireMessage, schema: WireMessage) -> WireMessage:
+    match dialect:
+        case "anthropic":
+            return {**named, "input_schema": schema}
+        case "openai-chat":
+            return {"type": "function", "function": {**named, "parameters": schema}}
+        case "openai-responses":
+            return {"type": "function", **named, "parameters": schema}
+        case "gemini":
+            return {**named, "parametersJsonSchema": schema}
 
 
 def _as_many_as_fit(steps: Iterator[Step], size: float) -> Iterator[Step]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Any
 
 from contextfold.domain import (
     Block,
@@ -22,9 +23,10 @@ from contextfold.domain import (
     decode,
 )
 
+from .nasty_items import gemini, openai_responses
 from .wire import WireMessage
 
-Writer = Callable[[Message, Random], list[WireMessage]]
+Writer = Callable[[Message, Random], list[Any]]
 
 
 def anthropic(message: Message, random: Random) -> list[WireMessage]:
@@ -143,4 +145,9 @@ def _decorated(value: WireMessage, random: Random) -> WireMessage:
     return value
 
 
-WRITERS: Mapping[str, Writer] = {"anthropic": anthropic, "openai-chat": openai_chat}
+WRITERS: Mapping[str, Writer] = {
+    "anthropic": anthropic,
+    "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
+    "gemini": gemini,
+}

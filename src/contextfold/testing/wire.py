@@ -1,4 +1,4 @@
-"""Steps of a generated session as messages of a provider: Anthropic, or OpenAI's chat completions.
+"""Steps of a generated session as messages of a provider: Anthropic, OpenAI's two APIs, Gemini.
 
 Written by hand, not by our own dialects, so that what tests those is made by something else.
 """
@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from .steps import Answered, Asked, Called, Step, Worked
 
-DialectName: TypeAlias = Literal["anthropic", "openai-chat"]
+DialectName: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 WireMessage: TypeAlias = dict[str, Any]
 
 
@@ -35,10 +35,12 @@ def anthropic(step: Step) -> list[WireMessage]:
 
 
 def _thinking(thought: str) -> list[WireMessage]:
-    if not thought:
-        return []
-    seal = b64encode(b"".join(sha256(f"{turn}{thought}".encode()).digest() for turn in range(6))).decode()
-    return [{"type": "thinking", "thinking": thought, "signature": seal}]
+    return [{"type": "thinking", "thinking": thought, "signature": _seal(thought)}] if thought else []
+
+
+def _seal(thought: str) -> str:
+    """As long and as unreadable as a provider's own."""
+    return b64encode(b"".join(sha256(f"{turn}{thought}".encode()).digest() for turn in range(6))).decode()
 
 
 def _tool_use(call: Called) -> WireMessage:
@@ -71,4 +73,71 @@ def _function_result(call: Called) -> WireMessage:
     return {"role": "tool", "tool_call_id": f"call_{call.id}", "content": call.output}
 
 
-WRITERS: Mapping[str, Callable[[Step], list[WireMessage]]] = {"anthropic": anthropic, "openai-chat": openai_chat}
+def openai_responses(step: Step) -> list[Any]:
+    """Items; an answer of the model is a list of them, as the API returns it."""
+    match step:
+        case Asked():
+            return [{"role": "user", "content": [{"type": "input_text", "text": step.text}]}]
+        case Answered():
+            return [[*_reasoning(step.thought), _output_message(step.text)]]
+        case Worked():
+            said = [_output_message(step.text)] if step.text else []
+            outputs = [
+                {"type": "function_call_output", "call_id": _call(each), "output": each.output} for each in step.calls
+            ]
+            return [[*_reasoning(step.thought), *said, *map(_item, step.calls)], *outputs]
+
+
+def _reasoning(thought: str) -> list[WireMessage]:
+    if not thought:
+        return []
+    seal = _seal(thought)
+    summary = [{"type": "summary_text", "text": thought}]
+    return [{"type": "reasoning", "id": f"rs_{_hex(seal)}", "summary": summary, "encrypted_content": seal}]
+
+
+def _output_message(text: str) -> WireMessage:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "message", "id": f"msg_{_hex(text)}", "role": "assistant", "status": "completed", "content": [part]}
+
+
+def _item(call: Called) -> WireMessage:
+    given = {"name": call.tool, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
+    return {"type": "function_call", "id": f"fc_{_hex(call.id)}", "call_id": _call(call), **given}
+
+
+def _call(call: Called) -> str:
+    return f"call_{call.id}"
+
+
+def _hex(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:24]
+
+
+def gemini(step: Step) -> list[WireMessage]:
+    """Contents; the first call of a step carries its thought's signature, and calls have no ids."""
+    match step:
+        case Asked():
+            return [{"role": "user", "parts": [{"text": step.text}]}]
+        case Answered():
+            return [{"role": "model", "parts": [{"text": step.text}]}]
+        case Worked():
+            said = [{"text": step.text}] if step.text else []
+            calls: list[WireMessage] = [
+                {"functionCall": {"name": each.tool, "args": dict(each.arguments)}} for each in step.calls
+            ]
+            calls[0]["thoughtSignature"] = _seal(step.thought or step.calls[0].id)
+            responses = [{"functionResponse": {"name": each.tool, "response": _response(each)}} for each in step.calls]
+            return [{"role": "model", "parts": [*said, *calls]}, {"role": "user", "parts": responses}]
+
+
+def _response(call: Called) -> WireMessage:
+    return {"error" if call.is_error else "output": call.output}
+
+
+WRITERS: Mapping[str, Callable[[Step], list[Any]]] = {
+    "anthropic": anthropic,
+    "openai-chat": openai_chat,
+    "openai-responses": openai_responses,
+    "gemini": gemini,
+}

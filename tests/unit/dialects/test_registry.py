@@ -7,6 +7,8 @@ import pytest
 from contextfold import dialects
 from contextfold.errors import BadConfiguration
 
+OURS = ("anthropic", "openai-chat", "openai-responses", "gemini")
+
 MODULE = """
 from contextfold.dialects import OpenAIChat
 
@@ -35,7 +37,7 @@ def outsider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("pidgin_dialect", None)
 
 
-@pytest.mark.parametrize("name", ["anthropic", "openai-chat"])
+@pytest.mark.parametrize("name", OURS)
 def test_a_dialect_is_found_by_its_name(name: str) -> None:
     assert dialects.find(name).name == name
 
@@ -48,7 +50,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 @pytest.mark.usefixtures("outsider")
 def test_a_dialect_from_outside_is_found_by_entry_point_and_never_replaces_ours() -> None:
     assert "pidgin_dialect" not in sys.modules
-    assert dialects.names() == ("anthropic", "openai-chat", "pidgin", "pidgin-ready")
+    assert dialects.names() == (*OURS, "pidgin", "pidgin-ready")
     assert "pidgin_dialect" not in sys.modules
     assert dialects.find("pidgin").name == "pidgin"
     assert dialects.find("pidgin-ready").name == "pidgin"
@@ -113,4 +115,4 @@ def test_a_whole_answer_is_found_whatever_api_it_came_from() -> None:
 
 
 def test_every_dialect_of_the_house_is_listed() -> None:
-    assert tuple(dialect.name for dialect in dialects.all_known()) == ("anthropic", "openai-chat")
+    assert tuple(dialect.name for dialect in dialects.all_known()) == OURS

@@ -190,7 +190,7 @@ def test_a_fact_inside_a_tool_result_reaches_the_summarizer(opened: Opening, rec
 @pytest.mark.peer("A12")
 @pytest.mark.parametrize("limit", [3_000, 5_000, 6_500])
 def test_a_system_message_in_mid_conversation_is_never_hidden(opened: Opening, limit: int) -> None:
-    session = opened(100_000, model="gpt-6-sol", policy=cf.recipes.sliding_window(limit=limit))
+    session = opened(100_000, model="gpt-4.1", policy=cf.recipes.sliding_window(limit=limit))
     rule = system("From now on answer in French.")
     say(session, [*exchanges(10, 140)[:4], rule, *exchanges(20, 140)])
     request = session.prepare()

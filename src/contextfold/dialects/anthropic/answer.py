@@ -22,7 +22,7 @@ def claims(value: Json) -> bool:
     """Whether something in the message is written as only Anthropic writes it."""
     content = value.get("content")
     if value.get("type") == "message":
-        return not _is_foreign(content)
+        return not isinstance(content, str) and not _is_foreign(content)
     return isinstance(content, list | tuple) and any(isinstance(block, dict) and _is_own(block) for block in content)
 
 

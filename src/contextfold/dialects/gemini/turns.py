@@ -37,19 +37,24 @@ def outline(chunk: bytes) -> Outline:
 
 def limited(chunks: list[bytes], since: int = 0) -> list[bytes]:
     """The chunks with those joined that must be one turn; chunks before `since` were looked at."""
-    last = next((index for index in range(since - 1, -1, -1) if chunks[index]), None)
+    last = _before(chunks, since)
     before = outline(chunks[last]) if last is not None and since < len(chunks) else None
     for index in range(since, len(chunks)):
         if not chunks[index]:
             continue
         now = outline(chunks[index])
-        if last is not None and before is not None and _belongs(before, now):
-            chunks[last] = _joined(chunks[last], chunks[index])
-            chunks[index] = b""
-            before = Outline(now.role, before.calls or now.calls, before.responses or now.responses)
-        else:
-            last, before = index, now
+        while last is not None and before is not None and _belongs(before, now):
+            chunks[last], chunks[index] = b"", _joined(chunks[last], chunks[index])
+            now = Outline(now.role, before.calls or now.calls, before.responses or now.responses)
+            last = _before(chunks, last)
+            before = None if last is None else outline(chunks[last])
+        last, before = index, now
     return chunks
+
+
+def _before(chunks: list[bytes], index: int) -> int | None:
+    """The last chunk before this place that says something."""
+    return next((place for place in range(index - 1, -1, -1) if chunks[place]), None)
 
 
 def _belongs(before: Outline, now: Outline) -> bool:

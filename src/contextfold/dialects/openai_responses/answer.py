@@ -22,15 +22,19 @@ def claims(value: Json) -> bool:
     if kind in _OWN or is_call(kind) or is_output(kind):
         return True
     content = value.get("content")
+    if value.get("type") == "message" and isinstance(content, str):
+        return True
     return isinstance(content, list | tuple) and any(
         isinstance(part, dict) and part.get("type") in PARTS for part in content
     )
 
 
 def reads(value: Json) -> bool:
-    """Whether a message that nobody claims may be taken for an item: words, or parts of its own."""
+    """Whether what nobody claims may be taken for an item: words, parts of its own, or a kind that nobody knows."""
+    if "role" not in value:
+        return isinstance(value.get("type"), str)
     content = value.get("content")
-    return "role" in value and (content is None or isinstance(content, str) or claims(value))
+    return content is None or isinstance(content, str) or claims(value)
 
 
 def reply(body: Mapping[str, Any]) -> Reply | None:

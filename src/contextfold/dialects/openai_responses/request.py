@@ -17,7 +17,7 @@ from contextfold.domain import decode
 
 from .items import side
 from .parse import NAME
-from .successors import ends_in_reasoning, unled
+from .successors import led
 
 CHAINS = ("previous_response_id", "conversation")
 
@@ -28,9 +28,7 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
     items = list(filter(None, chunks))
     if is_chained(settings):
         items = _since_answer(items)
-    if items and ends_in_reasoning(items[-1]):
-        items[-1] = unled(items[-1])
-        items = list(filter(None, items))
+    items = list(filter(None, led(items, len(items))))
     if "system" in settings:
         settings = _instructed(settings)
     if "tools" in settings:

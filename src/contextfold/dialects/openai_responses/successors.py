@@ -17,32 +17,42 @@ _MARK = b"reasoning"
 
 def limited(chunks: list[bytes], since: int = 0) -> list[bytes]:
     """The chunks without reasoning that led nowhere; those before `since` were looked at."""
-    waiting = _last(chunks, since)
+    last = _before(chunks, since)
+    waits = last is not None and since < len(chunks) and _ends_in_reasoning(chunks[last])
     for index in range(since, len(chunks)):
         if not chunks[index]:
             continue
-        if waiting is not None and not _is_answer(chunks[index]):
-            chunks[waiting] = unled(chunks[waiting])
-        waiting = index if ends_in_reasoning(chunks[index]) else None
+        if waits and not _is_answer(chunks[index]):
+            led(chunks, index)
+        waits = _ends_in_reasoning(chunks[index])
     return chunks
 
 
-def _last(chunks: list[bytes], since: int) -> int | None:
-    """The chunk before these whose reasoning still waits."""
-    last = next((index for index in range(since - 1, -1, -1) if chunks[index]), None)
-    return last if last is not None and ends_in_reasoning(chunks[last]) else None
+def led(chunks: list[bytes], end: int) -> list[bytes]:
+    """Leave out the reasoning that ends the chunks before this place, however many it fills."""
+    last = _before(chunks, end)
+    while last is not None and _ends_in_reasoning(chunks[last]):
+        chunks[last] = _unled(chunks[last])
+        if chunks[last]:
+            break
+        last = _before(chunks, last)
+    return chunks
+
+
+def _before(chunks: list[bytes], index: int) -> int | None:
+    """The last chunk before this place that says something."""
+    return next((place for place in range(index - 1, -1, -1) if chunks[place]), None)
 
 
 def _is_answer(chunk: bytes) -> bool:
     return side(decode(b"[" + chunk + b"]")[0]) == "assistant"
 
 
-def ends_in_reasoning(chunk: bytes) -> bool:
+def _ends_in_reasoning(chunk: bytes) -> bool:
     return _MARK in chunk and kind_of(decode(b"[" + chunk + b"]")[-1]) == "reasoning"
 
 
-def unled(chunk: bytes) -> bytes:
-    """The chunk without the reasoning at its end."""
+def _unled(chunk: bytes) -> bytes:
     items = [bytes(item) for item in elements(b"[" + chunk + b"]")]
     while items and is_reasoning(items[-1]):
         items.pop()
