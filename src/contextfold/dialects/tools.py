@@ -113,7 +113,7 @@ def _lowered(schema: Any) -> Any:
 def written(tools: object, dialect: str) -> object:
     """The tools as this dialect spells them; what is no list of tools goes as it is."""
     found = read(tools)
-    if not found:
+    if all(each.dialect in (dialect, "") for each in found):
         return tools
     entries = [entry for each in found for entry in _entries(each, dialect)]
     if dialect == "gemini":
@@ -121,6 +121,14 @@ def written(tools: object, dialect: str) -> object:
         declared = [{**one.described, "parametersJsonSchema": one.schema} for one in foreign]
         entries += [{"functionDeclarations": declared}] if declared else []
     return entries
+
+
+def offered(settings: Mapping[str, Any], dialect: str) -> dict[str, Any]:
+    """The settings with their tools spelled for the dialect; without any where none of them can be offered."""
+    spelled = {**settings, "tools": written(settings["tools"], dialect)} if "tools" in settings else dict(settings)
+    if spelled.get("tools") == [] and settings["tools"]:
+        del spelled["tools"]
+    return spelled
 
 
 def _entries(definition: Definition, dialect: str) -> Iterator[object]:

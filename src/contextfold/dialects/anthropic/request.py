@@ -10,10 +10,13 @@ from typing import Any
 
 from msgspec import Raw
 
-from contextfold.dialects.wire import Json, request
+from contextfold.dialects.system import words
+from contextfold.dialects.tools import offered
+from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
 from .marks import MOST, limited, marks_in
+from .parse import NAME
 from .render import SYSTEM_LABEL
 
 # The API wants the user to speak first; a view may begin with the assistant after a fold.
@@ -22,14 +25,14 @@ OPENER = encode({"role": "user", "content": "[The conversation continues from he
 
 def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
     """The request's bytes: settings in their order, then the messages."""
-    settings = dict(settings)
+    settings = offered(settings, NAME)
+    if isinstance(settings.get("system"), dict):
+        settings["system"] = words(settings["system"])
     messages = list(filter(None, chunks))
     while messages and (_speaker(messages[0]) == "system" or _is_lifted(first, chunks, messages)):
         settings["system"] = _with_system(settings.get("system"), messages.pop(0))
     if messages and _speaker(messages[0]) == "assistant":
         messages.insert(0, OPENER)
-    if "tools" in settings:
-        settings["tools"] = _tools(settings["tools"])
     marks = marks_in(settings.get("system"), settings.get("tools"))
     if marks:
         messages = limited(messages, most=max(0, MOST - marks))
@@ -61,23 +64,3 @@ def _as_blocks(content: object) -> list[Any]:
 
 def _unlabelled(block: Any) -> Any:
     return {**block, "text": block["text"].removeprefix(SYSTEM_LABEL)} if "text" in block else block
-
-
-def _tools(tools: object) -> object:
-    """Tool definitions; those written for OpenAI chat are turned into Anthropic's."""
-    return [_tool(tool) for tool in tools] if isinstance(tools, list | tuple) else tools
-
-
-def _tool(tool: object) -> object:
-    match tool:
-        case {"type": "function", "function": {"name": str(name)} as function}:
-            described: dict[str, object] = {"name": name}
-            if "description" in function:
-                described["description"] = function["description"]
-            return {**described, "input_schema": _schema(function)}
-        case _:
-            return tool
-
-
-def _schema(function: Json) -> object:
-    return function.get("parameters") or {"type": "object", "properties": {}}

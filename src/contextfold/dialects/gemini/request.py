@@ -10,7 +10,7 @@ from typing import Any
 
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.system import words
-from contextfold.dialects.tools import written
+from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
@@ -24,7 +24,7 @@ _CONFIG = "generationConfig"
 
 def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
     """The request's bytes: settings in their order, then the contents."""
-    settings = dict(settings)
+    settings = offered(settings, NAME)
     system = words(settings.pop("system", None))
     contents = list(filter(None, chunks))
     if contents and first is not None and first.shape.role == "system" and contents[0] is chunks[0]:
@@ -34,8 +34,6 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
         settings["systemInstruction"] = {"parts": [{"text": system}]}
     if contents and decode(contents[0]).get("role") == "model":
         contents.insert(0, OPENER)
-    if "tools" in settings:
-        settings["tools"] = written(settings["tools"], NAME)
     return request(settings, contents, "contents")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.system import words
-from contextfold.dialects.tools import written
+from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import request
 from contextfold.domain import decode
 
@@ -24,15 +24,13 @@ CHAINS = ("previous_response_id", "conversation")
 
 def body(chunks: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
     """The request's bytes: settings in their order, then the items."""
-    settings = dict(settings)
+    settings = offered(settings, NAME)
     items = list(filter(None, chunks))
     if is_chained(settings):
         items = _since_answer(items)
     items = list(filter(None, led(items, len(items))))
     if "system" in settings:
         settings = _instructed(settings)
-    if "tools" in settings:
-        settings["tools"] = written(settings["tools"], NAME)
     return request(settings, items, "input")
 
 
