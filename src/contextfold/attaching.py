@@ -7,7 +7,7 @@ nothing that the view still shows, and no attachment makes a request too large: 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from contextfold.domain import (
@@ -16,6 +16,7 @@ from contextfold.domain import (
     Attachment,
     Detail,
     Draft,
+    Fold,
     Folded,
     Item,
     Logged,
@@ -24,6 +25,7 @@ from contextfold.domain import (
     Shape,
     Text,
     Turn,
+    ViewMessage,
     encode,
 )
 from contextfold.folding import Steps, record
@@ -142,7 +144,15 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
     since = _entries(projection, projection.path_after(_newest(projection, "assistant")))
     folded = tuple(entry.seq for entry in since if _hides_messages(projection, entry))
     raw = int(room / desk.thread._reading.calibration.factor)
-    return Turn(view, _newest(projection), folded, raw, desk.count_text, lambda kind, key: _shown(desk, kind, key))
+    return Turn(
+        view,
+        _newest(projection),
+        folded,
+        raw,
+        desk.count_text,
+        lambda kind, key: _shown(desk, kind, key),
+        _Branch(desk),
+    )
 
 
 def _newest(projection: Projection, role: str = "") -> int:
@@ -160,6 +170,26 @@ def _hides_messages(projection: Projection, entry: Logged) -> bool:
     return isinstance(event, Folded) and not event.cover.blocks and projection.folds[entry.seq].is_live
 
 
+class _Branch:
+    """The live branch of a desk's thread."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._reading, self._projection = desk.thread._reading, desk.thread._live.projection
+
+    def has(self, seq: int) -> bool:
+        return self._projection.is_on_path(seq)
+
+    def said(self, after: int = 0) -> Iterator[ViewMessage]:
+        items = self._projection.items
+        start, _ = items.span(after + 1, after + 1)
+        for item in items.items[start:]:
+            if item.kind == "message":
+                yield ViewMessage(item, self._reading)
+
+    def shows(self, seq: int) -> bool:
+        return self._projection.items.place(seq) is not None and not _is_hidden(self._projection, seq)
+
+
 # -- what shows -----------------------------------------------------------------------------------------------------
 
 
@@ -173,14 +203,14 @@ def _shown(desk: Desk, kind: str, key: str) -> str | None:
 
 
 def _is_hidden(projection: Projection, seq: int) -> bool:
-    """Whether a later fold has taken it, whole or its words; only later ones can."""
-    place = projection.items.place(seq)
-    for fold in projection.folds.after(seq):
-        if not fold.is_live:
-            continue
-        if any(start <= (place or 0) < stop for start, stop in fold.spans) or (seq, 0) in fold.event.cover.blocks:
-            return True
-    return False
+    """Whether a later fold has taken it, whole or some of its words; only later ones can."""
+    place = projection.items.place(seq) or 0
+    return any(_takes(fold, seq, place) for fold in projection.folds.after(seq) if fold.is_live)
+
+
+def _takes(fold: Fold, seq: int, place: int) -> bool:
+    parts = any(covered == seq for covered, _ in fold.event.cover.blocks)
+    return parts or any(start <= place < stop for start, stop in fold.spans)
 
 
 def _text(desk: Desk, entry: Logged) -> str:

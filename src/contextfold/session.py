@@ -16,6 +16,7 @@ from contextfold.domain import Attacher, Measured, Message, Sent, View
 from contextfold.errors import NotFound
 from contextfold.folding import Decision, Offload, Policy, Report, recipes
 from contextfold.models import Model, limit_in
+from contextfold.workspace import Files, ToDos
 
 from . import answering, preparing, recalling
 from .desk import Desk, Surroundings, System, Tools
@@ -48,6 +49,7 @@ class Session(Travels, Layered):
 
     def __init__(self, store: Store, desk: Desk, *, owns_store: bool = False) -> None:
         self._store, self._desk, self._owns_store = store, desk, owns_store
+        self._plugged: tuple[Attacher, ...] = ()
 
     @classmethod
     def open(
@@ -60,6 +62,7 @@ class Session(Travels, Layered):
         system: System = None,
         tools: Tools = None,
         artifacts: str | os.PathLike[str] | None = None,
+        workspace: str | os.PathLike[str] | None = None,
         attachers: Iterable[Attacher] = (),
         on_fold: Hook = None,
         on_unfold: Hook = None,
@@ -68,13 +71,17 @@ class Session(Travels, Layered):
         on_warning: Hook = None,
         on_progress: Hook = None,
     ) -> Self:
-        """Open a store and a thread in it, created or continued. Without a path everything is in memory."""
+        """Open a store and a thread in it, created or continued. Without a path everything is in memory.
+
+        With a `workspace`, checkpoints keep its files, and the model is told of them: see `contextfold.workspace`.
+        `attachers` are asked once per turn for more that it should know.
+        """
         hooks = Hooks(on_fold, on_unfold, on_cannot_fit, on_drift, on_warning, on_progress)
         store = open_store(path)
         try:
             session = cls.on(store, thread, model, policy, hooks, artifacts, owns_store=True)
             preparing.surround(session._desk, Surroundings(system, tools))
-            session._desk.attachers += tuple(attachers)
+            session._plug(workspace, attachers)
             session._desk.check()
             return session
         except BaseException:
@@ -219,8 +226,18 @@ class Session(Travels, Layered):
         desk = self._desk
         beside = type(self).on(self._store, thread, self.model.id, self.policy, desk.hooks, desk.artifacts)
         preparing.surround(beside._desk, Surroundings(desk.frame.system, desk.frame.tools, desk.frame.output))
-        beside._desk.workspace, beside._desk.attachers = desk.workspace, desk.attachers
+        beside._plug(desk.workspace, self._plugged)
         return beside
+
+    def _plug(self, workspace: str | os.PathLike[str] | None, attachers: Iterable[Attacher]) -> None:
+        """Ask these for attachments; the shipped ones follow one thread each."""
+        self._plugged = tuple(attachers)
+        given = tuple(each.beside() if isinstance(each, Files | ToDos) else each for each in self._plugged)
+        if workspace is not None:
+            self._desk.workspace = Path(workspace)
+            shipped = (Files(workspace), ToDos())
+            given += tuple(each for each in shipped if not any(isinstance(other, type(each)) for other in given))
+        self._desk.attachers += given
 
     def result(self, max_tokens: int = 2_000) -> str:
         """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""

@@ -6,13 +6,13 @@ is attached, by comparing it with what the view still shows. Nothing here reads 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from .events import Attached, Detail
 from .log import Logged
-from .view import View
+from .view import View, ViewMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,22 @@ class Attachment:
     details: Mapping[str, Detail] = field(default_factory=dict)  # kept with the event
 
 
+class Branch(Protocol):
+    """Everything said up to here, hidden or not: for whoever must know what a fold took."""
+
+    def has(self, seq: int) -> bool:
+        """Whether this is on the way to the head, and not on a branch that was left."""
+        ...
+
+    def said(self, after: int = 0) -> Iterator[ViewMessage]:
+        """The messages behind a seq, in order, as they were said."""
+        ...
+
+    def shows(self, seq: int) -> bool:
+        """Whether the model sees this message in full."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The place in a conversation at which attachments are asked for: once for each turn, and again after a fold."""
@@ -35,6 +51,7 @@ class Turn:
     room: int  # raw tokens that are free for attachments; what does not fit is left out
     count: Callable[[str], int]  # raw tokens of a text
     shown: Callable[[str, str], str | None]  # (kind, key) -> the newest such attachment, if the view still shows it
+    branch: Branch
 
 
 # Whoever is asked: a function, a method, an object. In an asynchronous session it may be a coroutine function.

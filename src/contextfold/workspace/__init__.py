@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from .calls import FILE_TOOLS, FileCall, file_calls
 from .candidates import Excluded
+from .files import Files, Restore
+from .reads import Use, Uses
 from .snapshots import Change, Kind, Restored, Snapshot, Snapshots
+from .todos import ToDo, ToDos, to_dos
 
-__all__ = ["Change", "Excluded", "Kind", "Restored", "Snapshot", "Snapshots"]
+__all__ = [
+    "FILE_TOOLS",
+    "Change",
+    "Excluded",
+    "FileCall",
+    "Files",
+    "Kind",
+    "Restore",
+    "Restored",
+    "Snapshot",
+    "Snapshots",
+    "ToDo",
+    "ToDos",
+    "Use",
+    "Uses",
+    "file_calls",
+    "to_dos",
+]

@@ -1,0 +1,193 @@
+"""Files that come back: what a fold took is shown again as it is now, and what others changed is told at each turn.
+
+An attacher. A file is compared by its time, then by its content, with what the model last read or wrote; after a fold
+the files used last are attached with path, lines, digest, and whether they changed. It writes nothing anywhere, shows
+nothing that may not be read now, and never passes off today's file as the one that was read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from contextfold.domain import Attachment, Detail, Turn
+from contextfold.errors import BadConfiguration
+from contextfold.summaries import frame, nonce_of
+
+from .calls import Action
+from .evidence import is_as_shown
+from .excerpts import excerpt
+from .reads import Use, Uses
+from .showing import Allowed, Shown, Version, read, version_now
+
+MOST_TOKENS = 50_000  # of all restored files together, whatever is asked for
+WATCHED = 200  # files, the last used first, that are compared at each turn
+LISTED = 50  # files that the list of what is hidden names
+SHARE = 3  # one part in so many of the free room goes to files, so that they do not bring on the next fold
+
+_CHANGED_HEAD = (
+    "[These files changed on disk since you last read or wrote them. Read them again before you rely on them.]"
+)
+CHANGED, LIST, FILE = "changed-files", "files", "file"  # kinds of attachment
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """How much comes back after a fold: so many files, so many tokens of each, so many in all (50,000 at most)."""
+
+    files: int = 5
+    tokens_each: int = 5_000
+    tokens: int = MOST_TOKENS
+
+    def __post_init__(self) -> None:
+        if min(self.files, self.tokens_each, self.tokens) < 0:
+            raise BadConfiguration(f"Files cannot be restored in negative amounts: {self}. Use 0 or more.")
+
+
+@dataclass(slots=True)
+class _Knowledge:
+    """What the model knows of a file: the version it was when it was last used; None when it was not there."""
+
+    version: Version | None
+    is_sure: bool = True
+
+
+@dataclass(slots=True)
+class _Spent:
+    room: int
+    files: int
+    chosen: list[Attachment] = field(default_factory=list)
+
+
+class Files:
+    """Keeps a model in step with the files of a workspace. One for each session."""
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        restore: Restore = Restore(),  # noqa: B008  # a frozen value
+        tools: Mapping[str, Action] | None = None,
+        allowed: Allowed | None = None,
+    ) -> None:
+        """`tools` says of the agent's own tools whether they read or write; `allowed` has the last word on a path."""
+        self.root = Path(root).absolute()
+        self._restore, self._tools, self._allowed = restore, dict(tools or {}), allowed
+        self._uses = Uses(self.root, self._tools)
+        self._known: dict[str, _Knowledge] = {}
+        self._has_looked = False
+
+    def beside(self) -> Files:
+        """The same for another session."""
+        return Files(self.root, restore=self._restore, tools=self._tools, allowed=self._allowed)
+
+    def __call__(self, turn: Turn) -> Iterator[Attachment]:
+        self._follow(turn)
+        yield from self._changed(turn)
+        if turn.folded:
+            yield from self._restored(turn)
+
+    @property
+    def used(self) -> list[Use]:
+        """Every file that was read or written, the last used first."""
+        return self._uses.latest()
+
+    # -- what the model knows ---------------------------------------------------------------------------------------
+
+    def _follow(self, turn: Turn) -> None:
+        if self._uses.last and not turn.branch.has(self._uses.last):
+            self._uses.forget()
+            self._has_looked = False
+        for use in self._uses.follow(turn.branch.said(self._uses.last)):
+            self._known[use.path] = self._now(use) if self._has_looked else self._then(use)
+        self._has_looked = True
+
+    def _now(self, use: Use) -> _Knowledge:
+        """It was used a moment ago: as it is now is how the model knows it."""
+        return _Knowledge(version_now(self.root, use.path, None))
+
+    def _then(self, use: Use) -> _Knowledge:
+        """It was used while nobody looked: what the model was shown is the only witness."""
+        shown = read(self.root, use.path, self._allowed)
+        if shown.version is None:
+            return _Knowledge(version_now(self.root, use.path, None), is_sure=False)
+        same = is_as_shown(use, shown.text)
+        if same is False:
+            return _Knowledge(Version(0, 0, "as it was read"))
+        return _Knowledge(shown.version, is_sure=same is True)
+
+    # -- what others changed ----------------------------------------------------------------------------------------
+
+    def _changed(self, turn: Turn) -> Iterator[Attachment]:
+        lines = [line for use in self.used[:WATCHED] if (line := self._difference(turn, use))]
+        told = (turn.shown(CHANGED, CHANGED) or "").splitlines()
+        if any(line not in told for line in lines):
+            yield Attachment(CHANGED, "\n".join([_CHANGED_HEAD, *lines]), CHANGED)
+
+    def _difference(self, turn: Turn, use: Use) -> str:
+        known = self._known[use.path].version
+        now = version_now(self.root, use.path, known)
+        if now is None:
+            return f"- {_name(use.path)} (deleted)" if known is not None else ""
+        if known is not None and now.digest == known.digest:
+            self._known[use.path].version = now
+            return ""
+        mark = f"sha256 {now.digest[:12]}"
+        return "" if mark in (turn.shown(FILE, use.path) or "") else f"- {_name(use.path)} (modified, {mark})"
+
+    # -- what a fold took -------------------------------------------------------------------------------------------
+
+    def _restored(self, turn: Turn) -> Iterator[Attachment]:
+        hidden = [use for use in self.used if not turn.branch.shows(use.seq)]
+        if not hidden:
+            return
+        limits = self._restore
+        spent = _Spent(min(limits.tokens, MOST_TOKENS, turn.room // SHARE), limits.files)
+        listed: list[str] = []
+        for use in hidden:
+            shown = read(self.root, use.path, self._allowed)
+            self._choose(turn, use, shown, spent)
+            listed.append(_listing(use, shown))
+        head = "[Files you used in messages that are folded away, the last used first]"
+        yield Attachment(LIST, "\n".join([head, *listed[:LISTED], *_more(len(listed) - LISTED)]), LIST)
+        yield from reversed(spent.chosen)
+
+    def _choose(self, turn: Turn, use: Use, shown: Shown, spent: _Spent) -> None:
+        most = min(self._restore.tokens_each, spent.room)
+        if shown.refusal or shown.version is None or len(spent.chosen) >= spent.files or most <= 0:
+            return
+        text = self._shown_again(use, shown.text, shown.version, turn, most)
+        if text:
+            spent.room -= turn.count(text)
+            details: dict[str, Detail] = {"path": use.path, "hash": shown.version.digest, "seq": use.seq}
+            spent.chosen.append(Attachment(FILE, text, use.path, details))
+
+    def _shown_again(self, use: Use, text: str, version: Version, turn: Turn, most: int) -> str:
+        about = excerpt(text, use.first, use.last, lambda piece: turn.count(piece), most - 100)
+        if not about.text:
+            return ""
+        known = self._known[use.path]
+        since = "unchanged" if known.version == version else "CHANGED"
+        since = since if known.is_sure or since == "CHANGED" else "may have changed"
+        head = (
+            f"[File {_name(use.path)} as it is on disk now, {about.where}, sha256 {version.digest[:12]}; {since} since "
+            f"you {'wrote' if use.action == 'write' else 'read'} it in message {use.seq}]"
+        )
+        tail = f"\n[Cut: {about.left_out}. Read the file for the rest.]" if about.left_out else ""
+        return f"{head}\n{frame('file', about.text, nonce_of([about.text]))}{tail}"
+
+
+def _name(path: str) -> str:
+    """A path on one line, whatever it holds."""
+    return " ".join(path.encode("unicode_escape").decode().split()) if not path.isprintable() else path
+
+
+def _listing(use: Use, shown: Shown) -> str:
+    digest = f"sha256 {shown.version.digest[:12]}" if shown.version is not None and not shown.refusal else shown.refusal
+    return f"- {_name(use.path)}, {use.lines}, {use.action} in message {use.seq}, {digest}"
+
+
+def _more(many: int) -> list[str]:
+    return [f"- and {many} more"] if many > 0 else []

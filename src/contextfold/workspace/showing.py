@@ -1,0 +1,99 @@
+"""Reading a file of the workspace to show it to the model again: what may be shown, and what it looks like now.
+
+Every question is asked anew, because the answer may have changed since the model read it: inside the workspace, no
+link out of it, not ignored, no secret, text, of a readable size. A refusal says why and shows nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from .ignoring import is_ignored
+from .secrets import holds_key, is_secret_name
+
+LARGEST = 2_000_000  # bytes of a file that is shown
+
+Allowed = Callable[[str], bool]  # a path beneath the workspace -> whether the model may see it
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A file as it is: when it was modified, its size, and a digest of its content."""
+
+    modified: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file's text and version, or why it is not shown."""
+
+    text: str = ""
+    version: Version | None = None
+    refusal: str = ""
+
+
+def refusal(root: Path, path: str, allowed: Allowed | None = None) -> str:
+    """Why a file may not be shown; empty when it may."""
+    place = root / path
+    real = Path(os.path.realpath(place))
+    if not real.is_relative_to(os.path.realpath(root)):
+        return "outside the workspace"
+    if is_secret_name(place.name) or is_secret_name(real.name):
+        return "secret by its name"
+    if is_ignored(root, path):
+        return "ignored"
+    if allowed is not None and not allowed(path):
+        return "not allowed"
+    return ""
+
+
+def read(root: Path, path: str, allowed: Allowed | None = None) -> Shown:
+    """The file as it is now, if it may be shown."""
+    why = refusal(root, path, allowed)
+    if why:
+        return Shown(refusal=why)
+    try:
+        handle = os.open(root / path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not make anybody wait
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return Shown(refusal="not a file")
+            if status.st_size > LARGEST:
+                return Shown(refusal=f"larger than {LARGEST:,} bytes")
+            content = file.read(LARGEST)
+    except FileNotFoundError:
+        return Shown(refusal="not there any more")
+    except OSError as error:
+        return Shown(refusal=f"cannot be read: {error.strerror}")
+    return _text(content, Version(status.st_mtime_ns, len(content), sha256(content).hexdigest()))
+
+
+def _text(content: bytes, version: Version) -> Shown:
+    if holds_key(content):
+        return Shown(refusal="holds something shaped like a key")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return Shown(version=version, refusal="not text")
+    return Shown(version=version, refusal="not text") if "\0" in text else Shown(text, version)
+
+
+def version_now(root: Path, path: str, known: Version | None) -> Version | None:
+    """The file's version, read only where its time or size changed; None when it is gone or out of reach."""
+    try:
+        status = (root / path).stat()
+        if known is not None and (status.st_mtime_ns, status.st_size) == (known.modified, known.size):
+            return known
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            return Version(status.st_mtime_ns, status.st_size, f"{status.st_mtime_ns}-{status.st_size}")
+        content = (root / path).read_bytes()
+    except OSError:
+        return None
+    return Version(status.st_mtime_ns, len(content), sha256(content).hexdigest())

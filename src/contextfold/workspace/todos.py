@@ -1,0 +1,106 @@
+"""Open to-dos: the model's own list, shown again when a fold has taken the call that wrote it.
+
+An attacher. The newest list counts and older ones do not; what is done is not repeated. Lists are read in the ways
+common agents write them; a list in no known form is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contextfold.domain import Attachment, ToolCall, Turn, decode
+from contextfold.errors import BadMessage
+
+TO_DOS = "to-dos"
+TODO_TOOLS = frozenset({"todowrite", "updatetodolist", "updateplan", "writetodos", "todo", "settodos", "updatetodos"})
+_DONE = frozenset({"completed", "complete", "done", "cancelled", "canceled"})
+_LISTS = ("todos", "plan", "items", "tasks", "todo_list")
+_WORDS = ("content", "step", "text", "title", "task", "description")
+_BOX = re.compile(r"^\s*(?:[-*]|\d+\.)\s*\[(?P<mark>.)\]\s*(?P<text>.+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class ToDo:
+    """One line of a list."""
+
+    text: str
+    status: str = "pending"
+
+    @property
+    def is_open(self) -> bool:
+        return self.status.casefold() not in _DONE
+
+
+class ToDos:
+    """Keeps the open to-dos in view. One for each session."""
+
+    def __init__(self) -> None:
+        self._last, self._seq = 0, 0
+        self._list: tuple[ToDo, ...] = ()
+
+    def beside(self) -> ToDos:
+        """The same for another session."""
+        return ToDos()
+
+    def __call__(self, turn: Turn) -> Iterator[Attachment]:
+        self._follow(turn)
+        still_open = [todo for todo in self._list if todo.is_open]
+        if still_open and not turn.branch.shows(self._seq):
+            head = f"[Your open to-dos, from message {self._seq}]"
+            lines = (f"- [{' ' if todo.status == 'pending' else todo.status}] {todo.text}" for todo in still_open)
+            yield Attachment(TO_DOS, "\n".join([head, *lines]), TO_DOS)
+
+    def _follow(self, turn: Turn) -> None:
+        if self._last and not turn.branch.has(self._last):
+            self._last, self._seq, self._list = 0, 0, ()
+        for said in turn.branch.said(self._last):
+            self._last = said.seq
+            if any(block.kind == "call" and _is_list(block.name) for block in said.item.shape.blocks):
+                for call in said.message.calls:
+                    found = to_dos(call)
+                    if found is not None:
+                        self._seq, self._list = said.seq, found
+
+
+def to_dos(call: ToolCall) -> tuple[ToDo, ...] | None:
+    """The list a call writes; None when it writes none."""
+    if not _is_list(call.name):
+        return None
+    try:
+        given = decode(call.arguments)
+    except BadMessage:
+        return None
+    listed = next((given[name] for name in _LISTS if name in given), None) if isinstance(given, dict) else given
+    if isinstance(listed, str):
+        return tuple(_boxes(listed))
+    if not isinstance(listed, list):
+        return None
+    return tuple(todo for each in listed if (todo := _entry(each)) is not None)
+
+
+def _is_list(name: str) -> bool:
+    plain = name.rpartition("__")[2].casefold()
+    return "".join(letter for letter in plain if letter.isalnum()) in TODO_TOOLS
+
+
+def _entry(each: object) -> ToDo | None:
+    if isinstance(each, str):
+        return ToDo(_line(each)) if each.strip() else None
+    about: Mapping[str, Any] = each if isinstance(each, dict) else {}
+    text = next((about[name] for name in _WORDS if isinstance(about.get(name), str)), "")
+    status = about.get("status", "completed" if about.get("done") is True else "pending")
+    return ToDo(_line(text), str(status)) if text.strip() else None
+
+
+def _boxes(text: str) -> Iterator[ToDo]:
+    marks = {"x": "completed", "-": "in_progress", "~": "in_progress"}
+    for line in text.splitlines():
+        if box := _BOX.match(line):
+            yield ToDo(_line(box["text"]), marks.get(box["mark"].casefold(), "pending"))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
