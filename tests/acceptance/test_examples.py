@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import runpy
 import sys
 import warnings
@@ -15,12 +16,15 @@ from contextfold.testing.server import Call, Say, StrictServer, strict_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
+DOCS = EXAMPLES.parent / "docs" / "guides"
+GUIDES = sorted(path.stem for path in DOCS.glob("*.md"))
+FENCED = re.compile(r"^```(python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 READ = Say("Let me look.", (Call("read_file", {"path": "notes.md"}),))
 MULTIPLY = Say("", (Call("multiply", {"a": 6, "b": 7}),))
 
 
-def run(name: str, server: StrictServer, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    """The example as a user starts it, its SDK configured by the environment alone."""
+def point_at(server: StrictServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every SDK is configured by the environment alone."""
     for variable, value in {
         "ANTHROPIC_BASE_URL": server.url,
         "ANTHROPIC_API_KEY": server.token,
@@ -30,10 +34,14 @@ def run(name: str, server: StrictServer, monkeypatch: pytest.MonkeyPatch, *argum
         "GOOGLE_API_KEY": server.token,
     }.items():
         monkeypatch.setenv(variable, value)
-    if name.startswith("gemini"):
-        with warnings.catch_warnings():  # the SDK's own source warns where it was not compiled yet
-            warnings.simplefilter("ignore")
-            importlib.import_module("google.genai")
+    with warnings.catch_warnings():  # Google's own source warns where it was not compiled yet
+        warnings.simplefilter("ignore")
+        importlib.import_module("google.genai")
+
+
+def run(name: str, server: StrictServer, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    """The example as a user starts it."""
+    point_at(server, monkeypatch)
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
 
@@ -90,6 +98,27 @@ def test_a_plain_loop_needs_no_sdk(monkeypatch: pytest.MonkeyPatch, capsys: pyte
         assert server.refused == []
     assert capsys.readouterr().out == "It is 42.\n"
     assert kept("plain-loop") == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_block_of_a_guide_runs(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names: dict[str, object] = {}
+    blocks = FENCED.findall((DOCS / f"{guide}.md").read_text("utf-8"))
+    with strict_server() as server:
+        point_at(server, monkeypatch)
+        server.always("It is src/parser.py.")
+        for kind, block in blocks:
+            if kind == "toml" and "[models" in block:
+                (tmp_path / "contextfold.toml").write_text(block)
+            elif kind == "python":
+                exec(compile(block, guide, "exec"), names)  # noqa: S102  # our own documentation
+        assert server.refused == []
+        assert bool(server.exchanges) == any("client" in block for _, block in blocks)
+    for name in ("session", "client"):
+        close = getattr(names.get(name), "close", None)
+        if close is not None:
+            close()
+    assert "python" in {kind for kind, _ in blocks}
 
 
 def test_every_example_is_tested_and_listed() -> None:
