@@ -14,9 +14,10 @@ import tracemalloc
 from pathlib import Path
 
 from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
+from contextfold import count
 from contextfold.replay import Report, Settings, replay
 from contextfold.testing import histories
-from contextfold.transcripts import read
+from contextfold.transcripts import Recording, read
 
 DATA = SHARED / "data"
 POLICIES = ("balanced", "roo_code", "claude_code", "sliding_window")
@@ -27,21 +28,19 @@ LONGER = 8
 
 def run() -> list[Row]:
     rows = list(_memory())
-    if not (DATA / "MANIFEST.json").is_file():
+    if not DATA.is_dir():
         return [*rows, absent("long sessions", "the recorded sessions are not here")]
     windows = (200_000, 32_000) if os.environ.get("CONTEXTFOLD_RUNS") == "all" else (200_000,)
     return rows + [row for window in windows for row in _replayed(window)]
 
 
 def long_files() -> list[Path]:
-    """The files with a session of at least 50,000 tokens."""
-    listed = json.loads((DATA / "MANIFEST.json").read_bytes())
-    return [DATA / each["file"] for each in listed if each["tokens_o200k"] >= LONG and _is_one(each["format"])]
+    """The files that hold a session of at least 50,000 tokens, as the model counts them."""
+    return [path for path in sorted(DATA.glob("*/*.gz")) if any(_tokens(each) >= LONG for each in read(path))]
 
 
-def _is_one(name: str) -> bool:
-    """Whether files of this format hold one long session and not many short ones."""
-    return not name.startswith(("tau", "asdc"))
+def _tokens(recording: Recording) -> int:
+    return count((turn.raw for turn in recording.turns), model="claude-sonnet-4-5").tokens
 
 
 def _replayed(window: int) -> list[Row]:

@@ -49,15 +49,17 @@ def named(policies: Collection[str]) -> dict[str, Policy]:
     return {name: RECIPES[name]() for name in policies}
 
 
-def replay_file(path: Path, policies: Mapping[str, Policy], settings: Settings, done: Done, emit: Emit) -> None:
-    """Every session of a file through every policy that is still to do."""
+def replay_file(
+    path: Path, name: str, policies: Mapping[str, Policy], settings: Settings, done: Done, emit: Emit
+) -> None:
+    """Every session of a file through every policy that is still to do. `name` is what the report calls the file."""
     try:
-        for sitting in sittings(path.name, read(path, strict=settings.strict)):
+        for sitting in sittings(name, read(path, strict=settings.strict)):
             for policy, make in _making(policies, settings):
                 if (sitting.number, policy) not in done:
                     _replay(sitting, policy, make, settings, emit)
     except (ContextFoldError, OSError) as error:
-        emit(Failure(harmless(path.name), harmless(str(error), 1_000)))
+        emit(Failure(name, harmless(str(error), 1_000)))
 
 
 def _making(policies: Mapping[str, Policy], settings: Settings) -> Iterator[tuple[str, Make]]:

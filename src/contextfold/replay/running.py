@@ -6,10 +6,13 @@ The same files and settings give the same report, in the same order, however man
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Policy
@@ -19,7 +22,7 @@ from .harmless import harmless
 from .keeping import Kept, KeptFile, KeptRow
 from .totals import report_of
 from .values import FULL, RECORDED, Failure, Progress, Report, Row, Settings
-from .workers import work_in_processes
+from .workers import Task, work_in_processes
 
 OnProgress = Callable[[Progress], None]
 
@@ -29,16 +32,19 @@ class Run:
     """A replay under way: what is kept, and who is told."""
 
     files: Mapping[Path, str]  # and their digests
+    names: Mapping[Path, str]  # … and what they are called in the report
     kept: Kept
     on_progress: OnProgress | None
     failures: dict[Path, list[Failure]] = field(default_factory=dict)
     finished: int = 0
+    rows: int = 0
 
     def take(self, path: Path, found: Found) -> None:
         """Something was found in a file."""
         match found:
             case Row():
                 self.kept.add(KeptRow(self.files[path], found))
+                self.rows += 1
                 self.tell(path, found.session, found.policy, found.turns, found.turns)
             case Failure():
                 self.failures.setdefault(path, []).append(found)
@@ -53,9 +59,8 @@ class Run:
 
     def tell(self, path: Path, session: str = "", policy: str = "", turn: int = 0, of_turns: int = 0) -> None:
         if self.on_progress is not None:
-            rows = sum(len(self.kept.rows.get(digest, ())) for digest in self.files.values())
-            name = harmless(path.name)
-            self.on_progress(Progress(self.finished, len(self.files), rows, name, session, policy, turn, of_turns))
+            done, of, name = self.finished, len(self.files), self.names[path]
+            self.on_progress(Progress(done, of, self.rows, name, session, policy, turn, of_turns))
 
 
 def replay(
@@ -79,12 +84,14 @@ def replay(
         raise BadConfiguration(f"settings.policies names {chosen.policies}, and policies has {tuple(made)}.")
     files = {Path(path): _digest(Path(path)) for path in paths}
     with Kept(keep, chosen) as kept:
-        run = Run(files, kept, on_progress)
+        run = Run(files, called(list(files)), kept, on_progress)
+        run.rows = sum(len(kept.rows.get(digest, ())) for digest in set(files.values()))
         todo = [path for path, digest in files.items() if digest not in kept.files]
         run.finished = len(files) - len(todo)
         try:
             if jobs > 1 and policies is None and len(todo) > 1:
-                work_in_processes(todo, chosen, {path: _done(run, path) for path in todo}, jobs, run.take, run.end)
+                tasks = {path: Task(str(path), run.names[path], _done(run, path)) for path in todo}
+                work_in_processes(tasks, chosen, jobs, run.take, run.end)
             else:
                 _work_here(run, todo, made, chosen)
             is_complete = True
@@ -95,7 +102,8 @@ def replay(
 
 def _work_here(run: Run, todo: Iterable[Path], policies: Mapping[str, Policy], settings: Settings) -> None:
     for path in todo:
-        replay_file(path, policies, settings, _done(run, path), lambda found, path=path: run.take(path, found))  # type: ignore[misc]
+        take = partial(run.take, path)
+        replay_file(path, run.names[path], policies, settings, _done(run, path), take)
         run.end(path)
 
 
@@ -104,11 +112,27 @@ def _done(run: Run, path: Path) -> frozenset[tuple[int, str]]:
 
 
 def _report(run: Run, settings: Settings, is_complete: bool) -> Report:
-    rows = [row for digest in dict.fromkeys(run.files.values()) for row in run.kept.rows.get(digest, {}).values()]
-    ended = [run.kept.files[digest] for digest in run.files.values() if digest in run.kept.files]
-    failures = dict.fromkeys(failure for file in ended for failure in file.failures)
-    names = [harmless(path.name) for path in run.files]
-    return report_of(settings, rows, failures, files=names, complete=is_complete)
+    """Everything kept of these files, under the names they have today."""
+    names = {digest: run.names[path] for path, digest in run.files.items()}
+    rows = [replace(row, file=name) for digest, name in names.items() for row in run.kept.rows.get(digest, {}).values()]
+    failures = [
+        replace(failure, file=name)
+        for digest, name in names.items()
+        if digest in run.kept.files
+        for failure in run.kept.files[digest].failures
+    ]
+    return report_of(settings, rows, failures, files=list(run.names.values()), complete=is_complete)
+
+
+def called(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each file: its own, with as many folders in front as tell it from the others."""
+    names: dict[Path, str] = {}
+    for path in paths:
+        parts = path.absolute().parts
+        alike = [other.absolute().parts for other in paths if other != path and other.name == path.name]
+        length = next((n for n in range(1, len(parts)) if all(other[-n:] != parts[-n:] for other in alike)), len(parts))
+        names[path] = harmless("/".join(parts[-length:]))
+    return names
 
 
 def _digest(path: Path) -> str:

@@ -7,8 +7,9 @@ but paths and settings on the way in.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -18,8 +19,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .files import Done, Found, Moved, named, replay_file
-from .harmless import harmless
+from .files import Found, Moved, named, replay_file
 from .values import Failure, Row, Settings
 
 TELL_EVERY = 16  # turns; a message for each would cost more than the turn
@@ -45,8 +45,11 @@ class Ended(Struct, frozen=True, tag="ended"):
 
 
 class Task(Struct, frozen=True):
+    """A file, what the report calls it, and the sessions and policies that are done."""
+
     path: str
-    done: frozenset[tuple[int, str]]
+    name: str
+    done: frozenset[tuple[int, str]] = frozenset()
 
 
 News: TypeAlias = FoundRow | FoundFailure | FoundMove | Ended
@@ -60,8 +63,8 @@ class Crew:
     """The processes at work, what each is doing, and what is still to be done."""
 
     settings: Settings
+    tasks: Mapping[Path, Task]
     waiting: list[Path]  # the next one last
-    done: Mapping[Path, Done]
     processes: dict[Connection, SpawnProcess] = field(default_factory=dict)
     busy: dict[Connection, Path] = field(default_factory=dict)
 
@@ -74,7 +77,7 @@ class Crew:
     def hand_out(self, connection: Connection) -> None:
         if self.waiting:
             path = self.waiting.pop()
-            connection.send_bytes(msgspec.json.encode(Task(str(path), frozenset(self.done[path]))))
+            connection.send_bytes(msgspec.json.encode(self.tasks[path]))
             self.busy[connection] = path
 
     def replace(self, connection: Connection) -> None:
@@ -91,17 +94,16 @@ class Crew:
 
 
 def work_in_processes(
-    todo: Sequence[Path],
+    tasks: Mapping[Path, Task],
     settings: Settings,
-    done: Mapping[Path, Done],
     jobs: int,
     take: Callable[[Path, Found], None],
     end: Callable[[Path], None],
 ) -> None:
     """Replay the files, the largest first so that the last one to finish is small."""
-    crew = Crew(settings, sorted(todo, key=_size), done)
+    crew = Crew(settings, tasks, sorted(tasks, key=_size))
     try:
-        for _ in range(min(jobs, len(todo))):
+        for _ in range(min(jobs, len(tasks))):
             crew.employ()
         while crew.busy:
             for connection in [each for each in wait(list(crew.busy)) if isinstance(each, Connection)]:
@@ -134,7 +136,8 @@ def _hear(crew: Crew, connection: Connection, take: Callable[[Path, Found], None
         news = _NEWS.decode(connection.recv_bytes())
     except (EOFError, OSError):
         del crew.busy[connection]
-        take(path, Failure(harmless(path.name), "The process that replayed this file ended before it was done."))
+        name = crew.tasks[path].name
+        take(path, Failure(name, "The process that replayed this file ended before it was done."))
         end(path)
         crew.replace(connection)
         return
@@ -166,7 +169,7 @@ def _work(connection: Connection, settings: bytes) -> None:
             task = _TASK.decode(connection.recv_bytes())
         except EOFError:
             return
-        replay_file(Path(task.path), policies, chosen, task.done, lambda found: _send(connection, found))
+        replay_file(Path(task.path), task.name, policies, chosen, task.done, partial(_send, connection))
         connection.send_bytes(msgspec.json.encode(Ended()))
 
 

@@ -14,7 +14,9 @@ import pytest
 from contextfold.errors import BadConfiguration
 from contextfold.folding.recipes import RECIPES
 from contextfold.replay import Progress, Report, Settings, decode_report, encode_report, replay, without_times
-from contextfold.replay.workers import work_in_processes
+from contextfold.replay.keeping import Kept
+from contextfold.replay.running import called
+from contextfold.replay.workers import Task, work_in_processes
 from tests.unit.replay.recordings import POLICIES, SETTINGS, claude_code, plain
 
 CUT = """
@@ -30,29 +32,32 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    return [
-        plain(tmp_path, "a.jsonl", seed=3, tokens=14_000),
-        claude_code(tmp_path),
-        plain(tmp_path, "b.jsonl", seed=4),
-    ]
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("files")
+    return [plain(folder, "a.jsonl", seed=3, tokens=9_000), claude_code(folder), plain(folder, "b.jsonl", seed=4)]
+
+
+@pytest.fixture(scope="module")
+def whole(files: list[Path]) -> Report:
+    """What one process finds in one go."""
+    return replay(files, SETTINGS)
 
 
 def same(one: Report, other: Report) -> bool:
     return encode_report(without_times(one)) == encode_report(without_times(other))
 
 
-def test_a_session_replayed_twice_gives_identical_numbers(files: list[Path]) -> None:
-    assert same(replay(files, SETTINGS), replay(files, SETTINGS))
+def test_a_session_replayed_twice_gives_identical_numbers(files: list[Path], whole: Report) -> None:
+    assert same(replay(files, SETTINGS), whole)
 
 
-def test_several_processes_find_what_one_finds(files: list[Path]) -> None:
-    assert same(replay(files, SETTINGS, jobs=2), replay(files, SETTINGS))
+def test_several_processes_find_what_one_finds(files: list[Path], whole: Report) -> None:
+    assert same(replay(files, SETTINGS, jobs=2), whole)
 
 
-def test_totals_add_up(files: list[Path]) -> None:
-    report = replay(files, SETTINGS)
+def test_totals_add_up(whole: Report) -> None:
+    report = whole
     assert report.complete
     assert report.is_sound
     assert [total.policy for total in report.totals] == [*POLICIES, "full", "recorded"]
@@ -70,13 +75,15 @@ def test_totals_add_up(files: list[Path]) -> None:
 
 def test_progress_ends_at_the_end(files: list[Path]) -> None:
     told: list[Progress] = []
-    replay(files, SETTINGS, on_progress=told.append)
-    assert (told[-1].files, told[-1].of_files, told[-1].rows) == (3, 3, 10)
+    replay(files[:1], SETTINGS, on_progress=told.append)
+    assert (told[-1].files, told[-1].of_files, told[-1].rows) == (1, 1, 3)
     assert [each.rows for each in told] == sorted(each.rows for each in told)
     assert {each.policy for each in told} >= set(POLICIES)
 
 
-def test_a_cancelled_replay_gives_what_is_finished_and_goes_on_later(files: list[Path], tmp_path: Path) -> None:
+def test_a_cancelled_replay_gives_what_is_finished_and_goes_on_later(
+    files: list[Path], tmp_path: Path, whole: Report
+) -> None:
     def cut(progress: Progress) -> None:
         if progress.rows == 5:
             raise KeyboardInterrupt
@@ -86,10 +93,10 @@ def test_a_cancelled_replay_gives_what_is_finished_and_goes_on_later(files: list
     assert not partial.complete
     assert len(partial.rows) == 5
     seen: list[str] = []
-    whole = replay(files, SETTINGS, keep=keep, on_progress=lambda progress: seen.append(progress.file))
+    later = replay(files, SETTINGS, keep=keep, on_progress=lambda progress: seen.append(progress.file))
     assert "a.jsonl" not in seen  # it was done
-    assert whole.complete
-    assert same(whole, replay(files, SETTINGS))
+    assert later.complete
+    assert same(later, whole)
 
 
 def test_ctrl_c_leaves_a_usable_partial_result(files: list[Path], tmp_path: Path) -> None:
@@ -104,15 +111,17 @@ def test_ctrl_c_leaves_a_usable_partial_result(files: list[Path], tmp_path: Path
     assert process.returncode == 0
     partial = decode_report(said.rpartition(b"now\n")[2])
     assert not partial.complete
-    assert partial.rows[0] == next(iter(replay(files, SETTINGS, keep=keep).rows))  # kept, so even its time is the same
+    assert [row.policy for row in partial.rows] == ["balanced"]
+    with Kept(keep, SETTINGS) as kept:
+        assert [row for rows in kept.rows.values() for row in rows.values()] == list(partial.rows)
 
 
 def test_a_torn_last_line_is_dropped_and_made_again(files: list[Path], tmp_path: Path) -> None:
     keep = tmp_path / "kept.jsonl"
-    whole = replay(files, SETTINGS, keep=keep)
+    first = replay(files[:1], SETTINGS, keep=keep)
     lines = keep.read_bytes().splitlines(keepends=True)
-    keep.write_bytes(b"".join(lines[:4]) + lines[4][: len(lines[4]) // 2])
-    assert same(replay(files, SETTINGS, keep=keep), whole)
+    keep.write_bytes(b"".join(lines[:2]) + lines[2][: len(lines[2]) // 2])
+    assert same(replay(files[:1], SETTINGS, keep=keep), first)
     assert len(keep.read_bytes().splitlines()) == len(lines)
 
 
@@ -148,8 +157,9 @@ def test_a_process_that_dies_takes_only_its_file_with_it(files: list[Path]) -> N
             os.kill(_child(), signal.SIGKILL)
         found.append(each)
 
-    work_in_processes(files, SETTINGS, dict.fromkeys(files, frozenset()), 1, take, ended.append)
-    assert sorted(ended) == sorted(files)
+    tasks = {path: Task(str(path), path.name) for path in (files[0], files[2])}
+    work_in_processes(tasks, SETTINGS, 1, take, ended.append)
+    assert sorted(ended) == sorted(tasks)
     assert [str(each) for each in found if "ended before" in str(each)]
 
 
@@ -182,3 +192,15 @@ def test_the_same_file_twice_is_one_session(files: list[Path]) -> None:
     once, twice = replay(files[:1], SETTINGS), replay([files[0], files[0]], SETTINGS)
     assert len(once.rows) == len(twice.rows)
     assert json.loads(encode_report(once))["totals"][0]["tokens"] == twice.totals[0].tokens
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    """Some products call every session the same."""
+    paths = []
+    for seed, folder in enumerate(("one", "two")):
+        (tmp_path / folder).mkdir()
+        paths.append(plain(tmp_path / folder, "history.json", seed=seed, tokens=3_000))
+    report = replay(paths, Settings(policies=("balanced",), window=12_000, retention=False))
+    assert [row.file for row in report.rows] == ["one/history.json"] * 2 + ["two/history.json"] * 2
+    assert report.totals[1].against_full == 1.0
+    assert called([*paths, tmp_path / "other.json"])[tmp_path / "other.json"] == "other.json"
