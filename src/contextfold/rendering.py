@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
+from typing import Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
@@ -17,12 +18,23 @@ from contextfold.dialects.families import are_strangers
 from contextfold.domain import BlockShape, Dialect, Edit, Item, Message, Opaque, Reasoning, Shape, Shown, View
 
 from .bodies import Bodies
+from .caching import boundary, newest_fold
 from .reading import Reading
 from .renaming import renamed
 
+MARK_REACH = 10  # items in which a place for a mark is looked for
 MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
 UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whole view is sent"
+
+
+@runtime_checkable
+class Marking(Protocol):
+    """A dialect whose provider takes cache marks."""
+
+    def marked(self, chunk: bytes) -> bytes:
+        """The chunk with a mark at its end; the very same bytes where none can be put."""
+        ...
 
 
 class Rendering:
@@ -36,6 +48,7 @@ class Rendering:
         self._lost: dict[Hashable, tuple[str, ...]] = {}  # only of items that lost something
         self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
+        self._bounded: tuple[Shown | None, int] = (None, 0)
 
     def chunks(self, view: View, reading: Reading) -> Sequence[bytes]:
         """The view's wire messages in order."""
@@ -54,12 +67,32 @@ class Rendering:
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading) for item in view.items], 0)
 
-    def body(self, view: View, reading: Reading, settings: Mapping[str, object]) -> bytes:
-        """The whole request as bytes."""
+    def body(self, view: View, reading: Reading, settings: Mapping[str, object], marks: Sequence[int] = ()) -> bytes:
+        """The whole request as bytes, with a cache mark at the end of each of these items."""
         chunks = self.chunks(view, reading)
+        if marks:
+            chunks = self._marked(list(chunks), marks)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
         return self.dialect.body(chunks, taken, view.item(0) if view.length else None)
+
+    def unchanged(self, view: View) -> int:
+        """How many items stand before what the newest fold changed; looked for once for each array."""
+        if self._bounded[0] is not view.array:
+            self._bounded = view.array, boundary(view.items)
+        return self._bounded[1]
+
+    def _marked(self, chunks: list[bytes], marks: Sequence[int]) -> list[bytes]:
+        """Each mark on the item, or on the nearest one before it that can carry one."""
+        if not isinstance(self.dialect, Marking):
+            return chunks
+        for place in marks:
+            for at in range(place, max(-1, place - MARK_REACH), -1):
+                new = self.dialect.marked(chunks[at]) if chunks[at] else chunks[at]
+                if new is not chunks[at]:
+                    chunks[at] = new
+                    break
+        return chunks
 
     def losses(self, view: View, settings: Mapping[str, object]) -> tuple[str, ...]:
         """What the request of this view does not carry, in words: the same loss once, with how often it occurs."""
@@ -127,13 +160,8 @@ class Rendering:
         if self.dialect.name != openai_responses.NAME or not openai_responses.is_chained(settings):
             return []
         answered = max((item.seq for item in view.items if item.shape.role == "assistant"), default=0)
-        newest = max((_newest_fold(item) for item in view.items), default=0)
+        newest = max((newest_fold(item) for item in view.items), default=0)
         return [name for name in openai_responses.CHAINS if settings.get(name)] if newest > answered else []
-
-
-def _newest_fold(item: Item) -> int:
-    own = item.seq if item.kind == "stand_in" else 0
-    return max(own, *(part.fold for part in item.folded)) if item.folded else own
 
 
 def _estranged(item: Item, message: Message, author: str) -> tuple[Item, tuple[str, ...]]:

@@ -27,21 +27,20 @@ class ServerEvents:
         self._data: list[bytes] = []
         self._name = b""
         self._is_first = True
+        self._after_return = False
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
         """The events that this piece completes."""
+        if not piece:
+            return []
         text = self._rest + piece
         if self._is_first and len(text) >= 3:
             text, self._is_first = text.removeprefix(b"\xef\xbb\xbf"), False
-        held = b"\r" if text.endswith(b"\r") else b""  # its line feed may be in the next piece
-        *lines, rest = _LINE.split(text[: len(text) - len(held)])
-        self._rest = rest + held
+        if self._after_return:
+            text = text.removeprefix(b"\n")  # the other half of a line end that was cut in two
+        self._after_return = text.endswith(b"\r")
+        *lines, self._rest = _LINE.split(text)
         return [event for line in lines if (event := self._line(line)) is not None]
-
-    @property
-    def is_between(self) -> bool:
-        """Whether nothing is begun and unfinished."""
-        return not self._rest.strip() and not self._data
 
     def _line(self, line: bytes) -> ServerEvent | None:
         if not line:

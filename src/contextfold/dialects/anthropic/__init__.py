@@ -13,7 +13,7 @@ from contextfold.domain import Item, Message, Problem, Reply
 
 from .answer import claims, reply
 from .losses import losses
-from .marks import limited
+from .marks import limited, marked
 from .parse import NAME, parse
 from .render import chunk
 from .repair import repair
@@ -53,6 +53,9 @@ class Anthropic(Struct, frozen=True):
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
         return limited(chunks, since)
+
+    def marked(self, chunk: bytes) -> bytes:
+        return marked(chunk)
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.allowed)

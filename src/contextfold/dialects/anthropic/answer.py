@@ -49,4 +49,11 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
         dict(usage) if isinstance(usage, Mapping) else {},
         str(body.get("model") or ""),
         str(body.get("stop_reason") or ""),
+        _cleared(body.get("context_management")),
     )
+
+
+def _cleared(told: object) -> int:
+    edits = told.get("applied_edits") if isinstance(told, Mapping) else None
+    counts = [edit.get("cleared_tool_uses") for edit in edits or () if isinstance(edit, Mapping)]
+    return sum(count for count in counts if isinstance(count, int))

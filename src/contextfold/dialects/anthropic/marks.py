@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Raw
+
+from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
 from contextfold.domain import decode, encode
 
 MOST = 4
 _MARK = b'"cache_control":'
+_NEVER = ("thinking", "redacted_thinking")
 
 
 def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes]:
@@ -25,6 +29,18 @@ def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes
             chunks[index] = _unmarked(chunks[index])
         left = max(0, left - marks)
     return chunks
+
+
+def marked(chunk: bytes) -> bytes:
+    """The message with a mark on its last block; the very same bytes where there is no block, or none may be marked."""
+    parts = fields(chunk)
+    content = parts.get("content")
+    blocks = elements(content) if content is not None and bytes(content).lstrip()[:1] == b"[" else []
+    last = fields(blocks[-1]) if blocks else {}
+    if not last or plain(last.get("type")) in _NEVER or _MARK in chunk:
+        return chunk
+    blocks[-1] = Raw(assembled({**last, "cache_control": put({"type": "ephemeral"})}))
+    return assembled({**parts, "content": listed(blocks)})
 
 
 def marks_in(*settings: object) -> int:

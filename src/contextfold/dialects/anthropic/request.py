@@ -33,7 +33,7 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
         settings["system"] = _with_system(settings.get("system"), messages.pop(0))
     if messages and _speaker(messages[0]) == "assistant":
         messages.insert(0, OPENER)
-    marks = marks_in(settings.get("system"), settings.get("tools"))
+    marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
     if marks:
         messages = limited(messages, most=max(0, MOST - marks))
     return request(settings, messages)

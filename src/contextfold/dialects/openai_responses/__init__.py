@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from contextfold.dialects.breakpoints import marked
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
@@ -54,6 +55,9 @@ class OpenAIResponses(Struct, frozen=True):
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
         return limited(chunks, since)
+
+    def marked(self, chunk: bytes) -> bytes:
+        return marked(chunk)
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.adjacent)
