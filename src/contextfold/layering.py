@@ -31,22 +31,28 @@ class Layering:
         self.waits = False  # a changed list of tools is kept back until a fold
         self.is_changed = False  # the definitions of the last request differ from those before
         self.showing = Showing()
+        self.limit: int | None = None  # what there was room for when it was short; holds until something is folded
         self.refusals = Refusals()
         self._projected = Projected(self.layout)
         self._shower: Shower | None = None
         self._counter: Counter | None = None
+        self._forgotten = 0  # how often the thread was made to forget
         self._loaded = 0  # notes whose bodies were asked for in one go
         self._known: tuple[object, ...] = ()
         self._state = State()
 
     def lay_out(self, layout: Layout) -> None:
-        """Show layers differently from here on."""
+        """Show layers differently from here on; nothing that was read before is kept."""
         self.layout, self._projected, self._shower = layout, Projected(layout), None
+        self._loaded, self.limit = 0, None
 
     def state(self, thread: Thread, view: View) -> State:
         """What the layers hold at the head of the thread."""
         live = thread._live
         notes = live.projection.notes
+        if self._forgotten != live.times_forgotten:
+            self._forgotten = live.times_forgotten
+            self.lay_out(self.layout)
         if len(notes) != self._loaded:
             live.bodies.load(notes[self._loaded if self._loaded < len(notes) else 0 :])
             self._loaded = len(notes)
@@ -57,6 +63,11 @@ class Layering:
             nonce = noted.nonce or first_nonce(thread.name, b"")
             self._state = replace(noted, nonce=nonce, open_tools=_open_tools(view), tools=tools)
             self._known = known
+        return self._state
+
+    @property
+    def known(self) -> State:
+        """The state as it was asked for last."""
         return self._state
 
     def _told_tools(self) -> tuple[str, ...] | None:

@@ -35,6 +35,7 @@ class Live:
         self._lineage, self.words = tuple(lineage), words
         self.bodies = Bodies(log, lineage)
         self.is_behind = False  # somebody else may have written since we last looked
+        self.times_forgotten = 0  # for whoever keeps words read from here
         self.renderings: dict[tuple[str, str], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
@@ -63,6 +64,7 @@ class Live:
 
     def forget(self) -> None:
         """Something was forgotten: keep no words of it in memory."""
+        self.times_forgotten += 1
         self.bodies.drop()
         self.renderings.clear()
 

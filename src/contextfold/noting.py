@@ -58,7 +58,6 @@ def note(desk: Desk, item: Item) -> Steps[int]:
         return [Draft(Noted(layer or kind_of(item), shape, first), now.head, desk.now(), body)]
 
     logged = yield from record(drafting)
-    desk.asked = None  # whoever attaches has something new to say
     return logged[-1].seq
 
 
@@ -74,7 +73,6 @@ def define(desk: Desk, system: System | None, task: Task | None, layout: Layout 
     """Say anew who the model is, what it is to reach, or how layers are shown. What is left out stays as it was."""
     if layout is not None:
         desk.layering.lay_out(layout)
-        desk.asked = None
     state = state_of(desk)
     fresh = [item for item, old in ((system, state.system), (task, state.task)) if item is not None and item != old]
     if fresh:
@@ -125,8 +123,9 @@ def failed(desk: Desk, text: str) -> Steps[int]:
 
 def total_of(desk: Desk) -> int:
     """Raw tokens that all layers may use together."""
-    reserve = desk.budget().reserve
-    return room_for_layers(desk.model.window, reserve, desk.frame.tool_tokens, desk.layering.layout.budget)
+    return room_for_layers(
+        desk.model.window, desk.budget().reserve, desk.frame.tool_tokens, desk.layering.layout.budget
+    )
 
 
 def framed(desk: Desk) -> Sequence[Section]:
@@ -141,11 +140,12 @@ def refresh(desk: Desk) -> None:
     state = state_of(desk)
     if not desk.thread._live.projection.notes and state.tools is None:
         return
-    layering = desk.layering
-    layering.showing = layering.shower(state, desk.counter).show(state, total_of(desk))
+    layering, total = desk.layering, total_of(desk)
+    showing = layering.shower(state, desk.counter).show(state, min(total, layering.limit or total))
+    if showing is not layering.showing:
+        layering.showing, desk.asked = showing, None  # there may be something new to attach
     if not any(isinstance(each, Layers) for each in desk.attachers):
         desk.attachers = (Layers(desk), *desk.attachers)
-        desk.asked = None
 
 
 def uses(desk: Desk, attached: Iterable[Attachment]) -> tuple[LayerUse, ...]:
@@ -154,12 +154,15 @@ def uses(desk: Desk, attached: Iterable[Attachment]) -> tuple[LayerUse, ...]:
 
 
 class Layers:
-    """Attaches the layers behind L1, each when it changed."""
+    """Attaches the layers behind L1, each when it changed. Reads what `refresh` left, and nothing else."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._folded: tuple[int, ...] = ()
 
     def __call__(self, turn: Turn) -> Iterator[Attachment]:
+        if turn.folded != self._folded:
+            self._folded, self._desk.layering.limit = turn.folded, None
         sections = self._changed(turn)
         if sum(section.tokens for section in sections) > turn.room:
             self._make_do_with(turn.room)
@@ -176,7 +179,9 @@ class Layers:
 
     def _make_do_with(self, room: int) -> None:
         """There is less room than the layers have by themselves."""
-        layering, state = self._desk.layering, state_of(self._desk)
+        layering = self._desk.layering
+        state = layering.known
         shower = layering.shower(state, self._desk.counter)
         fixed = sum(section.tokens for section in shower.framed(state))
-        layering.showing = shower.show(state, min(fixed + room, layering.showing.total))
+        layering.limit = min(fixed + room, layering.showing.total)
+        layering.showing = shower.show(state, layering.limit)

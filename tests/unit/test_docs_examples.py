@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "README.ja.md", "docs/folding.md", "docs/summaries.md")
+PAGES = (
+    "README.md",
+    "README.ja.md",
+    "docs/folding.md",
+    "docs/layers.md",
+    "docs/summaries.md",
+    "docs/toolbox.md",
+    "docs/ja/layers.md",
+)
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

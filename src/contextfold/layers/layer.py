@@ -79,6 +79,7 @@ LAYERS = (
 FRAMED = ("system", "task")  # they stand in the system part and change only when they are defined anew
 
 USUAL_BUDGET = 8_000
+PART = 4  # of a small window, layers have one part in so many unless their budget says otherwise
 SAFETY = 10  # percent of the room, kept free: counts are estimates for most models
 
 
@@ -86,7 +87,7 @@ SAFETY = 10  # percent of the room, kept free: counts are estimates for most mod
 class Layout:
     """How layers are shown: which there are, how much room they have together, and how relevance is told."""
 
-    budget: int = USUAL_BUDGET  # tokens of all layers together; less where the window is small
+    budget: int | None = None  # tokens of all layers together; 8,000, or a quarter of a small window, unless told
     layers: tuple[Layer, ...] = LAYERS
     relevance: Relevance = field(default_factory=Lexical)
     threshold: float = THRESHOLD
@@ -97,7 +98,7 @@ class Layout:
         kinds = [kind_of(item) for layer in self.layers for item in layer.items]
         if len(set(names)) < len(names) or len(set(kinds)) < len(kinds):
             raise BadConfiguration("Two layers share a name or a kind of item. Give each its own.")
-        if self.budget < 1 or not 0 <= self.threshold <= 1:
+        if (self.budget is not None and self.budget < 1) or not 0 <= self.threshold <= 1:
             raise BadConfiguration("Layers need a budget of at least 1 token and a threshold from 0 to 1.")
 
     def adding(self, *layers: Layer) -> Layout:
@@ -128,9 +129,10 @@ def _parts(layers: tuple[Layer, ...]) -> tuple[tuple[str, int, int], ...]:
     return tuple((name, share.numerator, share.denominator) for name, share in shares(layers).items())
 
 
-def room_for_layers(window: int, output: int, tools: int, most: int = USUAL_BUDGET) -> int:
+def room_for_layers(window: int, output: int, tools: int, budget: int | None = None) -> int:
     """Tokens that layers may use, after the answer, the tools and a margin of safety are taken off."""
-    return max(0, min(most, (window - output - tools) * (100 - SAFETY) // 100))
+    room = (window - output - tools) * (100 - SAFETY) // 100
+    return max(0, min(room // PART, USUAL_BUDGET) if budget is None else min(room, budget))
 
 
 def allotted(

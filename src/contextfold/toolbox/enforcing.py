@@ -48,9 +48,12 @@ class Ruling:
         return None if self.is_allowed else ToolResult(self.call.id, (Text(self.text),), True)
 
 
-def enforce(call: ToolCall | Mapping[str, Any], state: Situation, tools: Sequence[Tool]) -> Ruling:
-    """Whether this call may be carried out now, and with which arguments."""
-    asked = call if isinstance(call, ToolCall) else read_call(call)
+def enforce(call: object, state: Situation, tools: Sequence[Tool]) -> Ruling:
+    """Whether this call may be carried out now, and with which arguments.
+
+    A call is a `ToolCall`, or what a provider or its SDK hands out: a block, a dict, an entry of `tool_calls`.
+    """
+    asked = read_call(call)
     tool = next((each for each in tools if each.name == asked.name), None)
     if tool is None:
         known = ", ".join(each.name for each in tools)
@@ -76,13 +79,20 @@ def _checked(call: ToolCall, tool: Tool, environment: Environment) -> Ruling:
     return Ruling(call, arguments=arguments)
 
 
-def read_call(call: Mapping[str, Any]) -> ToolCall:
-    """A call as a provider writes it: a `tool_use` block, or an entry of `tool_calls`."""
-    match call:
-        case {"name": str(name), "input": arguments, **rest}:
-            return ToolCall(str(rest.get("id", "")), name, encode(arguments).decode())
+def read_call(call: object) -> ToolCall:
+    """A call as a provider writes it, or as its SDK hands it out."""
+    dump = getattr(call, "model_dump", None)
+    match dump(mode="json") if callable(dump) else call:
+        case ToolCall() as known:
+            return known
+        case {"name": str(name), "input": arguments, **rest} | {"name": str(name), "args": arguments, **rest}:
+            return ToolCall(str(rest.get("id") or ""), name, encode(arguments or {}).decode())
         case {"function": {"name": str(name), "arguments": str(arguments)}, **rest}:
-            return ToolCall(str(rest.get("id", "")), name, arguments)
+            return ToolCall(str(rest.get("id") or ""), name, arguments)
+        case {"name": str(name), "arguments": str(arguments), **rest}:
+            return ToolCall(str(rest.get("call_id") or rest.get("id") or ""), name, arguments)
+        case {"functionCall": inner} | {"function_call": inner}:
+            return read_call(inner)
         case _:
             raise BadMessage("This is no tool call. Pass a tool_use block, an entry of tool_calls, or a ToolCall.")
 

@@ -27,8 +27,10 @@ def test_the_seeds_three_priorities() -> None:
 
 @pytest.mark.seed("E13")
 def test_output_tools_and_safety_are_taken_off_first() -> None:
-    assert room_for_layers(window=10_000, output=2_000, tools=1_000, most=100_000) == 6_300
-    assert room_for_layers(window=200_000, output=8_000, tools=0, most=8_000) == 8_000
+    assert room_for_layers(window=10_000, output=2_000, tools=1_000, budget=100_000) == 6_300
+    assert room_for_layers(window=10_000, output=2_000, tools=1_000, budget=4_000) == 4_000
+    assert room_for_layers(window=10_000, output=2_000, tools=1_000) == 1_575
+    assert room_for_layers(window=200_000, output=8_000, tools=0) == 8_000
     assert room_for_layers(window=1_000, output=2_000, tools=0) == 0
 
 

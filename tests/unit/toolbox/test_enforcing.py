@@ -1,6 +1,7 @@
 """What the model may really do, whatever it was shown."""
 
 import pytest
+from anthropic.types import ToolUseBlock
 
 from contextfold.domain import Environment, Text, ToolCall, encode
 from contextfold.errors import BadMessage
@@ -160,9 +161,12 @@ def test_limits_name_the_directories_they_allow() -> None:
     [
         {"type": "tool_use", "id": "c1", "name": "readFile", "input": {"path": "x"}},
         {"id": "c1", "type": "function", "function": {"name": "readFile", "arguments": '{"path": "x"}'}},
+        {"type": "function_call", "call_id": "c1", "id": "fc", "name": "readFile", "arguments": '{"path": "x"}'},
+        {"functionCall": {"id": "c1", "name": "readFile", "args": {"path": "x"}}},
+        ToolUseBlock(id="c1", name="readFile", input={"path": "x"}, type="tool_use"),
     ],
 )
-def test_a_call_may_be_passed_as_its_provider_wrote_it(written: dict[str, object]) -> None:
+def test_a_call_may_be_passed_as_its_provider_wrote_it(written: object) -> None:
     found = enforce(written, PROD, SEED)
     assert found.is_allowed
     assert (found.call.id, found.arguments) == ("c1", {"path": "x"})
