@@ -7,7 +7,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _IS_CHECKED
 
 if _IS_CHECKED:
-    from contextfold import aio
+    from contextfold import aio, providers
     from contextfold.counting import count
     from contextfold.domain import Count, Cover, Message, Problem, StandIn, View
     from contextfold.errors import CannotCover, CannotFit, Conflict, ContextFoldError, KeyConflict, NotFound
@@ -44,6 +44,7 @@ __all__ = [
     "fit",
     "model",
     "open",
+    "providers",
     "recipes",
     "repair",
     "validate",
@@ -61,7 +62,7 @@ _HOMES = {
     "contextfold.validating": ("repair", "validate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = {"aio": "contextfold.aio", "recipes": "contextfold.folding.recipes"}
+_MODULES = {"aio": "contextfold.aio", "providers": "contextfold.providers", "recipes": "contextfold.folding.recipes"}
 
 
 def __getattr__(name: str) -> object:

@@ -12,13 +12,15 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Protocol, TypeVar
 
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, StoreError
-from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Tell
+from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Writer
+from contextfold.providers import named
 
 from .live import Drafting
 
@@ -57,7 +59,9 @@ def _do(effect: Effect, doing: Doing) -> object:
         case Record():
             return doing.write(effect.drafting, effect.blobs)
         case Summarize():
-            return _now(effect.summarizer(effect.prompt))
+            return _asked(effect)
+        case Wait():
+            return Event().wait(effect.seconds)
         case Save():
             return write_artifact(doing.artifacts, effect)
         case Tell():
@@ -91,15 +95,45 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
     return future
 
 
-def _now(answer: object) -> object:
+def _asked(effect: Summarize) -> object:
+    """A blocking summarizer that takes too long is left behind on a thread of its own; an awaited one is cancelled."""
+    summarizer = _who(effect.summarizer)
+    if effect.timeout is None or _is_async(summarizer):
+        return _now(summarizer(effect.prompt), effect.timeout)
+    return _aside(lambda: _now(summarizer(effect.prompt))).result(effect.timeout)
+
+
+def _who(writer: Writer) -> Summarizer:
+    return named(writer) if isinstance(writer, str) else writer
+
+
+def _aside(work: Callable[[], object]) -> Future[object]:
+    """Work on a thread that ends with the process, whether or not somebody still waits for it."""
+    future: Future[object] = Future()
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            future.set_result(context.run(work))
+        except Exception as error:  # noqa: BLE001  # whoever waits gets it
+            future.set_exception(error)
+
+    Thread(target=run, name="contextfold-summarizer", daemon=True).start()
+    return future
+
+
+def _now(answer: object, timeout: float | None = None) -> object:
     """An asynchronous answer is waited for; a synchronous session has no loop of its own."""
     if not inspect.isawaitable(answer):
         return answer
 
     async def wait() -> Any:
-        return await answer
+        async with asyncio.timeout(timeout):
+            return await answer
 
-    return asyncio.run(wait())
+    if asyncio._get_running_loop() is None:
+        return asyncio.run(wait())
+    return _aside(lambda: asyncio.run(wait())).result()  # called from within a loop, which cannot wait for itself
 
 
 Run = Callable[[Callable[[], Any]], Any]
@@ -143,7 +177,10 @@ async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
         case Record() | Save():
             return await run(lambda: _do(effect, doing))
         case Summarize():
-            return await _awaited(effect.summarizer, effect.prompt)
+            return await _asked_async(effect)
+        case Wait():
+            await asyncio.sleep(effect.seconds)
+            return None
         case Tell():
             return await _awaited(effect.hook, *effect.arguments)
         case Begin():
@@ -175,9 +212,22 @@ def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | _End) -> Futur
     return future
 
 
+async def _asked_async(effect: Summarize) -> object:
+    summarizer = _who(effect.summarizer)
+    async with asyncio.timeout(effect.timeout):
+        if effect.timeout is None or _is_async(summarizer):
+            return await _awaited(summarizer, effect.prompt)
+        answer = await asyncio.wrap_future(_aside(lambda: summarizer(effect.prompt)))
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
 async def _awaited(function: Callable[..., object], *arguments: object) -> object:
     """A blocking function runs on a thread of its own, so that neither the loop nor the store waits for it."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
+    if _is_async(function):
         return await function(*arguments)  # type: ignore[misc]  # it is a coroutine function
     answer = await asyncio.to_thread(function, *arguments)
     return await answer if inspect.isawaitable(answer) else answer

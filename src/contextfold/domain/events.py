@@ -133,3 +133,5 @@ class StandIn(Struct, frozen=True, omit_defaults=True):
 
     text: str = ""
     blocks: tuple[str, ...] = ()
+    wire: str = ""  # the provider's own message in place of the text, as its JSON …
+    dialect: str = ""  # … in this dialect

@@ -8,20 +8,21 @@ from .budget import LEAST_TURN, Budget, budget_for, longest_answer, reserve_of
 from .clear import Clear
 from .decision import Decision, Signals, decide, spent_at
 from .economics import Economy, Rates, Standing, price_of_edit, rates_of
-from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, ask, call, record, save, summarize, tell
+from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
+from .native import Native
 from .offload import Offload, content_of
-from .pipeline import Made, fold_until_it_fits
-from .plan import Plan, PlannedFold, Situation, Strategy
-from .policy import Answer, Policy, Summarizer
+from .pipeline import fold_until_it_fits
+from .plan import Compacted, Compactor, Conversation, Plan, PlannedFold, Situation, Strategy
+from .policy import Answer, Policy, Summarizer, Writer
 from .prune import Prune
 from .registry import strategy, strategy_names
 from .rents import Rents
-from .report import Attempt, CacheEffect, MadeFold, Report, cache_effect
+from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
 from .scoring import Scoring
 from .summary import Summary
 from .triggers import Firing, Headroom, Ladder, Limit, Percent, Trigger
 from .window import Window
-from .writing import Context, draft_folds, stand_in_shape
+from .writing import Context, draft_fold, draft_folds, stand_in_shape
 
 __all__ = [
     "LEAST_TURN",
@@ -34,7 +35,10 @@ __all__ = [
     "CacheEffect",
     "Call",
     "Clear",
+    "Compacted",
+    "Compactor",
     "Context",
+    "Conversation",
     "Decision",
     "Economy",
     "Effect",
@@ -44,6 +48,7 @@ __all__ = [
     "Limit",
     "Made",
     "MadeFold",
+    "Native",
     "Offload",
     "Percent",
     "Plan",
@@ -66,7 +71,9 @@ __all__ = [
     "Summary",
     "Tell",
     "Trigger",
+    "Wait",
     "Window",
+    "Writer",
     "ask",
     "billed_cost",
     "budget_for",
@@ -74,6 +81,7 @@ __all__ = [
     "call",
     "content_of",
     "decide",
+    "draft_fold",
     "draft_folds",
     "fold_until_it_fits",
     "longest_answer",

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from contextfold.domain import Counter, View
 from contextfold.summaries import Refusal
 
+from .asking import Told, Unwritten, texts_of
 from .decision import Decision
 from .effects import Running, Steps, begin
-from .pipeline import Desk, Made, Told, Unwritten, fold_as_planned, texts_of
+from .pipeline import Desk, fold_as_planned
 from .plan import Plan, Strategy
 from .policy import Policy
-from .report import Attempt
+from .report import Attempt, Made
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from contextfold.domain import Attacher, Attachment, Draft, Logged, Projection, Turn
 from contextfold.summaries import Prompt
 
-from .policy import Answer, Summarizer
+from .policy import Answer, Writer
 
 log = logging.getLogger("contextfold.folding")
 
@@ -32,10 +32,18 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """Ask a summarizer."""
+    """Ask a summarizer, or a model by its name, for at most so many seconds."""
 
-    summarizer: Summarizer
+    summarizer: Writer
     prompt: Prompt
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let some time pass before asking again."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ class Begin:
     steps: Steps[Any]
 
 
-Effect: TypeAlias = Record | Summarize | Save | Tell | Begin
+Effect: TypeAlias = Record | Summarize | Wait | Save | Tell | Begin
 Steps: TypeAlias = Generator[Effect, Any, T]
 
 
@@ -82,13 +90,19 @@ def record(
     return logged
 
 
-def summarize(summarizer: Summarizer, prompt: Prompt) -> Steps[Answer]:
-    answer: object = yield Summarize(summarizer, prompt)
+def summarize(summarizer: Writer, prompt: Prompt, timeout: float | None = None) -> Steps[Answer]:
+    answer: object = yield Summarize(summarizer, prompt, timeout)
     if isinstance(answer, str):
         return Answer(answer)
     if not isinstance(answer, Answer):
         raise TypeError(f"A summarizer answers with a text or an Answer, not with a {type(answer).__name__}.")
     return answer
+
+
+def wait(seconds: float) -> Steps[None]:
+    """Nothing is asked for when there is nothing to wait for."""
+    if seconds > 0:
+        yield Wait(seconds)
 
 
 def save(name: str, content: bytes) -> Steps[str]:

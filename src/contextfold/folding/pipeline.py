@@ -6,38 +6,24 @@ fails in any way leaves the thread as it was; the embedded one, which needs no m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
 
-from contextfold.domain import Counter, StandIn, View
+import msgspec
+
+from contextfold.domain import Counter, Detail, StandIn, View
 from contextfold.errors import CannotCover
 from contextfold.models import Model
-from contextfold.summaries import Refusal, SummaryRequest, check, digest, prompt
+from contextfold.summaries import Refusal
 
+from .asking import Reading, Told, Unwritten, refusal_of, texts_of, words_of
 from .decision import Decision
-from .effects import Steps, record, summarize, tell
+from .effects import Steps, call, record, tell
 from .offload import Offload
-from .plan import Plan, PlannedFold, Situation, Strategy
-from .policy import Answer, Policy
-from .report import Attempt, MadeFold, bound_reasoning
-from .writing import Context, draft_folds, stand_in_shape
-
-Told: TypeAlias = tuple[str, int, int]  # what a summary cost: model, input, output
-
-
-class Reading(Protocol):
-    """A thread that is only looked at, as whoever writes a summary needs it."""
-
-    failures: int  # of the summarizer, in a row
-
-    @property
-    def policy(self) -> Policy: ...
-
-    @property
-    def counter(self) -> Counter: ...
-
-    def view(self) -> View: ...
+from .plan import Compactor, Plan, PlannedFold, Situation, Strategy
+from .report import Attempt, Made, MadeFold, bound_reasoning
+from .writing import Context, draft_folds, hidden, stand_in_shape
 
 
 class Desk(Reading, Protocol):
@@ -54,23 +40,10 @@ class Desk(Reading, Protocol):
 
     def last_seq(self) -> int: ...
 
+    def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]: ...
+
     @property
     def on_progress(self) -> Callable[..., object] | None: ...
-
-
-@dataclass(slots=True)
-class Made:
-    """What the stages have done so far."""
-
-    folds: list[MadeFold] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
-    reasoning_dropped: int = 0
-
-    def __iadd__(self, other: Made) -> Made:
-        self.folds += other.folds
-        self.attempts += other.attempts
-        self.reasoning_dropped += other.reasoning_dropped
-        return self
 
 
 def fold_until_it_fits(
@@ -133,10 +106,23 @@ def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> 
     if not plan.folds:
         return Attempt(strategy.name, refusal=plan.refusal or Refusal.NOTHING_TO_FOLD)
     try:
-        texts, told = yield from texts_of(desk, plan, situation, made)
+        if plan.folds[0].compactor is not None:
+            texts, told = yield from _compacted(desk, plan.folds[0], plan.folds[0].compactor)
+        else:
+            texts, told = yield from texts_of(desk, plan, situation, made)
     except Unwritten as unwritten:
-        return Attempt(strategy.name, refusal=unwritten.refusal)
+        return Attempt(strategy.name, (), unwritten.refusal, unwritten.error)
     return (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made))
+
+
+def _compacted(desk: Desk, planned: PlannedFold, compactor: Compactor) -> Steps[tuple[list[str], Told]]:
+    """What the provider itself made of the part to be folded, as JSON, and what it cost."""
+    try:
+        made: Any = yield from call(compactor, *desk.compaction(planned))
+    except Exception as error:  # whatever a provider's client raises must not end the conversation
+        raise Unwritten(refusal_of(error), words_of(error)) from error
+    told: Told = (made.model, made.input_tokens, made.output_tokens, 0, 0.0)
+    return [msgspec.json.encode(made).decode()], told
 
 
 def fold_as_planned(
@@ -170,7 +156,7 @@ def _write(
     told: Told,
 ) -> Steps[Attempt]:
     after = max(0, decision.used - int(gain * situation.factor))
-    details = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id}
+    details = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id, **_cost(told)}
     context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
     view = desk.view()
     try:
@@ -182,65 +168,18 @@ def _write(
     return Attempt(strategy.name, tuple(entry.seq for entry in logged), None, "", *told)
 
 
+def _cost(told: Told) -> Mapping[str, Detail]:
+    """Who wrote a summary and what it cost, to be kept beside its fold; a digest costs nothing."""
+    if not told[0]:
+        return {}
+    return dict(zip(("writer", "writer_input", "writer_output", "writer_cache_read", "writer_cost"), told, strict=True))
+
+
 def _made(desk: Desk, view: View, planned: PlannedFold, text: str, seq: int) -> MadeFold:
-    hidden = _hidden(desk, view, planned)
+    before = hidden(desk.counter, view, planned)
     shown = _shown(desk.counter, planned, planned.words(seq, text))
     summary = text if planned.summary is not None else ""
-    return MadeFold(seq, planned.kind, len(planned.seqs), len(planned.blocks), hidden, shown, summary)
-
-
-# -- summaries ------------------------------------------------------------------------------------------------------
-
-
-class Unwritten(Exception):
-    """Nobody could write the summary that a plan asked for."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        self.refusal = refusal
-
-
-def texts_of(desk: Reading, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], Told]]:
-    """The summary each fold asked for, and what it cost: (model, input, output)."""
-    texts: list[str] = []
-    model, read, written = "", 0, 0
-    for planned in plan.folds:
-        if planned.summary is None:
-            texts.append("")
-            continue
-        text, answer = yield from _summary(desk, planned.summary, planned, situation, made)
-        texts.append(text)
-        if answer is not None:
-            model, read, written = answer.model, read + answer.input_tokens, written + answer.output_tokens
-    return texts, (model, read, written)
-
-
-def _summary(
-    desk: Reading, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
-) -> Steps[tuple[str, Answer | None]]:
-    """By the policy's summarizer if it has one that works, else by the embedded one if the policy falls back to it."""
-    summarizer, refusal = desk.policy.summarizer, Refusal.FAILED
-    if desk.policy.background and situation.trigger not in ("explicit", "ahead"):
-        summarizer = None  # there is no time to wait for it
-    if summarizer is not None and desk.failures < desk.policy.breaker:
-        room = max(1_000, situation.raw(situation.budget.usable) - request.budget - 1_000)
-        hidden = _hidden(desk, desk.view(), planned)
-        try:
-            answer = yield from summarize(summarizer, prompt(request, situation.count, room))
-        except Exception as error:  # noqa: BLE001  # whatever a summarizer raises must not end the conversation
-            refusal = Refusal.TIMED_OUT if isinstance(error, TimeoutError) else Refusal.FAILED
-            made.attempts.append(Attempt("summarizer", (), refusal, f"{type(error).__name__}: {error}"))
-        else:
-            problem = check(answer.text, request, situation.count, finish=answer.finish, before=hidden)
-            if problem is None:
-                desk.failures = 0
-                return answer.text, answer
-            refusal = problem
-            cost = (answer.model, answer.input_tokens, answer.output_tokens)
-            made.attempts.append(Attempt("summarizer", (), refusal, "", *cost))
-        desk.failures += 1
-    if summarizer is not None and "extractive" not in desk.policy.fallback:
-        raise Unwritten(refusal)
-    return digest(request, situation.count), None
+    return MadeFold(seq, planned.kind, len(planned.seqs), len(planned.blocks), before, shown, summary)
 
 
 # -- progress -------------------------------------------------------------------------------------------------------
@@ -253,7 +192,7 @@ def _gain(desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[
         _shown(desk.counter, planned, planned.words(seq + number, text))
         for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1)
     )
-    return sum(_hidden(desk, view, planned) for planned in folds) - shown
+    return sum(hidden(desk.counter, view, planned) for planned in folds) - shown
 
 
 def _worthwhile(
@@ -273,24 +212,6 @@ def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
         return counter.tokens(shape)
     shown = zip(shape.blocks, words.blocks, strict=True)
     return sum(counter.block_tokens(block.measure) for block, text in shown if text)  # an empty text leaves nothing
-
-
-def _hidden(desk: Reading, view: View, planned: PlannedFold) -> int:
-    if planned.blocks:
-        wanted = set(planned.blocks)
-        return sum(
-            desk.counter.block_tokens(block.measure)
-            for item in view.items
-            if item.kind in ("message", "attachment")
-            for index, block in enumerate(item.shape.blocks)
-            if (item.seq, index) in wanted
-        )
-    seqs, folds = set(planned.seqs), set(planned.folds)
-    return sum(
-        view.tokens(index, index + 1)
-        for index, item in enumerate(view.items)
-        if (item.seq in folds if item.kind == "stand_in" else item.seq in seqs)
-    )
 
 
 def _with_reasoning(

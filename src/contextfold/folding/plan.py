@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from contextfold.domain import Detail, FoldKind, Item, StandIn, View
 from contextfold.models import Model
@@ -13,6 +13,21 @@ from contextfold.summaries import Language, Refusal, SummaryRequest
 from .budget import Budget
 
 Words: TypeAlias = Callable[[int, str], StandIn]  # (the fold's id, the summary it asked for) -> what stands in
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a provider made of a conversation: its own message as JSON, what can be read of it, and the cost."""
+
+    wire: str
+    text: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+# Has a provider compact the conversation of a request: (body, dialect) -> what it made, now or later.
+Compactor: TypeAlias = Callable[[Mapping[str, Any], str], Compacted | Awaitable[Compacted]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +43,7 @@ class PlannedFold:
     folds: tuple[int, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
     summary: SummaryRequest | None = None
+    compactor: Compactor | None = None  # the provider itself is asked; `words` gets its `Compacted` as JSON
     details: Mapping[str, Detail] = field(default_factory=dict)
 
 
@@ -41,6 +57,15 @@ class Plan:
     @classmethod
     def nothing(cls, why: Refusal = Refusal.NOTHING_TO_FOLD) -> Plan:
         return cls(refusal=why)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The request as it would be sent, before anything is folded: what a provider's cache holds the beginning of."""
+
+    dialect: str
+    tokens: int
+    body: Callable[[], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +86,7 @@ class Situation:
     subject: Callable[[Item], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
+    conversation: Conversation | None = None  # for a summary by the model that is spoken to
 
     @property
     def surplus(self) -> int:

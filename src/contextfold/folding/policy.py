@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
@@ -17,17 +17,22 @@ from .triggers import Trigger
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a summarizer gave back. `finish` is its stop reason where it has one; cost is in its own words."""
+    """What a summarizer gave back. `finish` is its stop reason where it has one; tokens are as its provider counts."""
 
     text: str
     finish: str = ""
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read: int = 0  # of the input
+    cost: float = 0.0  # USD, where the model has a price
 
 
 # Anything that turns a prompt into a summary, now or later: a function, a method, a provider's client.
 Summarizer: TypeAlias = Callable[[Prompt], str | Answer | Awaitable[str | Answer]]
+
+# Who may write a summary: a summarizer, a model by name, "main" for the one that is spoken to, or "extractive".
+Writer: TypeAlias = Summarizer | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,13 @@ class Policy:
     last_resort: tuple[Strategy, ...] = ()  # only when the request would not fit otherwise
     door: Offload | None = None  # looks at each message as it is appended
     summarizer: Summarizer | None = None  # None: the embedded extractive one
-    fallback: tuple[Literal["extractive"], ...] = ("extractive",)  # who is asked when it fails; empty: the next stage
+    fallback: tuple[Writer, ...] = ("extractive",)  # who is asked when it fails, in order; at its end the next stage
+    timeout: float | None = None  # seconds that one question to a summarizer may take
+    retries: int = 2  # further tries of each summarizer whose provider is overloaded or out of reach
+    backoff: float = 0.5  # seconds before the first of them; each next one waits twice as long
+    ledger: bool = False  # what the digest would show and a model's summary lacks stands behind that summary
+    second_pass: bool = False  # ask once more for sections that a summary lacks
+    native: Literal["off", "clear", "prefer"] = "off"  # what a provider does by itself
     background: bool = False  # summaries are written while the conversation goes on; nothing waits for one
     limit: int | None = None  # most input tokens of a request, where the model would take more
     economy: Economy | None = None  # folds that pay, made before the window asks for them
@@ -54,7 +65,25 @@ class Policy:
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
             raise BadConfiguration(f"A limit of {self.limit} tokens leaves room for nothing. Use 1 or more.")
+        if self.timeout is not None and self.timeout <= 0:
+            raise BadConfiguration(
+                f"A time-out of {self.timeout} seconds leaves no time. Use more, or None for no limit."
+            )
+        if min(self.retries, self.backoff) < 0:
+            raise BadConfiguration("retries and backoff cannot be negative. Use 0 for none.")
+        object.__setattr__(self, "fallback", _writers(self.fallback))
 
     def with_(self, **changes: Any) -> Self:
         """The same policy with some settings changed."""
         return replace(self, **changes)
+
+
+def _writers(fallback: Iterable[Writer] | str) -> tuple[Writer, ...]:
+    """A list will do, and one name alone."""
+    writers = (fallback,) if isinstance(fallback, str) else tuple(fallback)
+    for writer in writers:
+        if not writer or not (callable(writer) or isinstance(writer, str)):
+            raise BadConfiguration(
+                f"{writer!r} cannot write a summary. Use a callable, a model's name, 'main', or 'extractive'."
+            )
+    return writers

@@ -19,6 +19,7 @@ from contextfold.models import Profile
 
 from .clear import COMPACTABLE, Clear
 from .economics import Economy
+from .native import ON_DEMAND, Native
 from .offload import Offload
 from .plan import Strategy
 from .policy import Policy, Summarizer
@@ -38,18 +39,36 @@ LAST_RESORT: tuple[Strategy, ...] = (
 )
 
 
-def balanced(*, summarizer: Summarizer | None = None) -> Policy:
-    """The default: keeps the user's words, folds when that pays or the window asks for it, and never needs a model."""
+def balanced(
+    *, summarizer: Summarizer | None = None, native: Literal["off", "clear", "prefer"] = "off"
+) -> Policy:
+    """The default: keeps the user's words, folds when that pays or the window asks for it, and never needs a model.
+
+    With `native="prefer"` the provider's own compaction comes first where the model has it: on demand if the summarizer
+    can ask for it (`contextfold.providers`), else by itself, as the request then asks. With `native="clear"` the provider
+    clears old tool results by itself (Anthropic's context editing).
+    """
     economy = Economy(model=summarizer is not None)
     return Policy(
         "balanced",
         triggers=(Percent(80, goal=0.5), Headroom(goal=0.5)),
-        stages=(Clear(keep_tokens=4_000, least_tokens=200), Summary(budget=economy.summary)),
+        stages=(
+            Clear(keep_tokens=4_000, least_tokens=200),
+            *(_compacting(summarizer) if native == "prefer" else ()),
+            Summary(budget=economy.summary),
+        ),
         economy=economy,
         last_resort=LAST_RESORT,
         door=Offload(),
         summarizer=summarizer,
+        native=native,
     )
+
+
+def _compacting(summarizer: Summarizer | None) -> tuple[Native, ...]:
+    """A stage that has the provider compact on demand, if its client can."""
+    compact, dialect = getattr(summarizer, "compact", None), getattr(summarizer, "dialect", "")
+    return (Native(compact, dialect),) if compact is not None and dialect in ON_DEMAND else ()
 
 
 def roo_code(*, threshold: float = 75, profile: Profile | None = None, summarizer: Summarizer | None = None) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from contextfold.domain import Count, FoldKind, View
 from contextfold.layers import LayerUse
@@ -36,6 +36,24 @@ class Attempt:
     model: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read: int = 0  # of the input
+    cost: float = 0.0  # USD
+    lacks: tuple[str, ...] = ()  # sections that a summary was asked for and has not
+
+
+@dataclass(slots=True)
+class Made:
+    """What the stages have done so far."""
+
+    folds: list[MadeFold] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    reasoning_dropped: int = 0
+
+    def __iadd__(self, other: Made) -> Made:
+        self.folds += other.folds
+        self.attempts += other.attempts
+        self.reasoning_dropped += other.reasoning_dropped
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ from contextfold.domain import (
     Folded,
     Message,
     Projection,
+    Role,
     Shape,
     StandIn,
     Text,
+    View,
     check_cover,
     cover_of,
     encode,
@@ -36,8 +38,28 @@ class Context:
 
 
 def stand_in_shape(counter: Counter, words: StandIn) -> Shape:
-    """The outline of a stand-in: one text message, or one block for each folded block."""
-    return counter.shape(Message("user", tuple(Text(text) for text in words.blocks or (words.text,))))
+    """The outline of a stand-in: a text of the user's side, one block for each folded block, or the model's own."""
+    speaker: Role = "assistant" if words.wire else "user"
+    return counter.shape(Message(speaker, tuple(Text(text) for text in words.blocks or (words.text,))))
+
+
+def hidden(counter: Counter, view: View, planned: PlannedFold) -> int:
+    """Raw tokens that a planned fold would hide."""
+    if planned.blocks:
+        wanted = set(planned.blocks)
+        return sum(
+            counter.block_tokens(block.measure)
+            for item in view.items
+            if item.kind in ("message", "attachment")
+            for index, block in enumerate(item.shape.blocks)
+            if (item.seq, index) in wanted
+        )
+    seqs, folds = set(planned.seqs), set(planned.folds)
+    return sum(
+        view.tokens(index, index + 1)
+        for index, item in enumerate(view.items)
+        if (item.seq in folds if item.kind == "stand_in" else item.seq in seqs)
+    )
 
 
 def draft_folds(
@@ -48,12 +70,13 @@ def draft_folds(
     parent = projection.head
     for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1):
         seq = projection.last + number
-        drafts.append(_draft(projection, planned, planned.words(seq, text), parent, context))
+        drafts.append(draft_fold(projection, planned, planned.words(seq, text), parent, context))
         parent = seq
     return drafts
 
 
-def _draft(projection: Projection, planned: PlannedFold, words: StandIn, parent: int, context: Context) -> Draft:
+def draft_fold(projection: Projection, planned: PlannedFold, words: StandIn, parent: int, context: Context) -> Draft:
+    """One fold on the thread as it is; raises `CannotCover`."""
     cover = cover_of(projection, planned.seqs, planned.blocks, planned.folds)
     check_cover(projection, cover)
     details = {**context.details, **planned.details}

@@ -13,7 +13,7 @@ from .prompt import Prompt
 from .request import SummaryRequest
 
 _AGAIN = {
-    "en": "You left out these sections: {missing}. Write the whole summary again, with all six headings in their order.",
+    "en": "You left out these sections: {missing}. Write the whole summary again, under all six headings in order.",
     "ja": "次の節が抜けています：{missing}。6つの見出しをすべて順に使って、要約全体をもう一度書いてください。",
 }
 

@@ -1,0 +1,262 @@
+"""Who writes a summary: the policy's summarizer, then those it falls back to, and what each failure leads to.
+
+Overloaded or out of reach: the same one again, a little later. Larger than its window: the same one with less. Anything
+else, refused answers too: the next one. Whoever is asked ends in the report, with the reason and the cost. The embedded
+digest needs no model and does not fail. Nothing here knows a provider; names are found by whoever carries effects out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+from contextfold.domain import Counter, View
+from contextfold.errors import ProviderFailed
+from contextfold.models import find
+from contextfold.summaries import (
+    Prompt,
+    Refusal,
+    Shared,
+    SummaryRequest,
+    check,
+    closing_request,
+    digest,
+    ledger,
+    missing_sections,
+    prompt,
+    second_pass,
+)
+
+from .effects import Steps, summarize, wait
+from .plan import Plan, PlannedFold, Situation
+from .policy import Answer, Policy, Writer
+from .report import Attempt, Made
+from .writing import hidden
+
+EXTRACTIVE, MAIN = "extractive", "main"
+Told: TypeAlias = tuple[str, int, int, int, float]  # of a summary: model, input, output, read from cache, USD
+
+_REFUSALS = {"auth": Refusal.AUTH, "overflow": Refusal.OVERFLOW, "transient": Refusal.TRANSIENT}
+_AROUND = 1_000  # tokens of a summarizer's window that neither its prompt nor its answer may use
+_MOST_SHRINKS = 2
+_LONGEST_PAUSE = 30.0  # seconds; a provider that asks for more is given up for now
+
+
+class Reading(Protocol):
+    """A thread that is only looked at, as whoever writes a summary needs it."""
+
+    failures: int  # of all summarizers together, in a row
+
+    @property
+    def policy(self) -> Policy: ...
+
+    @property
+    def counter(self) -> Counter: ...
+
+    def view(self) -> View: ...
+
+
+class Unwritten(Exception):
+    """Nobody could write the summary that a plan asked for."""
+
+    def __init__(self, refusal: Refusal, error: str = "") -> None:
+        self.refusal, self.error = refusal, error
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One summary to be written."""
+
+    request: SummaryRequest
+    situation: Situation
+    policy: Policy
+    hidden: int  # raw tokens that it would stand for
+    attempts: list[Attempt]
+
+    def note(self, refusal: Refusal, error: str, writer: Writer, answer: Answer | None = None) -> None:
+        told = cost_of(answer) if answer is not None else (model_of(writer), 0, 0, 0, 0.0)
+        self.attempts.append(Attempt("summarizer", (), refusal, error, *told))
+
+
+def texts_of(desk: Reading, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], Told]]:
+    """The summary each fold asked for, and what they cost together."""
+    texts: list[str] = []
+    told: Told = ("", 0, 0, 0, 0.0)
+    for planned in plan.folds:
+        if planned.summary is None:
+            texts.append("")
+            continue
+        text, answer = yield from _summary(desk, planned.summary, planned, situation, made)
+        texts.append(text)
+        if answer is not None:
+            model, *numbers = cost_of(answer)
+            told = (model, *(old + new for old, new in zip(told[1:], numbers, strict=True)))  # type: ignore[assignment]
+    return texts, told
+
+
+def cost_of(answer: Answer) -> Told:
+    return answer.model, answer.input_tokens, answer.output_tokens, answer.cache_read, answer.cost
+
+
+def model_of(writer: Writer) -> str:
+    """The model behind a writer, where it has a name."""
+    name = writer if isinstance(writer, str) else getattr(writer, "model", "")
+    return name if isinstance(name, str) else ""
+
+
+def chain_of(policy: Policy, situation: Situation) -> tuple[Writer, ...]:
+    """Everybody who may be asked, in order. In the background's time nobody is waited for but by the background."""
+    if policy.background and situation.trigger not in ("explicit", "ahead"):
+        return (EXTRACTIVE,)
+    chain: list[Writer] = [] if policy.summarizer is None else [policy.summarizer]
+    for entry in policy.fallback:
+        writer = entry if entry == EXTRACTIVE else _resolved(entry, policy, situation)
+        if not any(writer == each or (model_of(writer) and model_of(writer) == model_of(each)) for each in chain):
+            chain.append(writer)
+    return tuple(chain) if any(writer != EXTRACTIVE for writer in chain) else (EXTRACTIVE,)
+
+
+def _resolved(entry: Writer, policy: Policy, situation: Situation) -> Writer:
+    """A model by name is spoken to as the policy's summarizer is, where that can speak to it."""
+    if not isinstance(entry, str):
+        return entry
+    name, like = situation.model.id if entry == MAIN else entry, getattr(policy.summarizer, "of", None)
+    return (like(name) if callable(like) else None) or name
+
+
+def _summary(
+    desk: Reading, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
+) -> Steps[tuple[str, Answer | None]]:
+    """By the first who can."""
+    policy, refusal = desk.policy, Refusal.FAILED
+    is_left_alone, has_failed = desk.failures >= policy.breaker, False
+    task = _Task(request, situation, policy, hidden(desk.counter, desk.view(), planned), made.attempts)
+    for writer in chain_of(policy, situation):
+        if writer == EXTRACTIVE:
+            desk.failures += has_failed
+            return digest(request, situation.count), None
+        if is_left_alone:
+            continue
+        written = yield from _written(task, writer)
+        if not isinstance(written, Refusal):
+            desk.failures = 0
+            return written
+        refusal, has_failed = written, True
+    desk.failures += has_failed
+    raise Unwritten(refusal)
+
+
+def _written(task: _Task, writer: Writer) -> Steps[tuple[str, Answer] | Refusal]:
+    """One writer, as often as its failures allow; the last refusal when it gives nothing that may stand."""
+    room, is_shared = _room(task, writer), _can_share(task, writer)
+    shrinks, tries = 0, 0
+    while True:
+        asked = _prompt(task, room, is_shared=is_shared)
+        try:
+            answer = yield from summarize(writer, asked, task.policy.timeout)
+        except Exception as error:  # noqa: BLE001  # whatever a summarizer raises must not end the conversation
+            refusal = refusal_of(error)
+            task.note(refusal, words_of(error), writer)
+            if refusal is Refusal.OVERFLOW and shrinks < _MOST_SHRINKS:
+                room, is_shared, shrinks = room if is_shared else room // 2, False, shrinks + 1
+                continue
+            pause = _pause(error, task.policy.backoff * 2**tries)
+            if refusal is Refusal.TRANSIENT and tries < task.policy.retries and pause <= _LONGEST_PAUSE:
+                tries += 1
+                yield from wait(pause)
+                continue
+            return refusal
+        return (yield from _checked(task, writer, asked, answer))
+
+
+def _checked(task: _Task, writer: Writer, asked: Prompt, answer: Answer) -> Steps[tuple[str, Answer] | Refusal]:
+    problem = _problem(task, answer)
+    if problem is not None:
+        task.note(problem, "", writer, answer)
+        return problem
+    missing = missing_sections(answer.text, task.request)
+    if missing and task.policy.second_pass:
+        answer = yield from _again(task, writer, second_pass(asked, answer.text, missing, task.request), answer)
+    return _with_ledger(task, answer.text), answer
+
+
+def _again(task: _Task, writer: Writer, asked: Prompt, first: Answer) -> Steps[Answer]:
+    """A second answer if it is better than the first, and what both cost."""
+    try:
+        second = yield from summarize(writer, asked, task.policy.timeout)
+    except Exception as error:  # noqa: BLE001  # the first answer may stand
+        task.note(refusal_of(error), words_of(error), writer)
+        return first
+    lacking = [len(missing_sections(each.text, task.request)) for each in (first, second)]
+    better = second if _problem(task, second) is None and lacking[1] < lacking[0] else first
+    return replace(
+        better,
+        input_tokens=first.input_tokens + second.input_tokens,
+        output_tokens=first.output_tokens + second.output_tokens,
+        cache_read=first.cache_read + second.cache_read,
+        cost=first.cost + second.cost,
+    )
+
+
+def _problem(task: _Task, answer: Answer) -> Refusal | None:
+    return check(answer.text, task.request, task.situation.count, finish=answer.finish, before=task.hidden)
+
+
+def _with_ledger(task: _Task, text: str) -> str:
+    """Behind what a model wrote stands what it left out, as far as there is room."""
+    if not task.policy.ledger:
+        return text
+    budget, count = task.request.budget, task.situation.count
+    room = max(budget - count(text), budget // 4)
+    missing = ledger(replace(task.request, budget=room), count, text)
+    return f"{text.rstrip()}\n\n{missing}" if missing else text
+
+
+# -- what is asked --------------------------------------------------------------------------------------------------
+
+
+def _prompt(task: _Task, room: int, *, is_shared: bool) -> Prompt:
+    asked = prompt(task.request, task.situation.count, room)
+    conversation = task.situation.conversation
+    if not is_shared or conversation is None:
+        return asked
+    return replace(asked, shared=Shared(conversation.dialect, conversation.body(), closing_request(task.request)))
+
+
+def _room(task: _Task, writer: Writer) -> int:
+    """Raw tokens of a prompt: within the window of the model that is spoken to, and within the writer's own."""
+    situation, needed = task.situation, task.request.budget + _AROUND
+    room = situation.raw(situation.budget.usable) - needed
+    name = model_of(writer)
+    if name and name != situation.model.id:
+        own = find(name)
+        room = room if own.assumed else min(room, own.window * 9 // 10 - needed)
+    return max(_AROUND, room)
+
+
+def _can_share(task: _Task, writer: Writer) -> bool:
+    """The model that is spoken to may be asked at the end of its own conversation, if that leaves room to answer."""
+    conversation, situation = task.situation.conversation, task.situation
+    if conversation is None or model_of(writer) != situation.model.id:
+        return False
+    return conversation.tokens + task.request.budget + _AROUND <= situation.budget.window
+
+
+# -- what went wrong ------------------------------------------------------------------------------------------------
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """The class of a failure, which decides what is done about it."""
+    if isinstance(error, ProviderFailed):
+        return _REFUSALS.get(error.kind, Refusal.FAILED)
+    return Refusal.TIMED_OUT if isinstance(error, TimeoutError) else Refusal.FAILED
+
+
+def words_of(error: Exception) -> str:
+    return str(error) if isinstance(error, ProviderFailed) else f"{type(error).__name__}: {error}"
+
+
+def _pause(error: Exception, usual: float) -> float:
+    """As long as the provider asked for, or as usual."""
+    said = error.retry_after if isinstance(error, ProviderFailed) else None
+    return usual if said is None else said

@@ -1,0 +1,107 @@
+"""Claude models by Anthropic's SDK, which reads ANTHROPIC_API_KEY."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+
+from contextfold.domain import decode, encode
+from contextfold.folding import Compacted
+from contextfold.models import find
+from contextfold.summaries import Prompt
+
+from .provider import Listening, Spoken
+from .usage import Usage, number
+
+_COMPACTION: Final = "compact-2026-09-04"
+_SPARE: Final = 4_000  # tokens beyond twice the summary: a model may think first
+
+
+class Anthropic:
+    """Anthropic's SDK, and whatever else speaks the Messages API at another address."""
+
+    name = "anthropic"
+    dialects = ("anthropic",)
+
+    def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
+        from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra, imported when it is used
+
+        # Trying again is the policy's to decide, and each try is in the report.
+        client: AbstractAsyncContextManager[Any] = AsyncAnthropic(base_url=base_url or None, max_retries=0)
+        return client
+
+    def speaks_to(self, model: str, base_url: str) -> bool:
+        return bool(base_url) or find(model).provider == "anthropic"
+
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
+        asked = _shared(model, prompt) if prompt.shared is not None else _alone(model, prompt)
+        if on_text is None:
+            message = await client.messages.create(**asked)
+        else:
+            async with client.messages.stream(**asked) as stream:
+                async for text in stream.text_stream:
+                    on_text(text)
+                message = await stream.get_final_message()
+        text = "".join(block.text for block in message.content if block.type == "text")
+        return Spoken(text, message.stop_reason or "", _usage(message.usage))
+
+    async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted:  # noqa: ARG002
+        asked = {name: value for name, value in body.items() if name not in ("stream", "context_management")}
+        rest = {name: asked.pop(name) for name in list(asked) if name not in ("messages", "max_tokens", "model")}
+        betas = {"anthropic-beta": _COMPACTION}
+        rest["compaction"] = {"type": "summarize"}
+        asked = {**asked, "model": model, "max_tokens": asked.get("max_tokens") or 2 * _SPARE}
+        message = await client.messages.create(**asked, extra_body=rest, extra_headers=betas)
+        blocks = [block.to_dict() if hasattr(block, "to_dict") else dict(block) for block in message.content]
+        text = "".join(str(block.get("content") or "") for block in blocks)
+        usage = _usage(message.usage)
+        wire = encode({"role": "assistant", "content": blocks}).decode()
+        return Compacted(wire, text, model, usage.input, usage.output)
+
+
+def _longest(model: str, prompt: Prompt) -> int:
+    most = 2 * prompt.budget + _SPARE
+    return min(most, find(model).output or most)
+
+
+def _alone(model: str, prompt: Prompt) -> dict[str, Any]:
+    said = [{"role": "user", "content": prompt.text}]
+    return {"model": model, "max_tokens": _longest(model, prompt), "system": prompt.system, "messages": said}
+
+
+def _shared(model: str, prompt: Prompt) -> dict[str, Any]:
+    """The conversation with one message more. Nothing else may change, or its provider would read it anew."""
+    assert prompt.shared is not None  # noqa: S101  # asked for by the caller
+    body: dict[str, Any] = decode(prompt.shared.body)
+    messages = [*body.pop("messages"), {"role": "user", "content": [{"type": "text", "text": prompt.shared.text}]}]
+    for name in ("model", "max_tokens", "stream"):
+        body.pop(name, None)
+    body.setdefault("cache_control", {"type": "ephemeral"})
+    if _marks(body, messages) >= 4:
+        del body["cache_control"]
+    return {"model": model, "max_tokens": _longest(model, prompt), "messages": messages, "extra_body": body}
+
+
+def _marks(body: Mapping[str, Any], messages: list[Any]) -> int:
+    """Breakpoints on blocks; four are allowed."""
+    blocks = [*_blocks(body.get("tools")), *_blocks(body.get("system"))]
+    blocks += [block for message in messages for block in _blocks(message.get("content"))]
+    return sum(1 for block in blocks if isinstance(block, Mapping) and block.get("cache_control"))
+
+
+def _blocks(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
+
+
+def _usage(usage: Any) -> Usage:
+    """`input_tokens` is only what the cache had nothing to do with; compaction is billed by its iterations."""
+    parts = getattr(usage, "iterations", None) or [usage]
+    read = sum(_of(part, "cache_read_input_tokens") for part in parts)
+    written = sum(_of(part, "cache_creation_input_tokens") for part in parts)
+    fresh, output = sum(_of(part, "input_tokens") for part in parts), sum(_of(part, "output_tokens") for part in parts)
+    return Usage(fresh + read + written, output, read, written)
+
+
+def _of(part: Any, name: str) -> int:
+    return int(part.get(name) or 0) if isinstance(part, Mapping) else number(part, name)

@@ -1,0 +1,110 @@
+"""A model behind its official SDK, as something that writes summaries.
+
+One asynchronous call for both kinds of session: the driver of a synchronous one waits for it. A client lives as long
+as one question, because connections belong to the loop they were opened in. Keys are the SDK's business: it reads them
+from its own configuration, and nothing here sees, keeps or repeats one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, TypeVar
+
+from contextfold.errors import BadConfiguration
+from contextfold.folding import Answer, Compacted
+from contextfold.models import find
+from contextfold.summaries import Prompt
+
+from .failures import failed
+from .usage import Usage
+
+Listening = Callable[[str], object] | None
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a model said, in words that belong to no SDK."""
+
+    text: str
+    finish: str
+    usage: Usage
+
+
+class Speaker(Protocol):
+    """One SDK: how it is opened, asked, and asked to compact."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """Wire formats in which a conversation can be taken over; the first is its own."""
+
+    def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
+        """A client configured as the SDK is; `ImportError` without the SDK."""
+
+    def speaks_to(self, model: str, base_url: str) -> bool: ...
+
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken: ...
+
+    async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A summarizer: `await provider(prompt)`. `on_text` hears the answer while it is being written."""
+
+    speaker: Speaker
+    model: str
+    base_url: str = ""
+    client: Callable[[], AbstractAsyncContextManager[Any]] | None = None  # instead of the SDK's usual one
+    on_text: Listening = None
+    timeout: float | None = 120.0  # seconds for a whole answer
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise BadConfiguration("A provider needs a model's name, such as 'claude-haiku-5-5'.")
+        if self.timeout is not None and self.timeout <= 0:
+            raise BadConfiguration(f"A time-out of {self.timeout} seconds leaves no time. Use more, or None.")
+
+    @property
+    def dialect(self) -> str:
+        """The wire format in which this provider compacts a conversation of its own."""
+        return next((each for each in self.speaker.dialects if each != "openai-chat"), "")
+
+    async def __call__(self, prompt: Prompt) -> Answer:
+        shared = prompt.shared
+        if shared is not None and shared.dialect not in self.speaker.dialects:
+            prompt = replace(prompt, shared=None)
+        spoken = await self._within(lambda client: self.speaker.ask(client, self.model, prompt, self.on_text))
+        usage = spoken.usage
+        cost = usage.cost(find(self.model).prices)
+        return Answer(spoken.text, spoken.finish, self.model, usage.input, usage.output, usage.read, cost)
+
+    async def compact(self, body: Mapping[str, Any], dialect: str) -> Compacted:
+        """Have the provider shorten a conversation of this request in its own way."""
+        return await self._within(lambda client: self.speaker.compact(client, self.model, body, dialect))
+
+    def of(self, model: str) -> Self | None:
+        """The same provider with another model, if it has it."""
+        return replace(self, model=model) if self.speaker.speaks_to(model, self.base_url) else None
+
+    async def _within(self, asking: Callable[[Any], Awaitable[T]]) -> T:
+        """One question to a client of its own. What the SDK raises is told in our words, without its own."""
+        try:
+            async with asyncio.timeout(self.timeout), self._open() as client:
+                return await asking(client)
+        except TimeoutError:
+            raise TimeoutError(f"{self.speaker.name} did not finish an answer of {self.model} in time.") from None
+        except ImportError as error:
+            extra = f"pip install 'contextfold[{self.speaker.name}]'"
+            raise BadConfiguration(f"The SDK of {self.speaker.name} is not installed: {extra}.") from error
+        except Exception as error:  # noqa: BLE001  # an SDK's errors are its own, and may repeat a key
+            raise failed(error, self.speaker.name, self.model) from None
+
+    def _open(self) -> AbstractAsyncContextManager[Any]:
+        return self.client() if self.client is not None else self.speaker.open(self.base_url)

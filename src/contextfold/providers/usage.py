@@ -1,0 +1,34 @@
+"""What an answer cost, whatever its provider calls it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from contextfold.models import Prices
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens: `input` is all of the prompt, `read` and `written` are its parts that came from or went to the cache."""
+
+    input: int = 0
+    output: int = 0
+    read: int = 0
+    written: int = 0
+
+    def cost(self, prices: Prices | None) -> float:
+        """USD; nothing where the model has no known price."""
+        if prices is None:
+            return 0.0
+        now = prices.at(self.input)
+        read = now.input if now.cache_read is None else now.cache_read
+        write = now.input if now.cache_write is None else now.cache_write
+        fresh = self.input - self.read - self.written
+        return (fresh * now.input + self.read * read + self.written * write + self.output * now.output) / 1_000_000
+
+
+def number(holder: Any, name: str) -> int:
+    """A count on an SDK's object; zero where there is none."""
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) else 0
