@@ -89,3 +89,8 @@ def seq(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text!r} is no seq; `contextfold show` has them in its first column")
     return int(text)
+
+
+def checkpoint_name(text: str) -> int | str:
+    """A checkpoint by its seq, or by its name."""
+    return int(text) if text.isascii() and text.isdigit() else text

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import contextfold as cf
 from contextfold.transcripts import read
 
-from .inputs import readable, text_of
+from .inputs import readable, sessions_in, text_of
 from .invocation import Invocation
 from .models import how_counted
 from .paper import Ink
@@ -44,9 +44,10 @@ def _conversations(call: Invocation, file: str) -> Iterator[tuple[str, str, list
     if call.args.text:
         yield "", "", [{"role": "user", "content": text_of(file)}]
         return
-    with readable(file) as path:
-        for recording in read(path):
-            yield recording.name, recording.system, [turn.raw for turn in recording.turns]
+    with readable(file) as given:
+        for path in sessions_in(given):
+            for recording in read(path):
+                yield recording.name, recording.system, [turn.raw for turn in recording.turns]
 
 
 def _counted(messages: list[object], system: str, name: str) -> dict[str, object]:

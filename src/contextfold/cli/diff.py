@@ -1,12 +1,14 @@
 """Show what changed in what the model sees between two places of a thread.
 
 A place is a seq: of a message, a fold, a rewind, or a request that was sent. Without places, the newest fold: before
-and after. With one, from there to now. --sent compares the last two requests.
+and after. With one, from there to now. --sent compares the last two requests. --files shows what changed in the files
+since a checkpoint that kept them.
 
 Examples:
   contextfold diff
   contextfold diff 40 88 -t refactor-42
   contextfold diff --sent
+  contextfold diff --files "before refactor"
 """
 
 from __future__ import annotations
@@ -18,15 +20,17 @@ import contextfold as cf
 from contextfold.domain import Folded, Item, Sent, ViewMessage
 from contextfold.errors import NotFound
 
-from .arguments import UsageError, add_thread, seq
+from .arguments import UsageError, add_thread, checkpoint_name, seq
 from .invocation import Invocation
 from .paper import Ink, clipped
+from .sessions import session_of
 from .viewing import reader_of
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("places", nargs="*", type=seq, metavar="SEQ", help="from, and to (default: now)")
     parser.add_argument("--sent", action="store_true", help="compare the last two requests that were sent")
+    parser.add_argument("--files", metavar="CHECKPOINT", help="files since this checkpoint, by name or seq")
     parser.add_argument("--full", action="store_true", help="whole texts")
     add_thread(parser, positional=False)
 
@@ -68,10 +72,22 @@ def _identity(item: Item) -> tuple[object, ...]:
 def run(call: Invocation) -> int:
     if len(call.args.places) > 2 or (call.args.sent and call.args.places):
         raise UsageError("Give two places at most, or --sent. See `contextfold diff --help`.")
+    if call.args.files is not None:
+        return _files(call, checkpoint_name(call.args.files))
     with call.thread() as thread:
         start, stop = _places(call, thread)
         change = Change(start, stop, thread.view_at(start), thread.view_at(stop))
         return call.answer(_plain(change), lambda: _show(call, thread, change))
+
+
+def _files(call: Invocation, checkpoint: int | str) -> int:
+    with session_of(call) as session:
+        changed = session.diff(checkpoint)
+    styles = {"+": "added", "-": "gone", "@": "dim"}
+    rows = [Ink(row, styles.get(row[:1], "")) if row[:1] in styles else row for row in changed.splitlines()]
+    return call.answer(
+        {"checkpoint": checkpoint, "diff": changed}, lambda: call.out.lines(rows or ["No file changed."])
+    )
 
 
 def _places(call: Invocation, thread: cf.Thread) -> tuple[int, int]:

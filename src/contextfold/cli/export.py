@@ -1,12 +1,13 @@
 """Write a thread: every event with its exact bytes and its chain as JSON lines, or what the model would see now.
 
 Formats: `contextfold` (the default; `contextfold import` reads it back, verified), `request` (the whole request for a
-dialect), `messages` (the view's messages in that dialect).
+dialect), `messages` (the view's messages in that dialect), `roo` (a task directory with Roo Code's two files).
 
 Examples:
   contextfold export refactor-42 > refactor-42.jsonl
   contextfold export refactor-42 -o refactor-42.jsonl
   contextfold export --format request --dialect openai-chat | jq .messages
+  contextfold export refactor-42 --format roo -o task/
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import contextfold as cf
 from contextfold.domain import decode, encode
 
 from . import harmless
-from .arguments import add_model, add_thread
+from .arguments import UsageError, add_model, add_thread
 from .exits import DONE
 from .invocation import Invocation
+from .sessions import session_of
 
-FORMATS = ("contextfold", "request", "messages")
+FORMATS = ("contextfold", "request", "messages", "roo")
 _LISTS = ("messages", "input", "contents")
 
 
@@ -37,6 +39,19 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
+    return _roo(call) if call.args.format == "roo" else _lines(call)
+
+
+def _roo(call: Invocation) -> int:
+    if not call.args.output:
+        raise UsageError("Roo's format is a directory with two files. Name it with -o.")
+    with session_of(call) as session:
+        session.export(call.args.output, format="roo")
+        value = {"thread": session.thread.name, "directory": call.args.output}
+        return call.answer(value, lambda: call.out.line(f"{value['thread']} is in {value['directory']}"))
+
+
+def _lines(call: Invocation) -> int:
     with call.store() as store, TemporaryDirectory(prefix="contextfold-") as directory:
         name = call.thread_name(store)
         target = Path(call.args.output) if call.args.output else None

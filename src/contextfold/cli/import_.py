@@ -21,7 +21,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.transcripts import Defect, Recorded, Recording, Skipped, read
 
 from .arguments import add_model
-from .inputs import PIPE, readable
+from .inputs import PIPE, readable, sessions_in
 from .invocation import Invocation
 from .progress import Progress
 
@@ -30,7 +30,7 @@ BATCH = 500  # messages in one commit
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="recorded sessions, plain or gzip; - is standard input"
+        "files", nargs="+", metavar="FILE", help="recorded sessions, or directories of them; - is standard input"
     )
     parser.add_argument("--as", dest="new_name", metavar="NAME", help="the thread's name (default: the file's)")
     parser.add_argument("--strict", action="store_true", help="refuse a file with damaged lines")
@@ -41,8 +41,9 @@ def run(call: Invocation) -> int:
     imported: list[dict[str, object]] = []
     with call.store(create=True) as store:
         for file in call.args.files:
-            with readable(file) as path:
-                imported += _file(call, store, file, path)
+            with readable(file) as given:
+                for path in sessions_in(given):
+                    imported += _file(call, store, PIPE if file == PIPE else str(path), path)
     return call.answer(imported, lambda: _show(call, imported))
 
 

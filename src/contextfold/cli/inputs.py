@@ -16,6 +16,7 @@ from contextfold.errors import NotFound
 from .arguments import UsageError
 
 PIPE = "-"
+SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj", ".gz")
 
 
 @contextmanager
@@ -34,6 +35,16 @@ def readable(name: str) -> Iterator[Path]:
         with spooled.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield spooled
+
+
+def sessions_in(path: Path) -> list[Path]:
+    """The file itself, or every recorded session in a directory."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(each for each in path.rglob("*") if each.name.endswith(SUFFIXES) and each.is_file())
+    if not found:
+        raise UsageError(f"There are no sessions in {path}. Name files, or another directory.")
+    return found
 
 
 def text_of(name: str) -> str:

@@ -18,20 +18,19 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 from contextfold.folding import recipes
 from contextfold.replay import Progress, Report, Settings, Share, Total, as_csv, as_html, as_markdown, replay
 
-from .arguments import UsageError, size
+from .arguments import size
 from .exits import BAD_INPUT, DONE, INTERRUPTED, PROBLEMS
-from .inputs import readable
+from .inputs import readable, sessions_in
 from .invocation import Invocation
 from .paper import Ink, Piece
 
-SUFFIXES = (".jsonl", ".json", ".ndjson", ".traj", ".gz")
 _LISTED = 10  # of the largest folds
 
 
@@ -56,11 +55,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     with ExitStack() as stack:
-        paths = [each for file in call.args.files for each in _sessions(stack.enter_context(readable(file)))]
-        if not paths:
-            raise UsageError(
-                f"There are no sessions in {', '.join(call.args.files)}. Name files, or another directory."
-            )
+        paths = [each for file in call.args.files for each in sessions_in(stack.enter_context(readable(file)))]
         progress = call.progress("replaying")
 
         def told(at: Progress) -> None:
@@ -74,13 +69,6 @@ def run(call: Invocation) -> int:
             progress.done()
     _write(call, report)
     return call.answer(report, lambda: _show(call, report), _code(report))
-
-
-def _sessions(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    yield from sorted(each for each in path.rglob("*") if each.name.endswith(SUFFIXES) and each.is_file())
 
 
 def _settings(call: Invocation) -> Settings:

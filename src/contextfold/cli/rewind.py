@@ -17,7 +17,7 @@ from datetime import datetime
 
 from contextfold.moving import RewindReport
 
-from .arguments import add_thread, seq
+from .arguments import add_thread, checkpoint_name, seq
 from .invocation import Invocation
 from .paper import Ink
 from .sessions import session_of
@@ -42,7 +42,7 @@ def run(call: Invocation) -> int:
             before=args.before,
             after=args.after,
             to_time=args.time,
-            to=int(args.to) if args.to and args.to.isdigit() else args.to,
+            to=None if args.to is None else checkpoint_name(args.to),
             chat=not args.no_chat,
             files=args.files,
             preview=args.preview,

@@ -5,6 +5,7 @@ Names of commands, options and JSON fields are English everywhere; a program rea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
@@ -166,8 +167,11 @@ def choose(wish: str, environ: Mapping[str, str]) -> Language:
 
 
 def say(key: str, language: Language, **values: object) -> str:
-    """The words for this, with values put in."""
-    return _WORDS[key][language == "ja"].format(**values)
+    """The words for this, with values put in; one of something is not several."""
+    template = _WORDS[key][language == "ja"]
+    for name in [name for name, value in values.items() if str(value) == "1"]:
+        template = re.sub(rf"({{{name}}} [a-z]+)s\b", r"\1", template)
+    return template.format(**values)
 
 
 def headline(code: int, language: Language) -> str:

@@ -122,3 +122,33 @@ def test_forget_on_a_terminal_wants_the_number_typed(
     told = cli("forget", "--seq", 1)
     assert told.code == code
     assert "no undo" in told.err
+
+
+def test_a_checkpoint_is_a_place_to_return_to_with_its_files(cli: Cli, store: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("one\n")
+    made = cli("checkpoint", "before refactor", "--workspace", work, "--json")
+    assert made.json[0]["files"] == 1
+    before = seqs(store)
+    (work / "a.txt").write_text("two\n")
+    assert "+two" in cli("diff", "--files", "before refactor").out
+    with cf.open(store) as opened:
+        opened.thread("refactor-42").append({"role": "user", "content": "and then"})
+    assert "before refactor" in cli("checkpoint").out
+    told = cli("rewind", "--to", "before refactor", "--files", "--preview", "--json").json
+    assert told["is_preview"]
+    assert [change["path"] for change in told["files"]] == ["a.txt"]
+    assert cli("rewind", "--to", "before refactor", "--files").code == 0
+    assert (work / "a.txt").read_text() == "one\n"
+    assert seqs(store) == before
+    assert cli("redo").code == 0
+    assert (work / "a.txt").read_text() == "two\n"
+
+
+@pytest.mark.usefixtures("store")
+def test_a_thread_without_checkpoints_says_how_to_make_one(cli: Cli) -> None:
+    assert "makes one" in cli("checkpoint").out
+    assert cli("rewind", "--to", "nowhere").code == 3
+    assert cli("rewind", "--time", "2020-01-01T00:00", "--preview").code == 0
+    assert cli("rewind", "--time", "soon").code == 2

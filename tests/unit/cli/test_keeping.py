@@ -94,7 +94,7 @@ def test_verify_of_a_sound_and_of_a_damaged_store(cli: Cli, store: Path) -> None
     told = cli("verify", "--json")
     assert told.code == 1
     assert told.json["problems"]
-    assert "problems" in cli("verify").out
+    assert "problem" in cli("verify").out
     assert cli("doctor").code == 1
 
 
@@ -118,7 +118,7 @@ def test_doctor_looks_at_everything(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     assert checks["models", "nobody-knows-me"]["state"] == "look"
     assert "CONTEXTFOLD_STORE" in checks["settings", "CONTEXTFOLD_STOER"]["told"]
     assert checks["keys", "keys"]["state"] == "ok"
-    assert "things to look at" in cli("doctor").out
+    assert "1 thing to look at" in cli("doctor").out
 
 
 def test_doctor_finds_a_key_and_never_shows_it(cli: Cli, tmp_path: Path) -> None:
@@ -201,3 +201,36 @@ def test_validate_says_what_a_provider_would_reject(cli: Cli, tmp_path: Path) ->
     assert "messages" in cli("validate", "bad.json", "--dialect", "anthropic").out
     assert cli("validate", "list.json", "--dialect", "anthropic").code == 7
     assert cli("validate", "good.json", "--dialect", "klingon").code in (2, 3)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_thread_is_written_as_a_task_of_roo_code(cli: Cli, tmp_path: Path) -> None:
+    assert cli("export", "--format", "roo").code == 2
+    assert cli("export", "--format", "roo", "-o", "task", "--json").json["directory"] == "task"
+    assert {path.name for path in (tmp_path / "task").iterdir()} >= {
+        "api_conversation_history.json",
+        "ui_messages.json",
+    }
+    assert cli("import", "task/api_conversation_history.json", "--as", "back", "--json").json[0]["format"] == "roo-api"
+
+
+@pytest.mark.usefixtures("store")
+def test_a_directory_of_sessions_is_imported_and_counted(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / "sessions" / name).write_bytes((tmp_path / "session.jsonl").read_bytes())
+    assert [each["thread"] for each in cli("import", "sessions", "--json").json] == ["a", "b"]
+    assert len(cli("count", "sessions", "--json").json) == 2
+
+
+def test_a_request_is_mended_so_that_its_provider_takes_it(cli: Cli, tmp_path: Path) -> None:
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {}}]}
+    messages = [{"role": "user", "content": "hi"}, call, {"role": "user", "content": "and?"}]
+    (tmp_path / "bad.json").write_text(json.dumps({"model": MODEL, "max_tokens": 10, "messages": messages}))
+    told = cli("validate", "bad.json", "--repair")
+    assert told.code == 0
+    assert "note:" in told.err
+    (tmp_path / "mended.json").write_text(told.out)
+    assert cli("validate", "mended.json").code == 0
+    assert cli("validate", "bad.json", "--repair", "-o", "second.json", "--json").json["repairs"]
+    assert json.loads((tmp_path / "second.json").read_text()) == json.loads(told.out)

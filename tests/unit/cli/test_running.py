@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import shlex
 from importlib import import_module
 from pathlib import Path
 
@@ -44,9 +45,7 @@ def test_examples_of_a_command_are_command_lines_it_takes(name: str) -> None:
     module.arguments(parser)
     for line in own:
         words_of = line.partition("|")[0].partition(">")[0].partition("#")[0].partition(")")[0]
-        arguments = [word.strip("'\"") for word in words_of.replace('"focus on the API changes"', "focus").split()]
-        if name in ("rewind", "checkpoint"):
-            arguments = words_of.replace('"before refactor"', "before-refactor").split()
+        arguments = shlex.split(words_of)
         parser.parsed(arguments)
 
 
