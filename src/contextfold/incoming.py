@@ -52,10 +52,16 @@ def _plain(given: object) -> Any:
     for method, options in _DUMPS:
         dump = getattr(given, method, None)
         if callable(dump):
-            return dump(**options)
+            return dump(**options, **_further(given, method))
     raise BadMessage(
         f"{_kind(given).capitalize()} is not a message. Pass a dict with a role, JSON bytes, or an SDK's object."
     )
+
+
+def _further(given: object, method: str) -> Mapping[str, Any]:
+    """Google's objects set what they leave empty, and its API does not want that back."""
+    is_googles = type(given).__module__.startswith("google.")
+    return {"exclude_none": True} if is_googles and method == "model_dump" else {}
 
 
 def _kind(value: object) -> str:

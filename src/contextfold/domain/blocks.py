@@ -45,11 +45,15 @@ class ToolCall(Struct, frozen=True, tag="call"):
 
 
 class ToolResult(Struct, frozen=True, tag="result"):
-    """What a tool answered to one call; may hold text, images, documents and provider items."""
+    """What a tool answered to one call; may hold text, images, documents and provider items.
+
+    `name` is set where the original names the tool instead of the call: it answers the first call of that tool.
+    """
 
     call: str
     blocks: tuple[Block, ...] = ()
     is_error: bool = False
+    name: str = ""
 
 
 class Reasoning(Struct, frozen=True, tag="reasoning"):

@@ -19,16 +19,18 @@ class CallIds:
     def __init__(self) -> None:
         self._used: dict[str, int] = {}  # shown id -> place of its message
         self._original: dict[str, str] = {}  # of those that were renamed
+        self._tools: dict[str, str] = {}  # shown id -> the tool that was called
 
     def copy(self) -> CallIds:
         twin = CallIds()
-        twin._used, twin._original = dict(self._used), dict(self._original)
+        twin._used, twin._original, twin._tools = dict(self._used), dict(self._original), dict(self._tools)
         return twin
 
     def truncate(self, length: int) -> None:
         while self._used and self._used[newest := next(reversed(self._used))] >= length:
             del self._used[newest]
             self._original.pop(newest, None)
+            self._tools.pop(newest, None)
 
     def shown(self, place: int, shape: Shape, waiting: tuple[str, ...]) -> tuple[Shape, Aliases]:
         """The outline with ids that are unique on the path, and the blocks that had to change."""
@@ -38,8 +40,9 @@ class CallIds:
         for index, block in enumerate(blocks):
             if block.kind == "call":
                 name = self._take(block.call, place)
+                self._tools[name] = block.name
             elif block.kind == "result" and answered and shape.role == "user":
-                name = self._answer(block.call, answered)
+                name = self._answer(block.call, block.name, answered)
             else:
                 continue
             if name != block.call:
@@ -57,10 +60,12 @@ class CallIds:
             self._original[name] = call
         return name
 
-    def _answer(self, call: str, waiting: list[str]) -> str:
-        """The open call this result is for: the first of that id that still waits."""
-        for name in waiting:
-            if self._original.get(name, name) == call:
-                waiting.remove(name)
-                return name
-        return call
+    def _answer(self, call: str, tool: str, waiting: list[str]) -> str:
+        """The open call this result is for: the first of that id that still waits, or of the tool it names instead."""
+        found = next((name for name in waiting if self._original.get(name, name) == call), None)
+        if found is None and tool:
+            found = next((name for name in waiting if self._tools.get(name) == tool), None)
+        if found is None:
+            return call
+        waiting.remove(found)
+        return found

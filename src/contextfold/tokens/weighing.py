@@ -62,7 +62,7 @@ class Scale:
                 return BlockShape("call", size, measure, block.id, block.name)
             case ToolResult():
                 size, measure = self._result(block)
-                return BlockShape("result", size, measure, block.call, "", block.is_error)
+                return BlockShape("result", size, measure, block.call, block.name, block.is_error)
             case Reasoning():
                 return self._reasoning(block)
             case Image():

@@ -32,6 +32,7 @@ NAME = "gemini"
 ROLES: Mapping[object, Role] = {"user": "user", "model": "assistant", "function": "user", None: "user"}
 # What stands before the function's name where a call has no id.
 UNNAMED = "gemini--"
+_STANDARD = str.maketrans("-_", "+/")  # dumps of the SDK write base64 for URLs, which no other API reads
 _OUTPUTS = ("output", "result", "content", "error")  # how clients wrap what a function said
 
 
@@ -80,13 +81,17 @@ def _response(_part: Mapping[str, Any], response: object) -> Block | None:
     answered = response.get("response")
     is_error = isinstance(answered, dict) and "error" in answered and not answered.keys() & {"output", "result"}
     inner = [read_part(part) for part in response.get("parts") or () if isinstance(part, dict)]
-    return ToolResult(call_id(response), (*_said(answered), *inner), is_error)
+    named = "" if has_id(response) else _word(response.get("name"))
+    return ToolResult(call_id(response), (*_said(answered), *inner), is_error, named)
 
 
 def call_id(value: Mapping[str, Any]) -> str:
     """The id that pairs a call with its response; the function's name where there is none."""
-    found = value.get("id")
-    return encodable(found) if isinstance(found, str) and found else UNNAMED + _word(value.get("name"))
+    return encodable(value["id"]) if has_id(value) else UNNAMED + _word(value.get("name"))
+
+
+def has_id(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("id"), str) and value["id"] != ""
 
 
 def _said(answered: object) -> tuple[Block, ...]:
@@ -103,7 +108,7 @@ def _said(answered: object) -> tuple[Block, ...]:
 def _inline(_part: Mapping[str, Any], blob: object) -> Block | None:
     if not isinstance(blob, dict):
         return None
-    media_type, data = _word(field(blob, "mimeType")), _word(blob.get("data"))
+    media_type, data = _word(field(blob, "mimeType")), _word(blob.get("data")).translate(_STANDARD)
     if media_type.startswith("image/"):
         return Image(media_type, data)
     return Document(media_type, data=data, title=_word(blob.get("displayName")))

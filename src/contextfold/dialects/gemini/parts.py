@@ -24,6 +24,7 @@ KINDS: Mapping[str, str] = {
     "codeExecutionResult": "codeExecutionResult",
     "code_execution_result": "codeExecutionResult",
 }
+_OTHERS = {meant: name for name, meant in KINDS.items() if name != meant}
 _SNAKE = {"thoughtSignature": "thought_signature", "mimeType": "mime_type", "fileUri": "file_uri"}
 
 
@@ -37,12 +38,13 @@ def kind_of(part: Mapping[str, Any]) -> str:
 
 def held(part: Mapping[str, Any], kind: str) -> Any:
     """What a part of this kind holds."""
-    return next((part[name] for name, meant in KINDS.items() if meant == kind and part.get(name) is not None), None)
+    found = part.get(kind)
+    return found if found is not None else part.get(_OTHERS.get(kind, kind))
 
 
 def field_of(part: Mapping[str, Any], kind: str) -> str:
     """The name under which a part holds it."""
-    return next(name for name, meant in KINDS.items() if meant == kind and part.get(name) is not None)
+    return kind if part.get(kind) is not None else _OTHERS[kind]
 
 
 def field(value: Mapping[str, Any], name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from contextfold.dialects.rulebook import Piece, malformed, read_pieces
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
-from .parse import ROLES, call_id
+from .parse import ROLES
 from .parts import KINDS, held, kind_of, signature
 
 
@@ -117,31 +116,40 @@ def call_placement(asked: Asked) -> Iterator[Problem]:
 def unanswered_call(asked: Asked) -> Iterator[Problem]:
     """The very next content holds a response to every call."""
     for content, after in asked.pairs():
-        if content is None or not content.is_models:
-            continue
-        given = Counter(_ids(after, "functionResponse") if after is not None and not after.is_models else ())
-        for call in content.of("functionCall"):
-            id = _id(call, "functionCall")
-            if given[id] <= 0:
-                yield Problem(
-                    call.path, "unanswered-call", f"Put a functionResponse to {_shown(id)} into the next content."
-                )
-            given[id] -= 1
+        calls = content.of("functionCall") if content is not None and content.is_models else []
+        responses = after.of("functionResponse") if after is not None and not after.is_models else []
+        for call in _unmatched(calls, responses)[0]:
+            advice = f"Put a functionResponse to {_shown(call, 'functionCall')} into the next content."
+            yield Problem(call.path, "unanswered-call", advice)
 
 
 def orphan_response(asked: Asked) -> Iterator[Problem]:
     """Every response answers a call of the content right before it, once."""
     for before, content in asked.pairs():
-        if content is None or content.is_models:
-            continue
-        called = Counter(_ids(before, "functionCall") if before is not None and before.is_models else ())
-        for response in content.of("functionResponse"):
-            id = _id(response, "functionResponse")
-            if called[id] <= 0:
-                yield Problem(
-                    response.path, "orphan-response", f"Send the call {_shown(id)} right before it, or show it as text."
-                )
-            called[id] -= 1
+        calls = before.of("functionCall") if before is not None and before.is_models else []
+        responses = content.of("functionResponse") if content is not None and not content.is_models else []
+        for response in _unmatched(calls, responses)[1]:
+            advice = f"Send the call {_shown(response, 'functionResponse')} right before it, or show it as text."
+            yield Problem(response.path, "orphan-response", advice)
+
+
+def _unmatched(calls: list[Piece], responses: list[Piece]) -> tuple[list[Piece], list[Piece]]:
+    """Calls without a response and responses without a call: paired by id, and where one has none, by name."""
+    open_calls, orphans = list(calls), []
+    for response in sorted(responses, key=lambda piece: not _own_id(piece, "functionResponse")):
+        found = next((call for call in open_calls if _are_pair(call, response)), None)
+        if found is None:
+            orphans.append(response)
+        else:
+            open_calls.remove(found)
+    return open_calls, orphans
+
+
+def _are_pair(call: Piece, response: Piece) -> bool:
+    ids = _own_id(call, "functionCall"), _own_id(response, "functionResponse")
+    if all(ids):
+        return ids[0] == ids[1]
+    return _name(call, "functionCall") == _name(response, "functionResponse")
 
 
 def duplicate_call(asked: Asked) -> Iterator[Problem]:
@@ -190,23 +198,19 @@ def missing_signature(asked: Asked) -> Iterator[Problem]:
             yield Problem(calls[0].path, "missing-signature", "Return the part with its thoughtSignature as it came.")
 
 
-def _ids(content: Content, kind: str) -> list[str]:
-    return [_id(part, kind) for part in content.of(kind)]
-
-
-def _id(part: Piece, kind: str) -> str:
-    value = held(part.block, kind)
-    return call_id(value) if isinstance(value, Mapping) else ""
-
-
 def _own_id(part: Piece, kind: str) -> str:
     value = held(part.block, kind)
     own = value.get("id") if isinstance(value, Mapping) else None
     return own if isinstance(own, str) else ""
 
 
-def _shown(id: str) -> str:
-    return repr(id.removeprefix("gemini--"))
+def _name(part: Piece, kind: str) -> object:
+    value = held(part.block, kind)
+    return value.get("name") if isinstance(value, Mapping) else None
+
+
+def _shown(part: Piece, kind: str) -> str:
+    return repr(_own_id(part, kind) or _name(part, kind))
 
 
 RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msgspec import Raw
+import msgspec
+from msgspec import Raw, Struct
 
 from contextfold.dialects.wire import assembled, elements, fields, listed
 from contextfold.domain import decode
 
-from .parts import kind_of
+from .parts import KINDS, kind_of
 
 _MARKS = (b"unctionResponse", b"unction_response", b"unctionCall", b"unction_call")
 
@@ -26,12 +27,28 @@ class Outline(NamedTuple):
     responses: bool
 
 
+class _Spoken(Struct):
+    role: object = None
+
+
+class _Made(_Spoken):
+    parts: list[dict[str, Raw]] = []
+
+
+_spoken = msgspec.json.Decoder(_Spoken)
+_made = msgspec.json.Decoder(_Made)
+
+
 def outline(chunk: bytes) -> Outline:
-    value = decode(chunk)
-    role = "model" if value.get("role") == "model" else "user"
-    if not any(mark in chunk for mark in _MARKS):
-        return Outline(role, calls=False, responses=False)
-    kinds = {kind_of(part) for part in value["parts"]}
+    """Asked of every content, so no more of it is decoded than the answer needs."""
+    has_tools = any(mark in chunk for mark in _MARKS)
+    try:
+        made = _made.decode(chunk) if has_tools else _Made(_spoken.decode(chunk).role)
+    except msgspec.MsgspecError:  # lone surrogates: only the tolerant decoder reads them
+        value = decode(chunk)
+        made = _Made(value.get("role"), [{kind_of(part): Raw(b"{}")} for part in value["parts"]])
+    kinds = {KINDS.get(name) for part in made.parts for name, value in part.items() if bytes(value) != b"null"}
+    role = "model" if made.role == "model" else "user"
     return Outline(role, "functionCall" in kinds, "functionResponse" in kinds)
 
 
