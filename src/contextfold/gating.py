@@ -31,7 +31,9 @@ def definitions(desk: Desk, given: Tools) -> Tools:
         return given
     layering.tools = given
     differs = before is not None and list(given.definitions) != list(before)
-    layering.waits = differs and given.mode == "projected" and not given.is_forced
+    # Providers reject calls in the history when no tool at all is defined, so an empty list never replaces another.
+    may_go = given.is_forced and bool(given.definitions)
+    layering.waits = differs and given.mode == "projected" and not may_go
     layering.is_changed = differs and not layering.waits
     return None if layering.waits else list(given.definitions)
 
@@ -39,7 +41,7 @@ def definitions(desk: Desk, given: Tools) -> Tools:
 def released(desk: Desk) -> Tools:
     """The list that waited for a fold, now that there was one and the cache is written anew anyway."""
     layering = desk.layering
-    if not layering.waits or layering.tools is None:
+    if not layering.waits or layering.tools is None or not layering.tools.definitions:
         return None
     grown = layering.tools.tokens - desk.frame.tool_tokens
     now = desk.decide()

@@ -14,7 +14,20 @@ import contextfold as cf
 from contextfold import layers as L
 from contextfold.domain import Attached, Folded, Noted
 from contextfold.errors import BadConfiguration, CannotFit, NotFound
-from tests.acceptance.scenario import WORD, Open, answer, assistant, exchanges, got, rejected, run, say, shown, user
+from tests.acceptance.scenario import (
+    MODEL,
+    WORD,
+    Open,
+    answer,
+    assistant,
+    exchanges,
+    got,
+    rejected,
+    run,
+    say,
+    shown,
+    user,
+)
 
 ROLE = L.System(role="an engineer", policies=["no secrets"], constraints=["two hours"], audit="every write")
 TASK = L.Task(goal="move the port", success=["tests pass"], output={"type": "object"})
@@ -356,3 +369,45 @@ async def test_empty_permissions_and_unknown_phases_are_refused(opened: Open) ->
         await got(session.grant(" "))
     with pytest.raises(BadConfiguration, match="no phase"):
         await got(session.enter("dreaming"))
+
+
+async def test_what_was_forgotten_is_in_no_layer_any_more(opened: Open, tmp_path: Path) -> None:
+    session = await opened(50_000, tmp_path / "store.db")
+    (seq,) = await say(session, [user("the key is hunter2")])
+    await got(session.note(L.Fact("the key is hunter2", source=seq)))
+    assert "hunter2" in shown(await got(session.prepare()))
+    plain = session if isinstance(session, cf.Session) else session._session
+    plain._store.forget(session.thread.name, seq)
+    assert (await got(session.state)).of(L.Fact) == ()
+    assert "hunter2" not in shown(await got(session.prepare()))
+
+
+def test_threads_of_the_same_name_in_two_spaces_have_nothing_in_common(tmp_path: Path) -> None:
+    for space in ("one", "two"):
+        with cf.open(tmp_path / "store.db", space=space) as store:
+            session = cf.Session.on(store, "main", MODEL)
+            assert session.state.entries == ()
+            session.note(L.Fact(f"only in {space}"))
+            assert [fact.text for fact in session.state.of(L.Fact)] == [f"only in {space}"]
+
+
+async def test_notes_of_another_process_are_shown(opened: Open, tmp_path: Path) -> None:
+    session = await opened(50_000, tmp_path / "store.db")
+    await say(session, [user("go")])
+    await got(session.prepare())
+    with cf.Session.open(tmp_path / "store.db", model=MODEL) as other:
+        other.note(L.Fact("seen elsewhere"))
+    assert "seen elsewhere" in shown(await got(session.prepare()))
+
+
+async def test_a_short_room_shows_less_and_the_same_each_time(opened: Open) -> None:
+    session = await opened(8_000)
+    await got(session.define(layout=L.Layout(budget=4_000)))
+    for number in range(100):
+        await got(session.note(L.Observation(f"seen {number} {WORD * 40}")))
+    await say(session, [user("go " + WORD * 3_500)])
+    first = await got(session.prepare())
+    await say(session, [assistant("ok"), user("on")])
+    second = await got(session.prepare())
+    assert {each.key for each in first.attached} == {"observations"}
+    assert second.attached == ()

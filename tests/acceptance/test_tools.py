@@ -216,3 +216,27 @@ async def test_a_tool_that_waits_for_its_result_is_known_to_the_state(opened: Op
     await prepare(session)
     await say(session, [calls(("c1", "writeFile"), path="x")])
     assert (await got(session.state)).open_tools == ("writeFile",)
+
+
+async def test_an_empty_list_never_replaces_one_that_the_history_refers_to(opened: Open) -> None:
+    session = await ready(opened)
+    only = [tool for tool in SEED if tool.name == "writeFile"]
+    first = await got(session.prepare(tools=T.project(only, await got(session.state), mode="projected")))
+    await say(session, [calls(("c1", "writeFile"), path="x"), results(("c1", "written"))])
+    await got(session.revoke("write"))
+    tools = T.project(only, await got(session.state), mode="projected", force=True)
+    second = await got(session.prepare(tools=tools))
+    assert second.body["tools"] == first.body["tools"]
+    assert "<tools>none</tools>" in shown(second)
+    assert rejected([second]) == []
+
+
+@pytest.mark.parametrize("dialect", ["anthropic", "openai-chat", "openai-responses", "gemini"])
+async def test_layers_and_tools_are_sent_in_every_dialect(opened: Open, dialect: str) -> None:
+    session = await ready(opened)
+    await got(session.define(system=L.System(policies=["no secrets"])))
+    await got(session.note(L.Fact("the port is 8443")))
+    tools = T.project(SEED, await got(session.state))
+    request = await got(session.prepare(tools=tools, dialect=dialect))
+    assert [each for each in ("no secrets", "8443", "writeFile") if each not in shown(request)] == []
+    assert rejected([request]) == []
