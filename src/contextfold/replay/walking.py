@@ -127,7 +127,7 @@ class Walk:
         body = request.body
         if dialects.find(request.dialect).check(body):
             self.invalid += 1
-        elif request.dialect == "anthropic":
+        elif "messages" in body:
             parts = body.get("system"), body.get("tools")
             recounted = count(body["messages"], model=self.desk.model.id, system=parts[0], tools=parts[1]).tokens
             self.unfit += recounted > self.usable >= self.context[-1]

@@ -11,11 +11,11 @@ from contextfold.replay import Settings
 from contextfold.testing import histories
 
 POLICIES = ("balanced", "sliding_window")
-SETTINGS = Settings(policies=POLICIES, window=12_000, model="claude-sonnet-4-5")
+SETTINGS = Settings(policies=POLICIES, window=9_000, model="claude-sonnet-4-5")
 SUMMARY = "The user wants the shop fixed; src/shop/orders/models.py was changed."
 
 
-def plain(folder: Path, name: str = "session.jsonl", *, seed: int = 1, tokens: int = 18_000) -> Path:
+def plain(folder: Path, name: str = "session.jsonl", *, seed: int = 1, tokens: int = 12_000) -> Path:
     """A session as JSON lines of messages."""
     path = folder / name
     path.write_text("".join(json.dumps(message) + "\n" for message in history(seed, tokens)), "utf-8")
@@ -32,7 +32,7 @@ NAMES = (
 )
 
 
-def history(seed: int = 1, tokens: int = 18_000) -> Sequence[Mapping[str, Any]]:
+def history(seed: int = 1, tokens: int = 12_000) -> Sequence[Mapping[str, Any]]:
     """Work of an agent that is told six names at the beginning and uses them at the end."""
     messages = [dict(message) for message in histories.session(seed, tokens=tokens, language="en")]
     messages[0]["content"] += f"\n\nPlease never touch these files: {', '.join(NAMES)}."

@@ -26,7 +26,7 @@ def told(progress):
     if progress.policy == "sliding_window" and progress.turn == 3:
         print("now", flush=True)
 if __name__ == "__main__":
-    settings = Settings(policies=("balanced", "sliding_window"), window=12_000, model="claude-sonnet-4-5")
+    settings = Settings(policies=("balanced", "sliding_window"), window=9_000, model="claude-sonnet-4-5")
     report = replay(sys.argv[2:], settings, jobs=1, keep=sys.argv[1], on_progress=told)
     sys.stdout.buffer.write(encode_report(report))
 """
@@ -35,7 +35,7 @@ if __name__ == "__main__":
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("files")
-    return [plain(folder, "a.jsonl", seed=3, tokens=9_000), claude_code(folder), plain(folder, "b.jsonl", seed=4)]
+    return [plain(folder, "a.jsonl", seed=3, tokens=7_000), claude_code(folder), plain(folder, "b.jsonl", seed=4)]
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_results_of_other_settings_are_refused_and_left_alone(files: list[Path],
     replay(files[:1], SETTINGS, keep=keep)
     before = keep.read_bytes()
     with pytest.raises(BadConfiguration, match="with these settings"):
-        replay(files[:1], Settings(policies=POLICIES, window=9_000), keep=keep)
+        replay(files[:1], Settings(policies=POLICIES, window=8_000), keep=keep)
     foreign = tmp_path / "notes.txt"
     foreign.write_text("my notes\n")
     with pytest.raises(BadConfiguration, match="Choose another file"):

@@ -34,7 +34,7 @@ def test_every_recipe_sends_valid_requests_that_fit_and_loses_nothing(sitting: S
     assert (row.invalid, row.unfit, row.refused, row.lost) == (0, 0, 0, 0)
     assert row.requests == sum(role == "assistant" for role in sitting.roles)
     assert row.folds >= len(row.foldings) > 0
-    assert row.peak == max(row.context) <= row.usable < row.window == 12_000
+    assert row.peak == max(row.context) <= row.usable < row.window == 9_000
     assert row.tokens == sum(row.context) == row.read + row.written
 
 
@@ -93,7 +93,7 @@ def test_the_products_own_compactions_are_a_row(tmp_path: Path) -> None:
     assert (row.kind, row.folds, len(row.foldings), row.invalid, row.lost) == ("recorded", 1, 1, 0, 0)
     (folding,) = row.foldings
     assert folding.trigger == "auto"
-    assert folding.after < 200 < 5_000 < folding.before
+    assert folding.after < 200 < 4_000 < folding.before
     assert folding.retained is not None
     assert folding.retained.strict.kept < folding.retained.strict.of
     assert row.recallable.kept == 0 < row.recallable.of  # its summary names no way back
@@ -110,7 +110,7 @@ def test_folds_after_the_products_own_compaction_are_not_judged(tmp_path: Path) 
     row = walk(untouched, RECIPES["sliding_window"](), SETTINGS)
     kept = row.foldings[-1].retained
     assert kept is not None
-    assert (kept.strict.kept, kept.strict.of) == (0, 6)  # the names of the beginning are out of the window
+    assert kept.strict.of - kept.strict.kept >= 6  # the names of the beginning are out of the window
     assert kept.imperatives.kept < kept.imperatives.of
     sitting = seated(claude_code(tmp_path))
     (compacted,) = sitting.compacted
