@@ -1,16 +1,24 @@
 """Fold now: the manual compaction. Your instructions are added to those for the summary.
 
+Summaries come from the embedded digest, which needs no model. With --summarizer a model of your choice writes them: the
+conversation is then sent to its provider, whose SDK and key must be set up. If it fails, the digest takes over.
+
 Examples:
   contextfold fold --instructions "focus on the API changes"
   contextfold fold refactor-42 --to 8k
+  contextfold fold --summarizer claude-haiku-5-5 --instructions "focus on the API changes"
   contextfold fold --policy sliding_window --preview
 """
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
+from dataclasses import replace
 
-from contextfold.folding import Report
+import contextfold as cf
+from contextfold import providers
+from contextfold.folding import Report, Summarizer
 
 from .arguments import add_model, add_thread, size
 from .invocation import Invocation
@@ -24,25 +32,45 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-i", "--instructions", metavar="TEXT", default="", help="what the summary should look at")
     parser.add_argument("--to", type=size, metavar="TOKENS", help="aim at this size (8000, 8k)")
     parser.add_argument("-p", "--policy", metavar="RECIPE", help="fold by this recipe (default: the setting `policy`)")
+    parser.add_argument("-s", "--summarizer", metavar="MODEL", help="let this model write the summary")
     parser.add_argument("--preview", action="store_true", help="only say what the next request would decide, and why")
 
 
 def run(call: Invocation) -> int:
-    with session_of(call) as session:
+    with session_of(call, summarizer=_summarizer(call)) as session:
         if call.args.preview:
             decision = session.preview()
             return call.answer(
                 decision, lambda: call.out.line(Ink(f"{decision.action}: ", "bold"), f"{decision.reason}")
             )
-        progress = call.progress("folding")
-        try:
-            report = session.fold(instructions=call.args.instructions, to=call.args.to)
-        finally:
-            progress.done()
+        report = session.fold(instructions=call.args.instructions, to=call.args.to)
         return call.answer(report, lambda: _show(call, report))
 
 
+def _summarizer(call: Invocation) -> Summarizer | None:
+    """The model that was named, heard while it writes; one that no provider claims is looked for at OPENAI_BASE_URL."""
+    model = call.args.summarizer
+    if model is None:
+        return None
+    progress, heard = call.progress(f"{model} writes"), [0]
+
+    def hear(text: str) -> None:
+        heard[0] += len(text)
+        progress.at(heard[0], what="characters")
+
+    address = os.environ.get("OPENAI_BASE_URL", "")
+    if address and not cf.model(model).provider:
+        return providers.openai(model, base_url=address, on_text=hear)
+    return replace(providers.named(model), on_text=hear)
+
+
 def _show(call: Invocation, report: Report) -> None:
+    for attempt in report.attempts:
+        if attempt.model:
+            failed = (
+                f", {attempt.refusal.value if attempt.refusal else 'failed'} {attempt.error}" if attempt.error else ""
+            )
+            call.note(f"{attempt.model}: {attempt.input_tokens:,} tokens in, {attempt.output_tokens:,} out{failed}")
     if not report.folds:
         refusals = ", ".join(f"{each.strategy}: {each.refusal.value}" for each in report.attempts if each.refusal)
         call.out.line(call.say("folded.nothing", reason=refusals or report.reason))

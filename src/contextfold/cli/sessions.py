@@ -10,18 +10,21 @@ from contextlib import contextmanager
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration
-from contextfold.folding import Policy, recipes
+from contextfold.folding import Policy, Summarizer, recipes
 from contextfold.models import nearest
 
 from .invocation import Invocation
 
 
 @contextmanager
-def session_of(call: Invocation) -> Iterator[cf.Session]:
-    """The thread that was named, with the policy in force."""
+def session_of(call: Invocation, summarizer: Summarizer | None = None) -> Iterator[cf.Session]:
+    """The thread that was named, with the policy in force; `summarizer` writes its summaries."""
+    policy = policy_of(call)
+    if summarizer is not None:
+        policy = policy.with_(summarizer=summarizer)
     with call.store() as store:
         artifacts = call.settings["artifacts"] or None
-        yield cf.Session.on(store, call.thread_name(store), call.model, policy_of(call), artifacts=artifacts)
+        yield cf.Session.on(store, call.thread_name(store), call.model, policy, artifacts=artifacts)
 
 
 def policy_of(call: Invocation) -> Policy:
