@@ -48,9 +48,9 @@ class Seal:
 
 
 def digest(*parts: object) -> str:
-    """A short name for content, the same for the same content."""
+    """A short name for content, the same for the same content; the order of fields is not content."""
     found = hashlib.blake2b(digest_size=16)
     for part in parts:
-        found.update(msgspec.json.encode(part))
+        found.update(msgspec.json.encode(part, order="sorted"))
         found.update(b"\0")
     return found.hexdigest()
