@@ -35,6 +35,8 @@ from contextfold.layers import (
 from .desk import Desk
 from .layering import KIND
 
+LEAVES = 2  # layers take one part in so many of what is free, so that the next turn does not have to fold for them
+
 
 def state_of(desk: Desk) -> State:
     """What the layers hold now."""
@@ -161,11 +163,11 @@ class Layers:
         self._folded: tuple[int, ...] = ()
 
     def __call__(self, turn: Turn) -> Iterator[Attachment]:
-        if turn.folded != self._folded:
+        if turn.folded and turn.folded != self._folded:
             self._folded, self._desk.layering.limit = turn.folded, None
-        sections = self._changed(turn)
-        if sum(section.tokens for section in sections) > turn.room:
-            self._make_do_with(turn.room)
+        sections, room = self._changed(turn), turn.room // LEAVES
+        if sum(section.tokens for section in sections) > room:
+            self._make_do_with(room)
             sections = self._changed(turn)
         for section in sorted(sections, key=lambda each: each.layer.priority):
             yield Attachment(KIND, section.text, section.layer.name)
