@@ -21,6 +21,8 @@ class Request:
     raw_tokens: int = 0  # what was counted, before calibration
     attached: tuple[Attachment, ...] = ()  # what was added for the model on the way
     left_out: tuple[Attachment, ...] = ()  # what had no room
+    prefix: str = ""  # the digest of what its messages are, where the model binds its reasoning to that
+    betas: tuple[str, ...] = ()  # features that Anthropic wants named: `client.beta.messages.create(betas=…)`
 
     @property
     def body(self) -> dict[str, Any]:

@@ -26,6 +26,7 @@ class Reply(Struct, frozen=True):
     usage: Mapping[str, Any] = {}
     model: str = ""
     stop: str = ""
+    cleared: int = 0  # tool results that the provider itself left out of what the model read, the oldest
 
 
 class Dialect(Protocol):
