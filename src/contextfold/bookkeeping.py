@@ -64,7 +64,7 @@ class Books:
             call.size,
             call.fixed,
             call.cached,
-            full,
+            calibration.scaled(full),
             self.account.bill,
             self.account.full_bill + cost,
             calibration.scaled(rents.removable),
@@ -91,10 +91,12 @@ class Books:
         """The prepared request was sent; `billed` is what it really cost, where that is known."""
         if self._prepared is None:
             return
-        before, self._sent, self._prepared = self.account, self._prepared, None
+        before, last = self.account, self._sent
+        self._sent, self._prepared = self._prepared, None
         self.account = self._sent.account
         if billed is not None:
-            self.account = self.account.corrected(before, billed)
+            is_alike = last is None or last.view.array is self._sent.view.array
+            self.account = self.account.corrected(before, billed, is_alike)
 
     # -- one request ----------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from .economics import Economy, Rates, paying_tail
 
 FULL_SUMMARY = 2_000  # tokens of the summary that full history must make when the window is full
 FULL_QUESTION = 500
+LATE = 1.03  # full history is taken to be folded a little late: counts are estimates, and the guard must not hope
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Account:
 
     bill: float = 0.0
     full_bill: float = 0.0
-    full: int = 0  # tokens of full history's last request, without system and tools
+    full: int = 0  # raw tokens of full history's last request, without system and tools
     said: int = 0
     rent: int = 0  # tokens times requests that the next summary could have saved
     summary: int = 0
@@ -75,14 +76,16 @@ class Account:
         )
 
     def full_history(self, call: Call, rates: Rates) -> tuple[int, float]:
-        """What full history would send now and pay for it; a window that is full makes it ask for a summary."""
-        full = max(0, self.full + int((call.said - self.said) * call.factor))
-        before = 0 if call.is_cold else min(self.full, full) + call.fixed
-        cost = before * rates.read + (full + call.fixed - before) * rates.write
-        if full + call.fixed <= call.usable:
+        """What full history would send now (raw) and pay for it; a full window makes it ask for a summary."""
+        full = max(0, self.full + call.said - self.said)
+        size = call.fixed + int(full * call.factor)
+        before = 0 if call.is_cold else call.fixed + int(min(self.full, full) * call.factor)
+        cost = before * rates.read + (size - before) * rates.write
+        if size <= LATE * call.usable:
             return full, cost
         asked = FULL_QUESTION * rates.write + FULL_SUMMARY * rates.output
-        return FULL_SUMMARY, cost + asked + call.fixed * rates.read + FULL_SUMMARY * rates.write
+        cost += asked + call.fixed * rates.read + FULL_SUMMARY * rates.write
+        return int(FULL_SUMMARY / call.factor), cost
 
     def rent_before(self, call: Call) -> int:
         """The rent since the last summary."""
@@ -93,11 +96,11 @@ class Account:
         spare = call.size - call.fixed - economy.summary - paying_tail(call.usable)
         return self.rent_before(call) + max(0, spare)
 
-    def corrected(self, before: Account, billed: float) -> Account:
-        """After a provider's bill told what the last request really cost; full history's would be off alike."""
-        counted = self.bill - before.bill
-        off = min(2.0, max(0.5, billed / counted)) if counted > 0 else 1.0
-        full_bill = before.full_bill + (self.full_bill - before.full_bill) * off
+    def corrected(self, before: Account, billed: float, is_alike: bool) -> Account:
+        """After a bill told what the last request really cost; one that was merely longer tells full history's, too."""
+        counted, full_bill = self.bill - before.bill, self.full_bill
+        if is_alike and counted > 0:
+            full_bill = before.full_bill + (full_bill - before.full_bill) * min(2.0, max(0.5, billed / counted))
         return replace(self, bill=before.bill + billed, full_bill=full_bill)
 
 

@@ -5,7 +5,7 @@ Pure and cheap: a progress indicator asks the same question as `prepare` and get
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from contextfold.domain import View
@@ -32,6 +32,7 @@ class Signals:
     spent: int = 0  # up to this size nothing more could be folded, as long as the request fits
     standing: Standing | None = None  # what was paid so far, where the policy asks for it
     ahead: Literal["", "working", "ready"] = ""  # a summary in the background
+    compacts_at: int = 0  # the provider compacts by itself from this size on; 0 where it does not
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,9 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
     is_forced = used > budget.usable or second is not None or firing.trigger == "overflow"
     if used <= signals.spent and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used, and nothing more could be folded"
+        return Decision("send", "", reason, used, budget.usable)
+    if signals.compacts_at and not is_forced and not signals.asked:
+        reason = f"{used:,} of {budget.usable:,} tokens are used; the provider compacts from {signals.compacts_at:,} on"
         return Decision("send", "", reason, used, budget.usable)
     if policy.background and not is_forced and not signals.asked and not firing.only:
         reason = f"{firing.trigger}: folding begins at {firing.threshold:,}; a summary is written in the background"
@@ -130,7 +134,16 @@ def _firing(used: int, budget: Budget, policy: Policy, model: Model, signals: Si
         firings = [Firing("limit", budget.usable + 1, int(budget.usable * policy.asked_goal))]
     if not firings:
         return _paying(used, budget, policy, model, signals)
-    return min(firings, key=lambda firing: firing.goal)
+    return _afforded(min(firings, key=lambda firing: firing.goal), budget, policy, model, signals)
+
+
+def _afforded(firing: Firing, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:
+    """While the request fits a fold may wait, and money may ask it to go further down."""
+    now = signals.standing
+    if policy.economy is None or now is None:
+        return firing
+    goal = policy.economy.affordable_goal(now, rates_of(model, now.size), firing.goal, budget.usable)
+    return None if goal is None else replace(firing, goal=goal)
 
 
 def _paying(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:

@@ -21,6 +21,8 @@ MILLION = 1_000_000
 RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they stay in, tokens that ask for them
 LARGE_WINDOW = 128_000
 TAIL, TAIL_PART = 15_000, 16
+OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
+SMALL_SHARE = 0.75  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,24 @@ class Economy:
         """What pays now, if anything does and the guard allows it."""
         return self._guarded(now, rates) or self._clearing(now, rates, window) or self._summary(now, rates, window)
 
+    def affordable_goal(self, now: Standing, rates: Rates, goal: int, window: int) -> int | None:
+        """How far down a fold that the window asks for should go; None if it must wait until nothing else is left.
+
+        Coming down to `goal` means writing that much anew. Where savings do not cover it amply, little is kept.
+        """
+        room = self._bound(now) - now.bill
+        if 2 * _written(now, rates, goal) <= room:
+            return goal
+        short = min(goal, now.fixed + self.summary + 2 * paying_tail(window))
+        return short if _written(now, rates, short) <= room or now.size > window else None
+
     def price_of_summary(self, fixed: int, tail: int, rates: Rates) -> float:
         """What the next request costs after a summary, and the question if a model is asked; whatever its size was."""
         asked = self.question * rates.write + self.summary * rates.output if self.model else 0.0
         return asked + (self.summary + tail) * rates.write + fixed * rates.read
 
     def _bound(self, now: Standing) -> float:
-        return (1 + self.excess) * now.full_bill
+        return (1 + max(0.0, self.excess - OFF)) * now.full_bill
 
     def _clearing(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         if now.removable < self.least:
@@ -137,7 +150,8 @@ class Economy:
         if now.size - left < self.least or now.size < min(self.floor, window // 2):
             return None
         price, rent = self.price_of_summary(now.fixed, tail, rates), now.summary_rent * rates.read
-        if rent < self.summary_at * price or now.bill + price > self._bound(now):
+        at = self.summary_at * (1.0 if window >= LARGE_WINDOW else SMALL_SHARE)
+        if rent < at * price or now.bill + price > self._bound(now):
             return None
         reason = f"a summary pays: {_money(rent, rates)} went into what it replaces for {_money(price, rates)}"
         return Firing(SUMMARY, 0, left, reason, "summary")
@@ -145,13 +159,18 @@ class Economy:
     def _guarded(self, now: Standing, rates: Rates) -> Firing | None:
         """Full history was summarized and is the smaller one now: follow before it cannot be afforded any more."""
         left = now.fixed + self.summary
-        if now.fixed + now.full >= now.size or now.size - left < max(self.least, self.summary):
+        if now.fixed + now.full >= now.size or now.size - left < max(self.least, 3 * self.summary):
             return None
         price = self.price_of_summary(now.fixed, 0, rates)
         if now.bill_as_it_is(rates) + price + (now.size - now.fixed - now.full) * rates.read <= self._bound(now):
             return None
         reason = "the full history would cost less from here on: it would have been summarized by now"
         return Firing(GUARD, 0, left, reason, "summary")
+
+
+def _written(now: Standing, rates: Rates, size: int) -> float:
+    """The price of a request of this size of which only system and tools are still cached."""
+    return now.fixed * rates.read + max(0, size - now.fixed) * rates.write
 
 
 def _money(amount: float, rates: Rates) -> str:
