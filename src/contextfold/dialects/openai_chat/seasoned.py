@@ -6,7 +6,7 @@ from contextfold.dialects.wire import assembled, fields, put
 from contextfold.domain import Item, decode, encode
 
 from .flavours import Flavour
-from .suit import in_words, with_reasoning
+from .suit import Message, in_words, is_same, merged, with_reasoning
 
 
 def seasoned(chunk: bytes, item: Item, flavour: Flavour) -> bytes:
@@ -17,8 +17,19 @@ def seasoned(chunk: bytes, item: Item, flavour: Flavour) -> bytes:
     if not chunk or not (calls or results):
         return chunk
     if not flavour.tool_role:
-        return b",".join(encode(in_words(message)) for message in decode(b"[" + chunk + b"]"))
+        return _in_words(chunk, flavour.alternates)
     return _reasoned(chunk) if calls and item.shape.role == "assistant" else chunk
+
+
+def _in_words(chunk: bytes, alternates: bool) -> bytes:
+    """Calls and results as words; several results of one item are one message where speakers take turns."""
+    done: list[Message] = []
+    for message in map(in_words, decode(b"[" + chunk + b"]")):
+        if alternates and done and is_same(done[-1].get("role"), message.get("role")):
+            done[-1] = merged(done[-1], message)
+        else:
+            done.append(message)
+    return b",".join(map(encode, done))
 
 
 def _reasoned(chunk: bytes) -> bytes:
