@@ -12,8 +12,10 @@ PAGES = (
     "docs/folding.md",
     "docs/layers.md",
     "docs/summaries.md",
+    "docs/time-travel.md",
     "docs/toolbox.md",
     "docs/ja/layers.md",
+    "docs/ja/time-travel.md",
 )
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
