@@ -5,7 +5,6 @@ answer what was sent and what it cost, in one transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 
 from contextfold import tokens
 from contextfold.domain import Appended, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
@@ -22,7 +21,8 @@ from contextfold.folding import (
     tell,
 )
 
-from . import ahead, gating
+from . import ahead, compacting, gating
+from .binding import DETAIL, digest
 from .desk import Desk
 from .incoming import understand
 from .request import Request
@@ -42,6 +42,7 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
         drafts = [] if request is None else [Draft(_sent(desk, request), now.head, desk.now())]
         drafts += gating.visibility(desk, now) if request is not None else []
         drafts.append(Draft(event, now.head, desk.now(), message.raw, key or ""))
+        drafts += compacting.drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
             measured = Measured(now.last + 1, request.model, billed, request.report.after, _numbers(reply.usage))
@@ -53,7 +54,8 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
     if request is not None:
         desk.request = None
         desk.books.answered(_billed(desk, request, reply.usage))
-    if request is not None and billed:
+    is_whole = compacting.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
+    if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
     yield from offload(desk, seq)
     yield from ahead.begin(desk)
@@ -75,10 +77,12 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
 def _sent(desk: Desk, request: Request) -> Sent:
     factor = desk.thread._reading.calibration.factor
     details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
+    if request.prefix:
+        details[DETAIL] = request.prefix
     account = desk.books.next_account
     if account is not None:
         details |= account.details()
-    system, tools = (_digest(part) for part in (desk.frame.system, desk.frame.tools))
+    system, tools = (digest(part) for part in (desk.frame.system, desk.frame.tools))
     return Sent(request.head, request.model, request.dialect, request.report.after, factor, system, tools, details)
 
 
@@ -91,10 +95,6 @@ def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:
     if request is None:
         return ()
     return tuple(encode(part) for part in (desk.frame.system, desk.frame.tools) if part)
-
-
-def _digest(part: object) -> str:
-    return sha256(encode(part)).hexdigest() if part else ""
 
 
 def _numbers(usage: Mapping[str, object]) -> dict[str, Detail]:

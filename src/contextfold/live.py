@@ -36,7 +36,7 @@ class Live:
         self.bodies = Bodies(log, lineage)
         self.is_behind = False  # somebody else may have written since we last looked
         self.times_forgotten = 0  # for whoever keeps words read from here
-        self.renderings: dict[tuple[str, str], Rendering] = {}
+        self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
             self.projection.begin_at(Bodies(log, lineage[:-1]).events(), row.origin.seq)
@@ -56,11 +56,12 @@ class Live:
             self.projection.take(logged)
         self.is_behind = False
 
-    def rendering(self, dialect: str, model: str) -> Rendering:
-        """The bytes of this thread's views in one dialect, for one model."""
-        if (dialect, model) not in self.renderings:
-            self.renderings[dialect, model] = Rendering(dialects.find(dialect), self.bodies, model)
-        return self.renderings[dialect, model]
+    def rendering(self, dialect: str, model: str, binds: bool = False) -> Rendering:
+        """The bytes of this thread's views in one dialect, for one model; `binds` where it checks its reasoning."""
+        key = dialect, model, binds
+        if key not in self.renderings:
+            self.renderings[key] = Rendering(dialects.find(dialect), self.bodies, model, binds)
+        return self.renderings[key]
 
     def forget(self) -> None:
         """Something was forgotten: keep no words of it in memory."""

@@ -23,6 +23,8 @@ from contextfold.domain import (
 )
 from contextfold.errors import CannotFit, InvalidRequest
 from contextfold.folding import (
+    LEAST_TURN,
+    Conversation,
     Decision,
     Made,
     Report,
@@ -38,7 +40,7 @@ from contextfold.folding import (
 )
 from contextfold.summaries import fold_notice
 
-from . import ahead, attaching, gating, noting
+from . import ahead, attaching, binding, caching, compacting, gating, noting
 from .desk import Desk, Frame, Surroundings
 from .hooks import FoldNotice, journal
 from .request import Request
@@ -60,14 +62,19 @@ def surround(desk: Desk, given: Surroundings) -> None:
     desk.frame = Frame(system, tools, given.output, cost.system, cost.tools, cost.request)
 
 
-def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object]) -> Steps[Request]:
+def prepare(
+    desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object], cache: bool = False
+) -> Steps[Request]:
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
     surround(desk, given)
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
+    desk.spoken = dialect
+    yield from compacting.let_go(desk)
     yield from hand_over(desk, dialect)
     noting.refresh(desk)
     attached = yield from attaching.ask(desk, may_fold=True)
     before, decision = desk.view(), desk.decide()
+    desk.conversation = Conversation(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache))
     made = Made()
     if decision.will_fold:
         made = yield from fold(desk, decision)
@@ -83,7 +90,7 @@ def prepare(desk: Desk, given: Surroundings, dialect: str | None, settings: Mapp
         desk.was_warned = False
     report = yield from _fitting(desk, decision, before, made)
     report = replace(report, layers=noting.uses(desk, attached.made), tools=gating.used(desk, report.after))
-    request = _request(desk, dialect, settings, report, desk.view() if made.folds else before)
+    request = _request(desk, dialect, settings, report, desk.view() if made.folds else before, cache)
     desk.request = replace(request, attached=attached.made, left_out=attached.left_out)
     desk.books.prepared(desk.thread, desk.view(), desk.budget(), desk.frame.tokens, desk.now())
     return desk.request
@@ -144,7 +151,7 @@ def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
 
 def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Made) -> Report:
     after = desk.view() if made.folds else before
-    cache = cache_effect(before, after, made.reasoning_dropped) if made.folds else None
+    cache = cache_effect(before, after, made.reasoning_dropped, made.reasoning_left) if made.folds else None
     return Report(
         first.trigger,
         first.reason,
@@ -158,16 +165,39 @@ def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Ma
     )
 
 
-def _request(desk: Desk, dialect: str, settings: Mapping[str, object], report: Report, view: View) -> Request:
+def _request(
+    desk: Desk, dialect: str, settings: Mapping[str, object], report: Report, view: View, cache: bool
+) -> Request:
     budget = desk.budget()
     output = longest_answer(desk.model, budget, report.after, desk.frame.output)
-    rendering = desk.thread._live.rendering(dialect, desk.model.id)
-    fields = _fields(desk, dialect, output, settings)
-    body = rendering.body(view, desk.thread._reading, fields)
+    rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
+    compaction, betas = compacting.options(desk, dialect)
+    fields = _fields(desk, dialect, output, {**compaction, **settings})
+    if binding.is_bound(desk.model) and desk.policy.reasoning == "drop_block":
+        fields = binding.asking_to_drop(fields)
+    if binding.asks_to_drop(fields):
+        betas = (*betas, binding.BETA)
+    marks: Sequence[int] = ()
+    if cache:
+        fields = caching.marked(fields, desk.model, desk.frame.tokens, dialect)
+        marks = caching.places(view, desk.model, desk.frame.tokens, dialect, rendering.unchanged(view))
+    body = rendering.body(view, desk.thread._reading, fields, marks)
     _check(desk, dialect, view, body)
     report = replace(report, losses=rendering.losses(view, fields))
     raw = view.tokens() + desk.frame.tokens
-    return Request(body, desk.model.id, dialect, report, view.head, raw)
+    prefix = rendering.prefix(view)
+    return Request(body, desk.model.id, dialect, report, view.head, raw, betas=betas, prefix=prefix)
+
+
+def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
+    """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
+    rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
+    fields = _fields(desk, dialect, LEAST_TURN, settings)
+    marks: Sequence[int] = ()
+    if cache:
+        fields = caching.marked(fields, desk.model, desk.frame.tokens, dialect)
+        marks = caching.places(view, desk.model, desk.frame.tokens, dialect, rendering.unchanged(view))
+    return rendering.body(view, desk.thread._reading, fields, marks)
 
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:

@@ -19,6 +19,7 @@ from contextfold.domain import (
     Item,
     Logged,
     Message,
+    Opaque,
     Sent,
     Shape,
     StandIn,
@@ -70,7 +71,8 @@ class Reading:
         if item.kind == "stand_in":
             words = self.stand_in(item.seq)
             if words.wire:
-                return dialects.find(words.dialect).parse(words.wire.encode())
+                carried = (Opaque("compaction", words.wire),)
+                return Message("assistant", carried, words.wire.encode(), words.dialect)
             return Message("user", (Text(words.text),))
         if item.kind == "attachment":
             return Message("user", (Text(msgspec.json.decode(body, type=str)),))
@@ -102,10 +104,15 @@ class Reading:
 
     def author(self, item: Item) -> str:
         """The model that said this, where it answered a request of ours; empty where nobody knows."""
+        sent = self.sent(item)
+        return "" if sent is None else sent.model
+
+    def sent(self, item: Item) -> Sent | None:
+        """The request of ours that this item answers; it stands right before it in the log."""
         if item.kind != "message" or item.shape.role != "assistant" or item.seq < 2:
-            return ""
+            return None
         before = self._events()[item.seq - 2].event
-        return before.model if isinstance(before, Sent) else ""
+        return before if isinstance(before, Sent) else None
 
     def _dialect(self, seq: int) -> str:
         event = self._events()[seq - 1].event

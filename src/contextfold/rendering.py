@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec.structs import replace
 
 from contextfold.dialects import openai_responses, tools
 from contextfold.dialects.families import are_strangers
-from contextfold.domain import BlockShape, Dialect, Edit, Item, Message, Opaque, Reasoning, Shape, Shown, View
+from contextfold.domain import Block, BlockShape, Dialect, Edit, Item, Message, Opaque, Reasoning, Shape, Shown, View
 
+from .binding import Prefixes
 from .bodies import Bodies
 from .caching import boundary, newest_fold
 from .reading import Reading
@@ -25,7 +26,10 @@ from .renaming import renamed
 MARK_REACH = 10  # items in which a place for a mark is looked for
 MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
+STALE = "{what} is left out: what stands before it has changed since it was written"
 UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whole view is sent"
+
+Variant: TypeAlias = tuple[Hashable, bool]  # an item, and whether its reasoning is stale
 
 
 @runtime_checkable
@@ -40,12 +44,14 @@ class Marking(Protocol):
 class Rendering:
     """Chunks of wire messages, one for each item of the array it follows."""
 
-    def __init__(self, dialect: Dialect, bodies: Bodies, model: str = "") -> None:
+    def __init__(self, dialect: Dialect, bodies: Bodies, model: str = "", binds: bool = False) -> None:
         self.dialect, self._bodies, self._model = dialect, bodies, model
+        self._prefixes = Prefixes() if binds else None  # where the model checks what stands before its reasoning
+        self._stale: set[Hashable] = set()  # items whose reasoning was written for another prefix
         self._array: Shown | None = None
         self._chunks: list[bytes] = []
-        self._kept: dict[Hashable, bytes] = {}
-        self._lost: dict[Hashable, tuple[str, ...]] = {}  # only of items that lost something
+        self._kept: dict[Variant, bytes] = {}
+        self._lost: dict[Variant, tuple[str, ...]] = {}  # only of items that lost something
         self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
         self._bounded: tuple[Shown | None, int] = (None, 0)
@@ -57,24 +63,31 @@ class Rendering:
         if len(self._chunks) < view.length:
             fresh = view.array.items[len(self._chunks) : view.length]
             self._bodies.load(
-                [item.seq for item in fresh if item.kind != "completion" and _key(item) not in self._kept]
+                [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
             )
-            self._chunks.extend(self._chunk(item, reading) for item in fresh)
+            places = range(len(self._chunks), view.length)
+            self._chunks.extend([self._chunk(item, reading, at) for at, item in zip(places, fresh, strict=True)])
             self._losses.update(self._lost_by(fresh))
             self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(fresh))
         if len(self._chunks) == view.length:
             return self._chunks
         # An older view of an array that has grown: what came later may have been joined with what it shows.
-        return self.dialect.limited([self._chunk(item, reading) for item in view.items], 0)
+        return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
 
     def body(self, view: View, reading: Reading, settings: Mapping[str, object], marks: Sequence[int] = ()) -> bytes:
         """The whole request as bytes, with a cache mark at the end of each of these items."""
+        if self._prefixes is not None and self._prefixes.agree(settings):
+            self._array = None
         chunks = self.chunks(view, reading)
         if marks:
             chunks = self._marked(list(chunks), marks)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
         return self.dialect.body(chunks, taken, view.item(0) if view.length else None)
+
+    def prefix(self, view: View) -> str:
+        """The digest of all that this view shows, where the model checks it; else nothing."""
+        return self._prefixes.at(view.length) if self._prefixes is not None else ""
 
     def unchanged(self, view: View) -> int:
         """How many items stand before what the newest fold changed; looked for once for each array."""
@@ -112,35 +125,49 @@ class Rendering:
     def _follow(self, array: Shown, view: View) -> None:
         """Start over on a new array, keeping the bytes of what is still visible."""
         visible = {_key(item) for item in view.items}
-        self._kept = {key: chunk for key, chunk in self._kept.items() if key in visible}
-        self._lost = {key: lost for key, lost in self._lost.items() if key in visible}
-        self._array, self._chunks, self._losses = array, [], Counter()
+        self._kept = {key: chunk for key, chunk in self._kept.items() if key[0] in visible}
+        self._lost = {key: lost for key, lost in self._lost.items() if key[0] in visible}
+        self._array, self._chunks, self._losses, self._stale = array, [], Counter(), set()
+        if self._prefixes is not None:
+            self._prefixes.start_over()
 
     def _lost_by(self, items: Iterable[Item]) -> Iterable[str]:
-        return (loss for item in items for loss in self._lost.get(_key(item), ())) if self._lost else ()
+        if not self._lost:
+            return ()
+        keys = map(_key, items)
+        return (loss for key in keys for loss in self._lost.get((key, key in self._stale), ()))
 
-    def _chunk(self, item: Item, reading: Reading) -> bytes:
-        key = _key(item)
+    def _chunk(self, item: Item, reading: Reading, place: int) -> bytes:
+        own = _key(item)
+        key = own, self._prefixes is not None and self._prefixes.is_stale(item, reading.sent(item), place)
+        if key[1]:
+            self._stale.add(own)
         chunk = self._kept.get(key)
         if chunk is None:
             chunk = self._kept[key] = self._render(key, item, reading)
+        if self._prefixes is not None:
+            self._prefixes.add(place, chunk)
         return chunk
 
-    def _render(self, key: Hashable, item: Item, reading: Reading) -> bytes:
+    def _render(self, key: Variant, item: Item, reading: Reading) -> bytes:
         message = renamed(reading.read(item), item.aliases)
         for call in message.calls:
             self._names[call.id] = call.name
         shown = self._named(reading.resolve(item))
         if message.dialect == self.dialect.name:
-            author = reading.author(item)
-            if author and self._model and are_strangers(author, self._model):
-                shown, lost = _estranged(shown, message, author)
-                self._lose(key, lost)
+            shown, lost = self._freed(shown, message, reading.author(item), key[1])
+            self._lose(key, lost)
         elif (losses := getattr(self.dialect, "losses", None)) is not None:
             self._lose(key, losses(shown, message))
         return self.dialect.chunk(shown, message)
 
-    def _lose(self, key: Hashable, lost: tuple[str, ...]) -> None:
+    def _freed(self, item: Item, message: Message, author: str, is_stale: bool) -> tuple[Item, tuple[str, ...]]:
+        """The item without what the model cannot read, or would not take back behind what stands before it now."""
+        if author and self._model and are_strangers(author, self._model):
+            return _without(item, message, (Reasoning, Opaque), STRANGER.format(what="{what}", model=author))
+        return _without(item, message, (Reasoning,), STALE) if is_stale else (item, ())
+
+    def _lose(self, key: Variant, lost: tuple[str, ...]) -> None:
         if lost:
             self._lost[key] = lost
 
@@ -164,13 +191,12 @@ class Rendering:
         return [name for name in openai_responses.CHAINS if settings.get(name)] if newest > answered else []
 
 
-def _estranged(item: Item, message: Message, author: str) -> tuple[Item, tuple[str, ...]]:
-    """The item without what only the family of models that wrote it can read."""
-    bound = [at for at, block in enumerate(message.blocks) if isinstance(block, Reasoning | Opaque)]
+def _without(item: Item, message: Message, kinds: tuple[type[Block], ...], why: str) -> tuple[Item, tuple[str, ...]]:
+    """The item without blocks of these kinds, and what is lost with them."""
     edited = {edit.block for edit in item.edits}
-    more = tuple(Edit(at, "") for at in bound if at not in edited)
-    lost = tuple(STRANGER.format(what=_what(message.blocks[edit.block]), model=author) for edit in more)
-    return replace(item, edits=(*item.edits, *more)), lost
+    found = [at for at, block in enumerate(message.blocks) if isinstance(block, kinds) and at not in edited]
+    lost = tuple(why.format(what=_what(message.blocks[at])) for at in found)
+    return replace(item, edits=(*item.edits, *(Edit(at, "") for at in found))), lost
 
 
 def _what(block: object) -> str:

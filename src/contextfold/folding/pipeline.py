@@ -92,6 +92,8 @@ def _through(
         attempt = yield from _attempt(desk, strategy, _aimed(decision, goal, trigger), made)
         made.attempts.append(attempt)
         decision = _aimed(desk.decide(), goal, trigger)
+        if attempt.folds and strategy.name == "native":
+            break  # whatever else would be folded would take back what the provider made
     return decision
 
 
@@ -224,7 +226,9 @@ def _with_reasoning(
     gone = {seq for planned in folds for seq in planned.seqs}
     taken = {pair for planned in folds for pair in planned.blocks}
     bound = [pair for pair in bound_reasoning(view, desk.model, first) if pair[0] not in gone and pair not in taken]
-    if not bound:
+    if desk.policy.reasoning == "drop_block":
+        made.reasoning_left += len(bound)
+    if not bound or desk.policy.reasoning == "drop_block":
         return list(folds), list(texts)
     made.reasoning_dropped += len(bound)
     dropped = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",) * len(bound)), blocks=tuple(bound))

@@ -52,6 +52,8 @@ class Policy:
     ledger: bool = False  # what the digest would show and a model's summary lacks stands behind that summary
     second_pass: bool = False  # ask once more for sections that a summary lacks
     native: Literal["off", "clear", "prefer"] = "off"  # what a provider does by itself
+    # Reasoning that a fold cut off from its prefix, where the model checks that: left out, or the provider told to.
+    reasoning: Literal["strip", "drop_block"] = "strip"
     background: bool = False  # summaries are written while the conversation goes on; nothing waits for one
     limit: int | None = None  # most input tokens of a request, where the model would take more
     economy: Economy | None = None  # folds that pay, made before the window asks for them

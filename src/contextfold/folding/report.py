@@ -48,11 +48,13 @@ class Made:
     folds: list[MadeFold] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     reasoning_dropped: int = 0
+    reasoning_left: int = 0  # to the provider, which was asked to drop it
 
     def __iadd__(self, other: Made) -> Made:
         self.folds += other.folds
         self.attempts += other.attempts
         self.reasoning_dropped += other.reasoning_dropped
+        self.reasoning_left += other.reasoning_left
         return self
 
 
@@ -62,7 +64,8 @@ class CacheEffect:
 
     kept: int  # raw tokens at the front that stay as they were
     rewritten: int  # raw tokens behind the first change
-    reasoning_dropped: int = 0
+    reasoning_dropped: int = 0  # blocks that left with the change, because they were bound to what stood there
+    reasoning_left: int = 0  # such blocks that the provider was asked to drop itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class Report:
         return next((fold.text for fold in reversed(self.folds) if fold.kind == "summary"), "")
 
 
-def cache_effect(before: View, after: View, reasoning_dropped: int) -> CacheEffect:
+def cache_effect(before: View, after: View, reasoning_dropped: int, reasoning_left: int = 0) -> CacheEffect:
     """Compare two views of one thread from the front."""
     same = 0
     for old, new in zip(before.items, after.items, strict=False):
@@ -96,7 +99,7 @@ def cache_effect(before: View, after: View, reasoning_dropped: int) -> CacheEffe
             break
         same += 1
     kept = after.tokens(0, same)
-    return CacheEffect(kept, after.tokens() - kept, reasoning_dropped)
+    return CacheEffect(kept, after.tokens() - kept, reasoning_dropped, reasoning_left)
 
 
 def bound_reasoning(view: View, model: Model, first_changed: int) -> Sequence[tuple[int, int]]:
