@@ -30,7 +30,7 @@ setup: .venv/.installed
 	@touch $@
 
 demo: setup
-	@$(PYTHON) -m contextfold.demo
+	@$(PYTHON) -m contextfold.demo $(ARGS)
 
 test: setup
 	@$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --durations 5 --durations-min 10 --cov --cov-report= $(ARGS)
