@@ -76,11 +76,12 @@ def _recording(
     batch: list[tuple[str, bytes]] = []
     thread: cf.Thread | None = None
     source = f"{recording.format}:{recording.id or recording.name}"
+    model = call.model or next((turn.model for turn in recording.turns if turn.model), "")
     for entry in recording.entries():
         counts["skipped"] += isinstance(entry, Skipped)
         counts["defects"] += isinstance(entry, Defect)
         if isinstance(entry, Recorded):
-            thread = thread or _thread(call, store, name, entry.model, source)
+            thread = thread or _thread(call, store, name, model, source)
             batch.append((f"{source}:{counts['messages']}", entry.raw))
             counts["messages"] += 1
             progress.at(counts["messages"], what=name)
@@ -101,7 +102,7 @@ def _name(wish: str | None, recording: Recording, at: int) -> str:
 def _thread(call: Invocation, store: cf.Store, name: str, model: str, source: str) -> cf.Thread:
     """A new thread, or one that this very source was read into before."""
     is_new = name not in {row.name for row in store.threads()}
-    thread = store.thread(name, model=(call.model or model or None) if is_new else call.model)
+    thread = store.thread(name, model=(model or None) if is_new else call.model)
     if not is_new and not any(logged.key.startswith(f"{source}:") for logged in thread.events[:1]):
         raise BadConfiguration(f"There is a thread {name!r} already, from elsewhere. Choose a name with --as.")
     return thread

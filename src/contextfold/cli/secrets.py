@@ -12,26 +12,29 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(shape))
-    for kind, shape in (
-        ("Anthropic key", r"\bsk-ant-[\w-]{20,}"),
-        ("OpenAI key", r"\bsk-(?!ant-)(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}"),
-        ("Google key", r"\bAIza[\w-]{35}"),
-        ("AWS key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-        ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{40,})"),
-        ("GitLab token", r"\bglpat-[\w-]{20,}"),
-        ("Slack token", r"\bxox[abprs]-[\w-]{20,}"),
-        ("Stripe key", r"\b[rs]k_live_[A-Za-z0-9]{20,}"),
-        ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,}"),
-        ("private key", r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
-        ("signed token", r"\beyJ[\w-]{15,}\.eyJ[\w-]{15,}\.[\w-]{20,}"),
+# What a shape must hold is looked for first: a plain search reads a log ten times as fast as a pattern.
+_SHAPES: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (kind, hints, re.compile(shape))
+    for kind, hints, shape in (
+        ("Anthropic key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,}"),
+        ("OpenAI key", ("sk-",), r"\bsk-(?!ant-)(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,}"),
+        ("Google key", ("AIza",), r"\bAIza[\w-]{35}"),
+        ("AWS key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+        ("GitHub token", ("gh", "github_pat_"), r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{40,})"),
+        ("GitLab token", ("glpat-",), r"\bglpat-[\w-]{20,}"),
+        ("Slack token", ("xox",), r"\bxox[abprs]-[\w-]{20,}"),
+        ("Stripe key", ("k_live_",), r"\b[rs]k_live_[A-Za-z0-9]{20,}"),
+        ("Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,}"),
+        ("private key", ("PRIVATE KEY",), r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
+        ("signed token", ("eyJ",), r"\beyJ[\w-]{15,}\.eyJ[\w-]{15,}\.[\w-]{20,}"),
     )
 )
 _NAMED = re.compile(
-    r"(?i)\b[\w-]{0,30}(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token)[\"']?\s{0,3}[:=]\s{0,3}"
-    r"[\"']?([A-Za-z0-9+/_=.-]{20,200})"
+    r"(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token)[\w-]{0,20}[\\\"']{0,3}\s{0,3}[:=]\s{0,3}"
+    r"[\\\"']{0,3}([A-Za-z0-9+/_=.-]{20,200})",
+    re.IGNORECASE,
 )
+_NAMES = ("key", "secret", "passw", "token")
 _RANDOM = 3.6  # bits a character: words and paths stay below, keys are above
 
 
@@ -45,12 +48,13 @@ class Key(NamedTuple):
 def keys_in(text: str) -> Iterator[Key]:
     """Every key-shaped string in a text, each value once."""
     seen: set[str] = set()
-    for kind, shape in _SHAPES:
-        for found in shape.finditer(text):
+    for kind, hints, shape in _SHAPES:
+        for found in shape.finditer(text) if any(hint in text for hint in hints) else ():
             if found[0] not in seen:
                 seen.add(found[0])
                 yield Key(kind, masked(found[0]))
-    for found in _NAMED.finditer(text):
+    lower = text.lower()
+    for found in _NAMED.finditer(text) if any(name in lower for name in _NAMES) else ():
         value = found[1]
         if value not in seen and not any(value in other or other in value for other in seen) and is_random(value):
             seen.add(value)

@@ -97,7 +97,7 @@ class Reader:
                 size = len(block.text) or len(block.sealed) or len(block.signature)
                 self.paper.line(Ink(f"thinking · {size:,} characters", "dim"), indent=GUTTER)
                 if block.text:
-                    self.paper.text(block.text, indent=GUTTER + 2, style="dim", most=None if self.is_full else 1)
+                    self.paper.text(block.text, indent=GUTTER + 2, style="dim", most=None if self.is_full else 2)
             case _:
                 self.paper.line(Ink(f"[{_kind(block)}{_size(block)}]", "tool"), indent=GUTTER)
 

@@ -157,6 +157,7 @@ def test_doctor_speaks_japanese(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> No
         ("-----BEGIN RSA PRIVATE KEY-----", "private key"),
         ('{"password": "hV8#"}', None),
         ('api_key = "q8Zr2LmX0vT4nB7cW1yK5sD9"', "secret"),
+        ('{\\"SECRET_KEY\\": \\"q8Zr2LmX0vT4nB7cW1yK5sD9\\"}', "secret"),
         ("api_key = os.environ_get_the_key_please", None),
         ("secret: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1", None),
         ("a perfectly plain sentence about passwords", None),
@@ -234,3 +235,25 @@ def test_a_request_is_mended_so_that_its_provider_takes_it(cli: Cli, tmp_path: P
     assert cli("validate", "mended.json").code == 0
     assert cli("validate", "bad.json", "--repair", "-o", "second.json", "--json").json["repairs"]
     assert json.loads((tmp_path / "second.json").read_text()) == json.loads(told.out)
+
+
+def test_an_imported_thread_has_the_model_it_was_recorded_with(cli: Cli, tmp_path: Path) -> None:
+    rows = [
+        {
+            "type": "user",
+            "uuid": "1",
+            "parentUuid": None,
+            "sessionId": "s",
+            "message": {"role": "user", "content": "hi"},
+        },
+        {
+            "type": "assistant",
+            "uuid": "2",
+            "parentUuid": "1",
+            "sessionId": "s",
+            "message": {"id": "m", "role": "assistant", "model": MODEL, "content": [{"type": "text", "text": "yo"}]},
+        },
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    assert cli("import", "s.jsonl", "--json").json[0]["format"] == "claude-code"
+    assert cli("threads", "--json").json[0]["model"] == MODEL
