@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from contextfold import layers as L
@@ -65,15 +66,19 @@ def generated(random: Random) -> tuple[Layout, State, int]:
     return layout, state, random.choice((0, 40, 150, 400, 1_000, 8_000, random.randrange(4_000)))
 
 
-def rendered(layout: Layout, state: State, total: int, model: str = MODELS[0]) -> Showing | None:
-    """What is shown; None where what is critical does not fit."""
+def count_of(model: str) -> Callable[[str], int]:
     counter = counter_for(model)
 
     def count(text: str) -> int:
         return counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)
 
+    return count
+
+
+def rendered(layout: Layout, state: State, total: int, model: str = MODELS[0]) -> Showing | None:
+    """What is shown; None where what is critical does not fit."""
     try:
-        return L.Shower(layout, L.Renditions(count, state.nonce)).show(state, total)
+        return L.Shower(layout, L.Renditions(count_of(model), state.nonce)).show(state, total)
     except CannotFit:
         return None
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from contextfold import layers as L
 from contextfold.domain import Message, Text
 from contextfold.tokens import counter_for
-from tests.property.layer_states import MODELS, broken_frames, generated, rendered
+from tests.property.layer_states import MODELS, broken_frames, count_of, generated, item, rendered
+from tests.unit.layers.hostile import NONCE
 
 seeds = st.integers(0, 2**32)
 
@@ -82,3 +83,21 @@ def test_the_same_state_gives_the_same_bytes(seed: int) -> None:
     assert first == second
     again = generated(Random(seed))
     assert rendered(*again) == first or first is None
+
+
+@settings(max_examples=30, deadline=None)
+@given(seeds)
+def test_what_is_kept_from_turn_to_turn_changes_nothing(seed: int) -> None:
+    """Notes come, are replaced and vanish; whoever has shown them all along shows what a newcomer would."""
+    random = Random(seed)
+    layout, _, total = generated(random)
+    bodies: dict[int, bytes] = {}
+    projected, shower = L.Projected(layout), L.Shower(layout, L.Renditions(count_of(MODELS[0]), NONCE))
+    for seq in range(1, 25):
+        if random.random() < 0.15:
+            bodies = {at: body for at, body in bodies.items() if at < random.randrange(1, seq + 1)}
+        bodies[seq] = L.written(item(random))
+        state = projected.follow(list(bodies), bodies.get, lambda _: NONCE)
+        fresh = rendered(layout, L.Projected(layout).follow(list(bodies), bodies.get, lambda _: NONCE), total)
+        if fresh is not None:
+            assert shower.show(state, total) == fresh

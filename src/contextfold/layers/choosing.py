@@ -6,10 +6,10 @@ what is left is passed over and tried again in a shorter form. Every item that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from .fitting import Outcome, rendered
 from .item import kind_of
@@ -24,8 +24,7 @@ LEAST = 48  # tokens of a shortened item; less would tell nothing
 MOST_SHORTENED = 3  # of one layer
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """An item as the model will see it."""
 
     seq: int
@@ -45,8 +44,7 @@ class LeftOut:
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Entries that stand or fall together, with their size and rank."""
 
     entries: tuple[tuple[int, Entry], ...]
@@ -84,6 +82,7 @@ class Filling:
     head: int = 0  # tokens of the frame and of what always stands in it
     is_begun: bool = False  # whether the frame is paid for
     used: int = 0
+    limit: int = -1  # within which it was filled at first
     shown: list[Shown] = field(default_factory=list)
     waiting: Sequence[Group] = ()
 
@@ -123,6 +122,10 @@ class Filling:
                 self._take(found.tokens)
                 self.shown.append(Shown(entry.seq, place, found.content, found.tokens, found.outcome))
                 self.waiting = [each for each in self.waiting if each is not group]
+
+    def same_as(self, other: Filling, limit: int) -> bool:
+        """Whether another filling of this layer began with the same, within the same limit."""
+        return other.ranked is self.ranked and other.head == self.head and other.limit == limit
 
     def drop_one(self) -> None:
         """The least important item goes, with whatever belongs to it."""
@@ -175,13 +178,18 @@ def _group(members: Sequence[tuple[int, Entry, float, bool]], renditions: Rendit
     return Group(entries, sum(renditions.of(entry)[1] for _, entry in entries), best, any(each[3] for each in members))
 
 
-def fill(made: Sequence[Filling], given: Mapping[str, int], total: int, layout: Layout, renditions: Renditions) -> None:
-    """First each layer within what it was given, then whatever is left over, by priority."""
+def fill_share(filling: Filling, limit: int, layout: Layout, renditions: Renditions) -> Filling:
+    """A layer within what it was given."""
+    filling.limit = limit
+    filling.fill(limit, renditions)
+    if not layout.drops_irrelevant:
+        filling.fill(limit, renditions, irrelevant=True)
+    return filling
+
+
+def fill_rest(made: Sequence[Filling], total: int, layout: Layout, renditions: Renditions) -> None:
+    """Whatever is left over, by priority."""
     irrelevant = not layout.drops_irrelevant
-    for each in made:
-        each.fill(given[each.layer.name], renditions)
-        if irrelevant:
-            each.fill(given[each.layer.name], renditions, irrelevant=True)
     by_priority = sorted(made, key=lambda each: each.layer.priority)
     for step in ("more", "shorter", "irrelevant"):
         for each in by_priority:

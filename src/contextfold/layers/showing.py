@@ -7,11 +7,11 @@ bytes. What was used, cut and left out is told for each layer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contextfold.errors import CannotFit
 
-from .choosing import Filling, Group, LeftOut, Ranked, Shown, fill, left_out, ranked
+from .choosing import Filling, Group, LeftOut, Ranked, Shown, fill_rest, fill_share, left_out, ranked
 from .elements import inner
 from .fitting import Outcome
 from .layer import FRAMED, Layer, Layout, Priority, allotted
@@ -108,6 +108,7 @@ class Shower:
     def __init__(self, layout: Layout, renditions: Renditions, overhead: int = 0) -> None:
         self.layout, self.renditions, self._overhead = layout, renditions, overhead
         self._ranked: dict[str, tuple[Sequence[Entry], object, Ranked]] = {}
+        self._shares: dict[str, Filling] = {}
         self._last: tuple[State, int, Showing] | None = None
         self._framed: tuple[object, object, tuple[Section, ...]] | None = None
 
@@ -137,14 +138,22 @@ class Shower:
     def _show(self, state: State, total: int) -> Showing:
         defined, made = self.framed(state), self._fillings(state)
         given = self._given(defined, made, total)
-        for each in made:
-            if each.layer.name == "runtime" and runtime_lines(state):
-                each.begin(given["runtime"])
-        fill(made, given, total, self.layout, self.renditions)
+        made = [self._filled(each, given[each.layer.name], state) for each in made]
+        fill_rest(made, total, self.layout, self.renditions)
         sections = [*defined, *(self._section(each, given, state) for each in made)]
         while sum(each.tokens for each in sections) > total and _drop_one(made):
             sections = [*defined, *(self._section(each, given, state) for each in made)]
         return Showing(tuple(sections), total)
+
+    def _filled(self, filling: Filling, limit: int, state: State) -> Filling:
+        """The layer within its share; what did not change since the last time is not chosen again."""
+        name = filling.layer.name
+        last = self._shares.get(name)
+        if last is None or not filling.same_as(last, limit):
+            if name == "runtime" and runtime_lines(state):
+                filling.begin(limit)
+            last = self._shares[name] = fill_share(filling, limit, self.layout, self.renditions)
+        return replace(last, shown=list(last.shown))
 
     def _fillings(self, state: State) -> list[Filling]:
         made = []
