@@ -68,6 +68,7 @@ figure { margin: 0; min-width: 0; }
 figcaption { font-size: 14px; font-weight: 600; margin-bottom: 2px; }
 figcaption .soft { font-weight: 400; }
 svg.drawing { display: block; width: 100%; height: auto; }
+.scroll > svg.drawing { min-width: 680px; }
 svg text { font: inherit; font-size: 12px; fill: var(--soft); }
 svg text.strong { fill: var(--ink); font-weight: 600; }
 svg .grid { stroke: var(--line); stroke-width: 1; }
