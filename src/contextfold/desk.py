@@ -23,10 +23,24 @@ from contextfold.domain import (
     Sent,
     Text,
     View,
+    decode,
     subject_of,
 )
 from contextfold.errors import CannotFit
-from contextfold.folding import LEAST_TURN, Ahead, Budget, Decision, Policy, Signals, Situation, budget_for, decide
+from contextfold.folding import (
+    LEAST_TURN,
+    Ahead,
+    Budget,
+    Conversation,
+    Decision,
+    Native,
+    PlannedFold,
+    Policy,
+    Signals,
+    Situation,
+    budget_for,
+    decide,
+)
 from contextfold.models import Model
 from contextfold.summaries import Language, language_of
 from contextfold.tokens import Watch, learn
@@ -39,6 +53,9 @@ from .request import Request
 from .thread import Thread
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
+INLINE = {"anthropic": "compact_20260112", "openai-responses": "context_management"}  # compaction inside an answer
+LEAST_COMPACTION = 50_000  # tokens; the smallest trigger that Anthropic takes
+COMPACTION_OUTPUT = 8_000  # tokens a compaction may take
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 
@@ -82,6 +99,7 @@ class Desk:
     artifacts: Path | None = None
     frame: Frame = field(default_factory=Frame)
     signals: Signals = field(default_factory=Signals)
+    spoken: str = ""  # the dialect of the last request, where it is not the thread's own
     request: Request | None = None  # prepared last, not answered yet
     instructions: str = ""
     failures: int = 0
@@ -96,6 +114,7 @@ class Desk:
     layering: Layering = field(default_factory=Layering)
     wanted: Decision | None = None  # why a summary is to be begun in the background
     ahead: Ahead | None = None  # a summary that is being written in the background
+    conversation: Conversation | None = None  # the request last prepared, as it would be without folding
     books: Books = field(init=False)
     _language: Language | None = None
 
@@ -143,6 +162,36 @@ class Desk:
         self.signals = Signals(overflow=limit or 0)
         self.thread._model = self.model.after_overflow(self.decide().used, limit)
 
+    def compacts_at(self, dialect: str) -> int:
+        """From which size on the provider compacts by itself, if the policy prefers that and the model can."""
+        form = INLINE.get(dialect, "")
+        if self.policy.native != "prefer" or form not in self.model.compaction or self._compacts_on_demand:
+            return 0
+        budget = self.budget()
+        firings = [trigger.fires(budget.usable, budget, self.model) for trigger in self.policy.triggers]
+        at = max(LEAST_COMPACTION, min((firing.threshold for firing in firings if firing), default=0))
+        return at if at < budget.usable else 0
+
+    @property
+    def _compacts_on_demand(self) -> bool:
+        return any(isinstance(stage, Native) for stage in self.policy.stages)
+
+    def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]:
+        """The request that has the provider compact what a fold is to hide, and its dialect."""
+        view, dialect = self.view(), self.spoken or self.dialect
+        covered = {*planned.seqs, *planned.folds}
+        stop = max(place for place, item in enumerate(view.items) if item.seq in covered) + 1
+        rendering = self.thread._live.rendering(dialect, self.model.id)
+        fields: dict[str, object] = {"model": self.model.id}
+        if self.frame.system:
+            fields["system"] = self.frame.system
+        if dialect == "anthropic":
+            fields |= {"max_tokens": COMPACTION_OUTPUT, "compaction": {"type": "summarize"}}
+            fields |= {"tools": self.frame.tools} if self.frame.tools else {}
+        chunks = rendering.chunks(view, self.thread._reading)[:stop]
+        body: dict[str, Any] = decode(rendering.dialect.body(chunks, fields, view.item(0)))
+        return body, dialect
+
     def close(self) -> None:
         """Nobody will ask for what is still being written."""
         if self.ahead is not None:
@@ -162,6 +211,8 @@ class Desk:
         standing = self.books.standing(self.thread, view, budget, self.frame.tokens, self.now())
         if standing is not None:
             signals = replace(signals, standing=standing)
+        if self.policy.native != "off":
+            signals = replace(signals, compacts_at=self.compacts_at(self.spoken or self.dialect))
         if self.ahead is not None:
             signals = replace(signals, ahead="ready" if self.ahead.is_ready else "working")
         return decide(view, budget, self.policy, self.model, signals)
@@ -182,6 +233,7 @@ class Desk:
             subject=self.subject,
             previous={seq: self.thread._reading.stand_in(seq).text for seq in self._summaries(view)},
             is_forced=decision.is_forced,
+            conversation=self.conversation,
         )
 
     def _summaries(self, view: View) -> list[int]:
