@@ -160,7 +160,7 @@ def _ran(said: list[Said]) -> list[Ran]:
         for block in message.blocks:
             if block.get("type") in SERVER_CALLS:
                 ran.called.add(id_in(block, "id"))
-            elif _is_server_result(block):
+            elif _is_server_result(block) and id_in(block, "tool_use_id") in ran.called:
                 ran.answered.add(id_in(block, "tool_use_id"))
         found.append(ran)
     return found
