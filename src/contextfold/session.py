@@ -144,11 +144,15 @@ class Session(Travels, Layered):
         tools: Tools = None,
         max_tokens: int | None = None,
         dialect: str | None = None,
+        cache: bool = False,
         **settings: object,
     ) -> Request:
-        """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part."""
+        """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part.
+
+        With `cache`, it is marked for the provider's cache where the view is stable.
+        """
         frame = Surroundings(system, tools, max_tokens)
-        return drive(preparing.prepare(self._desk, frame, dialect, settings), self._desk)
+        return drive(preparing.prepare(self._desk, frame, dialect, settings, cache), self._desk)
 
     def overflowed(self, told: int | str | BaseException | None = None) -> None:
         """The provider refused the last request as too long: fold on the next `prepare`.

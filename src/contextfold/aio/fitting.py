@@ -20,10 +20,13 @@ async def fit(
     max_tokens: int | None = None,
     dialect: str | None = None,
     policy: Policy | None = None,
+    cache: bool = False,
     **settings: object,
 ) -> Request:
     """The request for these messages, folded if it must be. Raises `CannotFit`. Nothing is kept."""
     async with await Session.open(model=model, policy=policy) as session:
         for message in messages:
             await session.append(message)
-        return await session.prepare(system=system, tools=tools, max_tokens=max_tokens, dialect=dialect, **settings)
+        return await session.prepare(
+            system=system, tools=tools, max_tokens=max_tokens, dialect=dialect, cache=cache, **settings
+        )

@@ -126,11 +126,15 @@ class Session(Travels, Layered):
         tools: Tools = None,
         max_tokens: int | None = None,
         dialect: str | None = None,
+        cache: bool = False,
         **settings: object,
     ) -> Request:
-        """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part."""
+        """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part.
+
+        With `cache`, it is marked for the provider's cache where the view is stable.
+        """
         frame = Surroundings(system, tools, max_tokens)
-        return await self._drive(preparing.prepare(self._desk, frame, dialect, settings))
+        return await self._drive(preparing.prepare(self._desk, frame, dialect, settings, cache))
 
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
