@@ -109,8 +109,9 @@ def _event(desk: Desk, seq: int, tag: Tags) -> RooEvent:
     event = projection.events[seq - 1].event
     if not isinstance(event, Folded):
         raise AssertionError(f"event {seq} is no fold")
-    items = projection.items.items
-    hidden = {items[place].seq for start, stop in projection.folds[seq].spans for place in range(start, stop)}
-    last = max((item.seq for item in items if item.kind == "message" and item.seq < seq), default=0)
+    items = projection.items
+    hidden = {items.items[place].seq for start, stop in projection.folds[seq].spans for place in range(start, stop)}
+    _, end = items.span(seq, seq)
+    last = next((item.seq for item in reversed(items.items[:end]) if item.kind == "message"), 0)
     text = desk.thread._reading.stand_in(seq).text
     return RooEvent(tag, last, event.before, event.after, len(hidden), text if tag.is_summary else "")

@@ -11,7 +11,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Self
 
-from contextfold import models, stores, tokens
+from contextfold import models, stores, tokens, transcripts
 from contextfold.domain import (
     INTERRUPTED,
     LATE,
@@ -33,6 +33,7 @@ from contextfold.errors import BadConfiguration, NotFound
 from .bodies import Stretch
 from .live import Live
 from .locking import locked
+from .taking import take
 from .thread import Thread
 
 
@@ -127,8 +128,20 @@ class Store:
 
     @locked
     def import_(self, path: str | os.PathLike[str], *, name: str | None = None) -> Thread:
-        """Read a thread back from JSON lines, its chain verified, under its own name or another."""
-        return self.thread(stores.import_thread(self._log, Path(path), name))
+        """Read a thread back from JSON lines, its chain verified, under its own name or another.
+
+        A directory is a task of Roo Code: its messages are said again, and what it hid is folded.
+        """
+        if not Path(path).is_dir():
+            return self.thread(stores.import_thread(self._log, Path(path), name))
+        task = transcripts.read_task(Path(path))
+        chosen = name or Path(path).name
+        if self._row(chosen) is not None:
+            raise BadConfiguration(f"There is a thread {chosen!r} already. Import the task under another name.")
+        thread = self.thread(chosen)
+        with self.batch():
+            take(thread, task)
+        return thread
 
     def _row(self, name: str) -> ThreadRow | None:
         return next((row for row in self._log.threads() if row.name == name), None)

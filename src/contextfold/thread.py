@@ -266,7 +266,8 @@ class Thread:
         projection = self._live.projection
         if not projection.is_on_path(seq):
             earlier, later = projection.neighbours(seq)
-            raise NotFound(f"There is no {seq} on this branch. The nearest are {earlier} before and {later} after it.")
+            nearest = f"{earlier or 'none'} before and {later or 'none'} after it"
+            raise NotFound(f"There is no {seq} on this branch. The nearest are {nearest}.")
         return projection.events[seq - 1]
 
     def _appended(self, seq: int) -> Appended:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -11,6 +13,7 @@ import pytest
 import contextfold as cf
 from contextfold import transcripts
 from contextfold.domain import decode
+from contextfold.errors import BadMessage
 from contextfold.exporting import roo_task
 from contextfold.transcripts.roo_task import API_FILE, UI_FILE
 from tests.property.roo_model import EVENTS, Entry, RooModel, cleanup_after_truncation
@@ -106,6 +109,60 @@ def test_a_thousand_tasks_are_exported_as_the_seed_would_have_them() -> None:
             check(both)
             done |= both.done
     assert done == {"summary", "window", "nested", "rewound", "rewound a fold"}
+
+
+def test_tasks_come_back_as_threads_that_show_the_same_and_are_written_the_same(tmp_path: Path) -> None:
+    with cf.open() as store:
+        for number in range(60):
+            with cf.Session.open(model=MODEL) as session:
+                both = Both(session, Random(number))
+                for _ in range(24):
+                    both.random.choice([both.say, both.say, both.hide, both.rewind])()
+                task = tmp_path / f"task-{number}"
+                session.export(task, format="roo")
+                shown = [message.text for message in session.view.messages]
+            back = cf.Session.on(store, store.import_(task).name, MODEL)
+            assert [message.text for message in back.view.messages] == shown
+            back.export(tmp_path / "again" / f"{number}", format="roo")
+            for name in (API_FILE, UI_FILE):
+                first, second = (
+                    decode((place / name).read_bytes()) for place in (task, tmp_path / "again" / f"{number}")
+                )
+                assert without_ids(first) == without_ids(second)
+
+
+def without_ids(entries: list[Entry]) -> list[Entry]:
+    """Ids by the order in which they are first named; sizes and times are of the day."""
+    text = json.dumps([{key: each[key] for key in each if key != "ts"} for each in entries])
+    ids = dict.fromkeys(re.findall(r'"(?:condenseId|truncationId|condenseParent|truncationParent)": "(\d+)"', text))
+    for number, id in enumerate(ids):
+        text = re.sub(rf'(Id|Parent)": "{id}"', rf'\1": "n{number}"', text)
+    return list(json.loads(text))
+
+
+def test_what_roo_left_half_said_is_refused_with_its_place(tmp_path: Path) -> None:
+    with cf.open() as store:
+        with pytest.raises(cf.NotFound, match=API_FILE):
+            store.import_(tmp_path)
+        (tmp_path / API_FILE).write_text("{}")
+        with pytest.raises(BadMessage, match="no list"):
+            store.import_(tmp_path)
+        (tmp_path / API_FILE).write_text('[{"role": "user", "content": "x"}, {"role": "nobody"}]')
+        with pytest.raises(BadMessage, match="Entry 2"):
+            store.import_(tmp_path)
+        assert store.threads() == []
+
+
+def test_a_tag_that_would_part_a_pair_hides_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}]}
+    back = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "b"}]}
+    marker = {"role": "user", "content": "[1 hidden]", "isTruncationMarker": True, "truncationId": "t"}
+    entries = [{"role": "user", "content": "go"}, call | {"truncationParent": "t"}, marker, back]
+    (tmp_path / API_FILE).write_text(json.dumps(entries))
+    with cf.open() as store:
+        thread = store.import_(tmp_path, name="task")
+        assert [message.seq for message in thread.view.messages] == [1, 2, 3]
+        assert thread.message(2).calls[0].id == "a"
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Readers of recorded sessions, as turns that a thread takes; and writers, for those who go on elsewhere."""
 
 from .registry import GROUP, detect, formats, read
-from .roo_task import RooEvent, RooSaid, RooTask
+from .roo_task import RooEvent, RooSaid, RooTask, read_task
 from .sample import Reader, Sample
 from .session import Account, Compaction, Defect, Entry, Recorded, Recording, Skipped, Whole
 from .source import Limits, Source
@@ -26,4 +26,5 @@ __all__ = [
     "detect",
     "formats",
     "read",
+    "read_task",
 ]

@@ -13,9 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from contextfold.domain import Tags, decode, encode
+from contextfold.errors import BadMessage, NotFound
 
-from .facts import flat
-from .rows import array, assembled, fields
+from .facts import flat, when
+from .rows import array, assembled, elements, fields
+from .speech import portable, unsound
 
 API_FILE, UI_FILE = "api_conversation_history.json", "ui_messages.json"
 
@@ -41,6 +43,10 @@ class RooSaid(Struct, frozen=True):
     @property
     def is_stand_in(self) -> bool:
         return self.tags.is_summary or self.tags.is_truncation_marker
+
+    @property
+    def text(self) -> str:
+        return _words(self.raw)[1]
 
 
 class RooEvent(Struct, frozen=True):
@@ -131,3 +137,47 @@ def _about(event: RooEvent) -> dict[str, Any]:
         return {"say": "sliding_window_truncation", "contextTruncation": hidden}
     condensed = {"condenseId": event.tags.condense_id, "summary": event.summary, "cost": 0, **sizes}
     return {"say": "condense_context", "contextCondense": condensed}
+
+
+# -- reading one back -------------------------------------------------------------------------------------------------
+
+
+def read_task(directory: Path) -> RooTask:
+    """A task as Roo left it. Entries are numbered by their place in the API list, from 1."""
+    entries = _listed(directory / API_FILE)
+    if entries is None:
+        raise NotFound(f"There is no {API_FILE} in {directory}. Name the directory of a task.")
+    said = tuple(_read_entry(place, raw) for place, raw in enumerate(entries, 1))
+    return RooTask(said, tuple(_read_events(said, _listed(directory / UI_FILE) or ())))
+
+
+def _listed(path: Path) -> Sequence[bytes] | None:
+    if not path.is_file():
+        return None
+    content = path.read_bytes()
+    if not isinstance(decode(content), list):
+        raise BadMessage(f"{path} is no list of JSON objects, so it is no file of Roo Code.")
+    return [bytes(each) for each in elements(content)]
+
+
+def _read_entry(place: int, raw: bytes) -> RooSaid:
+    value = decode(raw)
+    reason = unsound(value) if isinstance(value, dict) else "no object"
+    if reason:
+        raise BadMessage(f"Entry {place} of the task is {reason}. Repair the file, or leave the entry out.")
+    tags = {attribute: value[name] for name, attribute in _TAGS if isinstance(value.get(name), str | bool)}
+    return RooSaid(portable(raw)[0], Tags(place, **tags), when(value.get("ts")) or 0.0)
+
+
+def _read_events(said: Sequence[RooSaid], panel: Sequence[bytes]) -> Iterator[RooEvent]:
+    """What the panel says was condensed or hidden, each behind the message that it shows last before."""
+    places = {int(each.at * 1000): each.tags.seq for each in said if not each.is_stand_in}
+    own = {each.tags.condense_id or each.tags.truncation_id: each.tags for each in said if each.is_stand_in}
+    last = 0
+    for raw in panel:
+        entry = decode(raw)
+        last = places.get(int((when(entry.get("ts")) or 0.0) * 1000), last)
+        about = entry.get("contextCondense") or entry.get("contextTruncation")
+        tags = own.get(about.get("condenseId") or about.get("truncationId")) if isinstance(about, dict) else None
+        if tags is not None:
+            yield RooEvent(tags, last)

@@ -165,7 +165,7 @@ def test_a_view_of_the_past_shows_what_was_seen_then_also_on_a_branch_that_was_l
 
 def test_rewinding_to_what_is_not_there_names_the_neighbours(thread: cf.Thread) -> None:
     thread.append(user("a"))
-    with pytest.raises(NotFound, match="nearest are 1 before and 0 after"):
+    with pytest.raises(NotFound, match="nearest are 1 before and none after"):
         thread.rewind(before=9)
     with pytest.raises(TypeError):
         thread.rewind()
