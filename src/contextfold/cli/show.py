@@ -62,7 +62,9 @@ def _headline(paper: Paper, thread: cf.Thread, view: cf.View) -> None:
     size = f"{view.length} messages shown, {about}{used:,} of {window:,} tokens"
     paper.line(Ink(bar(used, window), "fold" if used > 0.8 * window else "good"), f" {size}")
     if view.open_calls:
-        paper.line(Ink(f"{len(view.open_calls)} calls wait for their results", "warn"))
+        waiting = len(view.open_calls)
+        told = "a call waits for its result" if waiting == 1 else f"{waiting} calls wait for their results"
+        paper.line(Ink(told, "warn"))
     paper.line()
 
 
