@@ -96,12 +96,12 @@ def has_id(value: Mapping[str, Any]) -> bool:
 
 def _said(answered: object) -> tuple[Block, ...]:
     """What a function said: the words where it is words alone, else all of it as JSON."""
-    match answered:
-        case None | {}:
-            return ()
-        case dict() if len(answered) == 1 and isinstance(words := answered.get(next(iter(answered))), str):
-            if next(iter(answered)) in _OUTPUTS:
-                return (Text(encodable(words)),) if words else ()
+    if answered is None or answered == {}:
+        return ()
+    if isinstance(answered, dict) and len(answered) == 1:
+        ((name, words),) = answered.items()
+        if name in _OUTPUTS and isinstance(words, str):
+            return (Text(encodable(words)),) if words else ()
     return (Text(encode(answered).decode()),)
 
 
