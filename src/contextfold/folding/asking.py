@@ -235,11 +235,11 @@ def _room(task: _Task, writer: Writer) -> int:
 
 
 def _can_share(task: _Task, writer: Writer) -> bool:
-    """The model that is spoken to may be asked at the end of its own conversation, if that leaves room to answer."""
+    """The model that is spoken to may be asked at the end of its own conversation, if the question still fits."""
     conversation, situation = task.situation.conversation, task.situation
     if conversation is None or model_of(writer) != situation.model.id:
         return False
-    return conversation.tokens + task.request.budget + _AROUND <= situation.budget.window
+    return conversation.tokens + _AROUND <= situation.budget.window  # which is of input alone
 
 
 # -- what went wrong ------------------------------------------------------------------------------------------------
