@@ -31,6 +31,7 @@ class Layering:
         self.waits = False  # a changed list of tools is kept back until a fold
         self.is_changed = False  # the definitions of the last request differ from those before
         self.showing = Showing()
+        self.total = 0  # what layers may use together
         self.limit: int | None = None  # what there was room for when it was short; holds until something is folded
         self.refusals = Refusals()
         self._projected = Projected(self.layout)

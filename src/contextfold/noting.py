@@ -6,11 +6,13 @@ A note that changes nothing is not written. Whatever is written is shown by the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from contextfold.domain import Attachment, Detail, Draft, Environment, Message, Noted, Phase, Projection, Text, Turn
 from contextfold.errors import BadConfiguration, NotFound
 from contextfold.folding import Steps, record
 from contextfold.layers import (
+    FRAMED,
     Entered,
     Failure,
     Granted,
@@ -50,6 +52,10 @@ def note(desk: Desk, item: Item) -> Steps[int]:
     known = _known(state, item)
     if known is not None:
         return known
+    if isinstance(item, System):
+        _check(desk, replace(state, system=item))
+    if isinstance(item, Task):
+        _check(desk, replace(state, task=item))
     if isinstance(item, Retracted) and all(entry.seq != item.note for entry in state.entries):
         raise NotFound(f"No layer holds a note {item.note}. Those there are stand in `state.entries`.")
     body = written(item)
@@ -76,17 +82,15 @@ def define(desk: Desk, system: System | None, task: Task | None, layout: Layout 
     if layout is not None:
         desk.layering.lay_out(layout)
     state = state_of(desk)
-    fresh = [item for item, old in ((system, state.system), (task, state.task)) if item is not None and item != old]
-    if fresh:
-        _check(desk, state, system or state.system, task or state.task)
-    for item in fresh:
-        yield from note(desk, item)
+    _check(desk, replace(state, system=system or state.system, task=task or state.task))
+    for item, old in ((system, state.system), (task, state.task)):
+        if item is not None and item != old:
+            yield from note(desk, item)
 
 
-def _check(desk: Desk, state: State, system: System | None, task: Task | None) -> None:
+def _check(desk: Desk, state: State) -> None:
     """Refuse a role and a task that would never fit, before anything is written."""
-    trial = State(system, task, nonce=state.nonce)
-    desk.layering.framed(trial, desk.counter, total_of(desk))
+    desk.layering.framed(state, desk.counter, total_of(desk))
 
 
 def enter(desk: Desk, where: Phase | Environment | str) -> Steps[None]:
@@ -142,8 +146,8 @@ def refresh(desk: Desk) -> None:
     state = state_of(desk)
     if not desk.thread._live.projection.notes and state.tools is None:
         return
-    layering, total = desk.layering, total_of(desk)
-    showing = layering.shower(state, desk.counter).show(state, min(total, layering.limit or total))
+    layering, layering.total = desk.layering, total_of(desk)
+    showing = layering.shower(state, desk.counter).show(state, min(layering.total, layering.limit or layering.total))
     if showing is not layering.showing:
         layering.showing, desk.asked = showing, None  # there may be something new to attach
     if not any(isinstance(each, Layers) for each in desk.attachers):
@@ -164,7 +168,8 @@ class Layers:
 
     def __call__(self, turn: Turn) -> Iterator[Attachment]:
         if turn.folded and turn.folded != self._folded:
-            self._folded, self._desk.layering.limit = turn.folded, None
+            self._folded = turn.folded
+            self._show(None)  # there may be more room than before
         sections, room = self._changed(turn), turn.room // LEAVES
         if sum(section.tokens for section in sections) > room:
             self._make_do_with(room)
@@ -182,8 +187,11 @@ class Layers:
     def _make_do_with(self, room: int) -> None:
         """There is less room than the layers have by themselves."""
         layering = self._desk.layering
-        state = layering.known
-        shower = layering.shower(state, self._desk.counter)
-        fixed = sum(section.tokens for section in shower.framed(state))
-        layering.limit = min(fixed + room, layering.showing.total)
-        layering.showing = shower.show(state, layering.limit)
+        fixed = sum(section.tokens for section in layering.showing.sections if section.layer.name in FRAMED)
+        self._show(min(fixed + room, layering.showing.total))
+
+    def _show(self, limit: int | None) -> None:
+        layering = self._desk.layering
+        state, layering.limit = layering.known, limit
+        total = layering.total if limit is None else limit
+        layering.showing = layering.shower(state, self._desk.counter).show(state, total)

@@ -43,6 +43,7 @@ from contextfold.summaries import fold_notice
 from . import ahead, attaching, binding, caching, compacting, gating, noting
 from .desk import Desk, Frame, Surroundings
 from .hooks import FoldNotice, journal
+from .rendering import Rendering
 from .request import Request
 
 INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"
@@ -81,6 +82,8 @@ def prepare(
         attached += yield from attaching.ask(desk, may_fold=False)
         if made.folds and (tools := gating.released(desk)) is not None:
             surround(desk, Surroundings(tools=tools, output=given.output))
+        if attached.made:  # what was attached again is not folded at once
+            desk.signals = Signals(spent=spent_at(desk.decide(), decision.goal))
     elif decision.action == "warn" and not desk.was_warned:
         desk.was_warned = True
         yield from tell(desk.hooks.on_warning, decision)
@@ -177,10 +180,7 @@ def _request(
         fields = binding.asking_to_drop(fields)
     if binding.asks_to_drop(fields):
         betas = (*betas, binding.BETA)
-    marks: Sequence[int] = ()
-    if cache:
-        fields = caching.marked(fields, desk.model, desk.frame.tokens, dialect)
-        marks = caching.places(view, desk.model, desk.frame.tokens, dialect, rendering.unchanged(view))
+    marks = _marks(desk, dialect, rendering, view) if cache else caching.Marks()
     body = rendering.body(view, desk.thread._reading, fields, marks)
     _check(desk, dialect, view, body)
     report = replace(report, losses=rendering.losses(view, fields))
@@ -193,11 +193,12 @@ def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View,
     """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
     rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
     fields = _fields(desk, dialect, LEAST_TURN, settings)
-    marks: Sequence[int] = ()
-    if cache:
-        fields = caching.marked(fields, desk.model, desk.frame.tokens, dialect)
-        marks = caching.places(view, desk.model, desk.frame.tokens, dialect, rendering.unchanged(view))
+    marks = _marks(desk, dialect, rendering, view) if cache else caching.Marks()
     return rendering.body(view, desk.thread._reading, fields, marks)
+
+
+def _marks(desk: Desk, dialect: str, rendering: Rendering, view: View) -> caching.Marks:
+    return caching.marks_for(view, desk.model, desk.frame.tokens, dialect, rendering.unchanged(view))
 
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:

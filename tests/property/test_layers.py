@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from itertools import pairwise
 from random import Random
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import contextfold as cf
 from contextfold import layers as L
+from contextfold import testing
+from contextfold import toolbox as T
+from contextfold.dialects import find
 from contextfold.domain import Message, Text
 from contextfold.tokens import counter_for
-from tests.property.layer_states import MODELS, broken_frames, count_of, generated, item, rendered
+from tests.property.layer_states import MODELS, Extra, broken_frames, count_of, generated, item, rendered
 from tests.unit.layers.hostile import NONCE
 
 seeds = st.integers(0, 2**32)
@@ -101,3 +108,51 @@ def test_what_is_kept_from_turn_to_turn_changes_nothing(seed: int) -> None:
         fresh = rendered(layout, L.Projected(layout).follow(list(bodies), bodies.get, lambda _: NONCE), total)
         if fresh is not None:
             assert shower.show(state, total) == fresh
+
+
+@pytest.mark.seed("E8", "E13", "E24")
+@pytest.mark.parametrize(
+    ("seed", "recipe", "model"),
+    [
+        (1, "sliding_window", "claude-sonnet-4-5"),
+        (2, "balanced", "claude-sonnet-4-5"),
+        (3, "duckflow", "gpt-4o"),
+        (4, "claude_code", "gpt-4o"),
+    ],
+)
+def test_a_long_session_with_layers_and_tools_stays_valid_and_fits(
+    seed: int, recipe: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "12000")
+    random = Random(seed)
+    tools = [T.Tool(each["name"], side_effects=False) for each in testing.tools("anthropic")]
+    dialect: Literal["anthropic", "openai-chat"] = "anthropic" if model.startswith("claude") else "openai-chat"
+    made: list[cf.Request] = []
+    with cf.Session.open(model=model, policy=getattr(cf.recipes, recipe)()) as session:
+        session.define(layout=L.Layout().adding(L.Layer("extra", (Extra,), 5)))
+        for said in testing.histories.session(seed, tokens=24_000, dialect=dialect):
+            if said["role"] == "assistant":
+                note_something(session, random)
+                modes: tuple[T.Mode, ...] = ("stable", "projected")
+                chosen = T.project(tools, session.state, mode=random.choice(modes))
+                made.append(session.prepare(tools=chosen, max_tokens=1_000))
+            session.append(said)
+    assert any(request.report.folds for request in made)
+    assert [request.report for request in made if request.report.after > request.report.usable] == []
+    assert [problem for request in made for problem in find(request.dialect).check(request.body)] == []
+    for before, after in pairwise(made):
+        if not after.report.folds and _around(before) == _around(after):
+            shown = before.body["messages"]
+            assert after.body["messages"][: len(shown)] == shown
+
+
+def note_something(session: cf.Session, random: Random) -> None:
+    for _ in range(random.randrange(3)):
+        with suppress(cf.NotFound, cf.CannotFit):  # a note that is not there, a role that would never fit
+            session.note(item(random))
+
+
+def _around(request: cf.Request) -> list[object]:
+    body = request.body
+    spoken = [message for message in body["messages"] if message["role"] == "system"]
+    return [body.get("system"), body.get("tools"), spoken]
