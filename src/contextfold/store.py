@@ -33,6 +33,7 @@ from contextfold.errors import BadConfiguration, NotFound
 from .bodies import Stretch
 from .live import Live
 from .locking import locked
+from .snapshots_named import snapshots_in
 from .taking import take
 from .thread import Thread
 
@@ -101,7 +102,8 @@ class Store:
     def forget(self, thread: str, seq: int | None = None) -> int:
         """Erase a message and every stand-in made from it, or a whole thread, for good; how many bodies were erased.
 
-        Forks share their origin's messages, so they are searched too. The chain still verifies what remains.
+        Forks share their origin's messages, so they are searched too. The chain still verifies what remains. With a
+        thread go the snapshots of workspaces that only its checkpoints name.
         """
         if self._row(thread) is None:
             raise NotFound(
@@ -112,7 +114,15 @@ class Store:
             live = self._live_thread(name)
             erased += self._log.forget(name, _bodies_about(live, thread, seq))
             live.forget()
+        if seq is None:
+            self._forget_snapshots(thread)
         return erased
+
+    def _forget_snapshots(self, thread: str) -> None:
+        """A snapshot that cannot be reached is told to whoever runs this: it is there as long as its directory is."""
+        kept = {each for row in self.threads() if row.name != thread for each in snapshots_in(self._log.read(row.name))}
+        for each in snapshots_in(self._log.read(thread)) - kept:
+            each.forget()
 
     @locked
     def backup(self, path: str | os.PathLike[str]) -> None:

@@ -17,6 +17,7 @@ from contextfold.domain import Checkpointed, Rewound
 from contextfold.errors import CannotUnfold, GitMissing, NotFound, StoreError, WorkspaceError
 from contextfold.store import Store
 from contextfold.stores import MemoryLog
+from contextfold.workspace import Snapshots
 from tests.acceptance.scenario import (
     MODEL,
     WORD,
@@ -493,3 +494,47 @@ async def test_an_export_onto_a_file_says_so(opened: Open, tmp_path: Path) -> No
     await say(session, [user("one")])
     with pytest.raises(StoreError, match="cannot be written"):
         await got(session.export(tmp_path / "task", format="roo"))
+
+
+# -- what goes with a thread, and what is in the way ------------------------------------------------------------------
+
+
+def test_forgetting_a_thread_forgets_the_files_only_it_named(project: Path, tmp_path: Path) -> None:
+    with cf.open(tmp_path / "store.db") as store:
+        one, other = (cf.Session.on(store, name, MODEL) for name in ("one", "other"))
+        snapshots = Snapshots(project)
+        one.append(user("hi"))
+        shared = one.checkpoint("shared", workspace=project)
+        other.checkpoint("shared", workspace=project)
+        (project / "shop.py").write_text("price = 2\n")
+        own = one.checkpoint("own", workspace=project)
+        assert snapshots.ids() == (shared.snapshot, own.snapshot)
+        store.forget("one")
+        assert snapshots.ids() == (shared.snapshot,)
+        with pytest.raises(NotFound, match="It was forgotten"):
+            one.rewind(to=own, files=True)
+
+
+async def test_a_place_for_snapshots_that_cannot_be_used_is_told_and_recorded(
+    opened: Open, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "in the way").write_text("a file")
+    session = await opened(50_000)
+    await say(session, [user("one")])
+    with pytest.raises((WorkspaceError, StoreError), match=r"cannot be used|Nothing"):
+        await got(session.checkpoint("here", workspace=Snapshots(project, home=tmp_path / "in the way")))
+    assert (await got(session.checkpoints))[0].error
+    assert await texts(session) == ["one"]
+
+
+async def test_a_moved_workspace_says_so_and_moves_nothing(opened: Open, project: Path) -> None:
+    session = await opened(50_000)
+    await say(session, [user("one")])
+    here = await got(session.checkpoint("here", workspace=project))
+    await say(session, [assistant("two")])
+    shutil.move(project, project.parent / "elsewhere")
+    for call in (session.rewind, session.diff):
+        with pytest.raises((WorkspaceError, NotFound), match=str(project)):
+            await got(call(to=here, files=True) if call == session.rewind else call(here))
+    assert await texts(session) == ["one", "two"]
+    assert (project.parent / "elsewhere" / "shop.py").exists()
