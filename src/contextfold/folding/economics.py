@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contextfold.domain import Detail
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -22,6 +23,7 @@ RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they 
 LARGE_WINDOW = 128_000
 TAIL, TAIL_PART = 15_000, 16
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
+SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
 SMALL_SHARE = 0.75  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
 
 
@@ -53,6 +55,23 @@ def paying_tail(usable: int) -> int:
 def price_of_edit(behind: int, removed: int, rates: Rates) -> float:
     """What an edit adds to the next request: `behind` cached tokens follow it, `removed` are gone. Below 0: a gain."""
     return behind * (rates.write - rates.read) - removed * rates.write
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What an edit adds to the next request (below 0: takes off), and what it takes off each one after that."""
+
+    price: float
+    saves: float
+    unit: str
+
+    def details(self) -> dict[str, Detail]:
+        return {"price": self.price, "saves": self.saves, "unit": self.unit}
+
+
+def predicted(behind: int, removed: int, rates: Rates) -> Prediction:
+    """For a prompt that is in the cache: `behind` tokens follow the edit, `removed` of them go."""
+    return Prediction(price_of_edit(behind, removed, rates), removed * rates.read, rates.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +158,8 @@ class Economy:
         weight = 1.0 if window >= LARGE_WINDOW else 0.5
         if rent < self.clear_at * (price + weight * now.price_of_forgetting(rates)):
             return None
-        if now.bill_as_it_is(rates) + price > self._bound(now):
+        doubt = SAVED_LESS * now.removable * rates.write
+        if now.bill_as_it_is(rates) + price + doubt > self._bound(now):
             return None
         reason = f"clearing pays: {_money(rent, rates)} went into results that cost {_money(price, rates)} to clear"
         return Firing(CLEARING, 0, now.size - now.removable * 3 // 4, reason, "clear")

@@ -19,6 +19,7 @@ from contextfold.summaries import Refusal
 
 from .asking import Reading, Told, Unwritten, refusal_of, texts_of, words_of
 from .decision import Decision
+from .economics import Prediction, predicted, rates_of
 from .effects import Steps, call, record, tell
 from .offload import Offload
 from .plan import Compactor, Plan, PlannedFold, Situation, Strategy
@@ -158,16 +159,28 @@ def _write(
     told: Told,
 ) -> Steps[Attempt]:
     after = max(0, decision.used - int(gain * situation.factor))
-    details = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id, **_cost(told)}
-    context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
     view = desk.view()
+    edit = _predicted(desk, view, decision, folds, decision.used - after, situation)
+    details: dict[str, Detail] = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id}
+    details |= {**_cost(told), **edit.details()}
+    context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
     try:
         logged = yield from record(lambda now: draft_folds(now, folds, texts, context))
     except CannotCover as error:
         return Attempt(strategy.name, (), Refusal.STALE, str(error), *told)
     for planned, text, entry in zip(folds, texts, logged, strict=True):
-        made.folds.append(_made(desk, view, planned, text, entry.seq))
+        made.folds.append(replace(_made(desk, view, planned, text, entry.seq), predicted=edit))
     return Attempt(strategy.name, tuple(entry.seq for entry in logged), None, "", *told)
+
+
+def _predicted(
+    desk: Desk, view: View, decision: Decision, folds: Sequence[PlannedFold], removed: int, situation: Situation
+) -> Prediction:
+    """What the edit will cost and save, before it is made."""
+    touched = {seq for fold in folds for seq in (*fold.seqs, *fold.folds, *(seq for seq, _ in fold.blocks))}
+    first = next((place for place, item in enumerate(view.items) if item.seq in touched), view.length)
+    behind = int(view.tokens(first) * situation.factor)
+    return predicted(behind, removed, rates_of(desk.model, decision.used))
 
 
 def _cost(told: Told) -> Mapping[str, Detail]:

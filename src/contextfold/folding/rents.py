@@ -65,9 +65,11 @@ class Rents:
         if view.array is not self._array or view.length < self._length:
             self._start(view)
         for place in range(self._length, view.length):
-            self._take(place, view.item(place), view.pinned, weigh)
+            item = view.item(place)
+            self._take(place, item, view.pinned, weigh)
+            if item.shape.role == "assistant":
+                self._let_go(keep_tokens)
         self._length = view.length
-        self._let_go(keep_tokens)
 
     def _start(self, view: View) -> None:
         self._array, self._length, self._answered, self._kept = view.array, 0, -1, 0

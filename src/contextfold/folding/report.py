@@ -11,6 +11,8 @@ from contextfold.models import Model
 from contextfold.summaries import Refusal
 from contextfold.toolbox import ToolUse
 
+from .economics import Prediction
+
 
 @dataclass(frozen=True, slots=True)
 class MadeFold:
@@ -23,6 +25,7 @@ class MadeFold:
     before: int
     after: int
     text: str = ""  # of a summary
+    predicted: Prediction | None = None  # what the edit it belongs to costs and saves
 
 
 @dataclass(frozen=True, slots=True)

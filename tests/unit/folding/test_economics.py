@@ -1,0 +1,284 @@
+"""When a fold pays, what it costs, and who keeps count."""
+
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import contextfold as cf
+from contextfold.domain import Folded, Sent
+from contextfold.errors import BadConfiguration
+from contextfold.folding import (
+    Account,
+    Call,
+    Clear,
+    Economy,
+    Rates,
+    Rents,
+    Standing,
+    billed_cost,
+    price_of_edit,
+    rates_of,
+)
+from contextfold.models import Cache, Prices
+from contextfold.testing.wire import WireMessage
+
+from .scene import WORD, Scene, assistant, results, step, user
+
+SONNET = Rates(0.3e-6, 3.75e-6, 15e-6)
+WINDOW = 200_000
+
+
+def standing(**changes: float) -> Standing:
+    """A request of 100k tokens, all of it in the cache, in a thread that cost what full history did."""
+    usual = {"size": 100_000, "fixed": 10_000, "cached": 100_000, "full": 90_000, "bill": 2.0, "full_bill": 2.1}
+    return Standing(**{**usual, **changes})  # type: ignore[arg-type]
+
+
+# -- prices ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_edit_costs_writing_anew_what_follows_it() -> None:
+    assert price_of_edit(50_000, 20_000, SONNET) == pytest.approx(50_000 * 3.45e-6 - 20_000 * 3.75e-6)
+
+
+def test_an_edit_in_a_cold_cache_is_a_gain() -> None:
+    now = standing(cached=0, removable=20_000, front=10_000)
+    assert now.price_of_clearing(SONNET) == pytest.approx(-20_000 * 3.75e-6)
+
+
+def test_prices_are_those_of_the_model_and_of_the_request_s_size() -> None:
+    model = replace(cf.model("claude-sonnet-4-5"), prices=Prices(input=2, output=8))
+    assert rates_of(model, 1_000) == Rates(2e-6, 2e-6, 8e-6)
+    assert rates_of(replace(model, prices=None), 1_000) == Rates(1, 1, 1, "tokens")
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        (
+            {"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 30},
+            100 * 0.3 + 40 * 3.75,
+        ),
+        ({"prompt_tokens": 150, "prompt_tokens_details": {"cached_tokens": 100}}, 100 * 0.3 + 50 * 3.75),
+        ({"input_tokens": 150, "input_tokens_details": {"cached_tokens": 100}}, 100 * 0.3 + 50 * 3.75),
+        ({"input_tokens": 150}, None),
+    ],
+)
+def test_a_bill_is_read_in_every_provider_s_words(usage: dict[str, object], cost: float | None) -> None:
+    found = billed_cost(usage, SONNET)
+    assert found is None if cost is None else found == pytest.approx(cost * 1e-6)
+
+
+# -- rent or buy ----------------------------------------------------------------------------------------------------
+
+
+def test_clearing_waits_until_the_rent_reaches_its_price() -> None:
+    economy = Economy()
+    price = standing(removable=40_000, front=50_000).price_of_clearing(SONNET)
+    short = standing(removable=40_000, front=50_000, rent=int(price / SONNET.read) - 10_000)
+    assert economy.fires(short, SONNET, WINDOW) is None
+    firing = economy.fires(
+        standing(removable=40_000, front=50_000, rent=int(price / SONNET.read) + 10_000), SONNET, WINDOW
+    )
+    assert firing is not None
+    assert (firing.trigger, firing.only) == ("clearing-pays", "clear")
+    assert "clearing pays" in firing.reason
+
+
+def test_what_will_be_asked_for_again_makes_clearing_dearer() -> None:
+    rent = int(standing(removable=40_000, front=50_000).price_of_clearing(SONNET) / SONNET.read) + 10_000
+    assert Economy().fires(standing(removable=40_000, front=50_000, rent=rent, recalls=3.0), SONNET, WINDOW) is None
+
+
+def test_a_summary_waits_for_four_times_its_price_and_for_a_size_worth_it() -> None:
+    economy = Economy(model=True)
+    price = economy.price_of_summary(10_000, 12_500, SONNET)
+    assert price == pytest.approx((500 + 2_000 + 12_500) * 3.75e-6 + 2_000 * 15e-6 + 10_000 * 0.3e-6)
+    due = int(4 * price / SONNET.read) + 1
+    assert economy.fires(standing(summary_rent=due - 1_000), SONNET, WINDOW) is None
+    firing = economy.fires(standing(summary_rent=due), SONNET, WINDOW)
+    assert firing is not None
+    assert firing.only == "summary"
+    assert economy.fires(standing(summary_rent=due, size=69_000), SONNET, WINDOW) is None
+
+
+def test_nothing_is_bought_that_full_history_could_not_afford() -> None:
+    due = 10_000_000
+    for poor in (standing(summary_rent=due, full_bill=1.9), standing(removable=40_000, rent=due, full_bill=1.9)):
+        assert Economy().fires(poor, SONNET, WINDOW) is None
+
+
+def test_full_history_that_was_summarized_is_followed_before_it_cannot_be_afforded() -> None:
+    firing = Economy().fires(standing(full=2_000, full_bill=2.0), SONNET, WINDOW)
+    assert firing is not None
+    assert firing.trigger == "guard"
+    assert Economy().fires(standing(full=2_000, full_bill=4.0), SONNET, WINDOW) is None
+
+
+def test_a_fold_that_can_wait_waits_for_money_and_a_forced_one_goes_further_down() -> None:
+    economy = Economy()
+    assert economy.affordable_goal(standing(full_bill=9.0), SONNET, 90_000, WINDOW) == 90_000
+    assert economy.affordable_goal(standing(bill=2.0, full_bill=2.0), SONNET, 90_000, WINDOW) is None
+    forced = standing(size=WINDOW + 1, bill=2.0, full_bill=2.0)
+    assert economy.affordable_goal(forced, SONNET, 90_000, WINDOW) == 10_000 + 2_000 + 2 * 12_500
+
+
+@pytest.mark.parametrize("wrong", [{"clear_at": 0}, {"summary_at": -1}, {"excess": -0.1}, {"floor": -1}])
+def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(BadConfiguration):
+        Economy(**wrong)  # type: ignore[arg-type]
+
+
+# -- what could be cleared --------------------------------------------------------------------------------------------
+
+
+def rents_of(messages: list[WireMessage], clear: Clear | None = None) -> tuple[Rents, Scene]:
+    scene = Scene(messages)
+    rents = Rents(clear or Clear(keep_tokens=0, least_tokens=100))
+    counter = scene.thread._reading.counter
+    rents.follow(scene.view, lambda item, block: counter.block_tokens(item.shape.blocks[block].measure), 0)
+    return rents, scene
+
+
+@pytest.mark.seed("C3")
+def test_the_newest_results_errors_and_answers_of_people_pay_no_rent() -> None:
+    said = [user("go"), *step("error", WORD * 500, error=True), *step("asked", WORD * 500, tool="ask_user")]
+    said += [message for n in range(3) for message in step(f"new{n}", WORD * 500)]
+    assert rents_of([*said, assistant("ok")])[0].removable == 0
+    assert rents_of([user("go"), *step("old", WORD * 500), *said[1:], assistant("ok")])[0].removable > 300
+
+
+def test_rent_is_tokens_times_the_requests_that_carried_them() -> None:
+    said = [user("go"), *(message for n in range(4) for message in step(f"r{n}", WORD * 500)), assistant("ok")]
+    rents, _ = rents_of(said)
+    assert rents.rent == 0
+    assert rents.removable > 0
+    later, _ = rents_of([*said, user("more"), assistant("ok"), user("more"), assistant("ok")])
+    assert later.rent == 2 * later.removable
+
+
+def test_following_one_message_at_a_time_tells_the_same_as_reading_all_at_once() -> None:
+    said = [user("go"), *(message for n in range(30) for message in step(f"r{n}", WORD * (100 + 37 * n)))]
+    whole, _ = rents_of([*said, assistant("ok")])
+    scene = Scene(said[:1])
+    steps = Rents(Clear(keep_tokens=0, least_tokens=100))
+    counter = scene.thread._reading.counter
+    for message in [*said[1:], assistant("ok")]:
+        scene.thread.append(message)
+        steps.follow(scene.view, lambda item, block: counter.block_tokens(item.shape.blocks[block].measure), 0)
+    assert (steps.removable, steps.first, steps.rent) == (whole.removable, whole.first, whole.rent)
+    assert steps.recalls == whole.recalls > 0
+
+
+# -- accounts ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_account_survives_being_written_down() -> None:
+    account = Account(1.5, 2.5, 100, 200, 300, 4)
+    assert Account.of(account.details()) == account
+    assert Account.of({}) == Account()
+
+
+def test_full_history_asks_for_a_summary_when_the_window_is_full() -> None:
+    call = Call(5_000, 1_000, 0, 9_000, 1.0, 8_000, 0, is_cold=True)
+    full, cost = Account().full_history(call, SONNET)
+    assert full == 2_000
+    assert cost == pytest.approx(12_500e-6 * 3.75 + 2_000e-6 * 15 + 1_000e-6 * 0.3)
+
+
+# -- sessions ---------------------------------------------------------------------------------------------------------
+
+
+def agent(number: int, words: int = 1_500) -> list[WireMessage]:
+    return step(f"c{number}", f"{number} " + WORD * words)
+
+
+def loop(session: cf.Session, numbers: range, words: int = 1_500) -> list[cf.Request]:
+    requests = []
+    for number in numbers:
+        call, result = agent(number, words)
+        requests.append(session.prepare(max_tokens=500))
+        session.append(call)
+        session.append(result)
+    return requests
+
+
+@pytest.fixture
+def window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", str(WINDOW))
+
+
+@pytest.mark.usefixtures("window")
+def test_a_session_folds_when_it_pays_and_says_what_that_saves(tmp_path: Path) -> None:
+    with cf.Session.open(tmp_path / "a.db", model="claude-sonnet-4-5") as session:
+        session.append(user("Read everything."))
+        requests = loop(session, range(75))
+        made = [fold for request in requests for fold in request.report.folds]
+        reasons = [request.report.trigger for request in requests if request.report.folds]
+        assert made
+        assert set(reasons) <= {"clearing-pays", "summary-pays"}
+        events = [entry.event for entry in session.thread.events]
+        folds = [event for event in events if isinstance(event, Folded) and event.details.get("strategy")]
+        assert all(isinstance(fold.details["saves"], float) and fold.details["unit"] == "USD" for fold in folds)
+        assert all(fold.predicted is not None and fold.predicted.saves > 0 for fold in made)
+        sent = [event for event in events if isinstance(event, Sent)]
+        before = Account.of(sent[-1].details)
+        assert 0 < before.bill < before.full_bill
+    with cf.Session.open(tmp_path / "a.db", model="claude-sonnet-4-5") as reopened:
+        assert reopened._desk.books.account == before
+        decision = reopened.preview()
+        assert decision.used > 0
+
+
+@pytest.mark.usefixtures("window")
+def test_money_stays_spent_after_a_rewind() -> None:
+    session = cf.Session.open(model="claude-sonnet-4-5")
+    first = session.append(user("Read everything."))
+    loop(session, range(10))
+    spent = session._desk.books.account
+    session.thread.rewind(after=first)
+    loop(session, range(20, 22))
+    after = session._desk.books.account
+    assert after.bill > spent.bill
+    assert after.full < spent.full
+
+
+@pytest.mark.usefixtures("window")
+def test_a_pause_longer_than_the_cache_lives_makes_an_edit_free() -> None:
+    session = cf.Session.open(model="claude-sonnet-4-5")
+    session.append(user("Read everything."))
+    loop(session, range(12), words=800)
+    before, clock = session.preview(), session.thread._clock
+    session.thread._clock = lambda: clock() + 301
+    assert (before.trigger, session.preview().trigger) == ("", "clearing-pays")
+
+
+@pytest.mark.seed("D24")
+@pytest.mark.usefixtures("window")
+def test_after_a_fold_there_is_peace_for_many_turns() -> None:
+    session = cf.Session.open(model="claude-sonnet-4-5")
+    session.append(user("Read everything."))
+    folded = [number for number, request in enumerate(loop(session, range(70))) if request.report.folds]
+    assert folded
+    assert all(later - earlier >= 5 for earlier, later in pairwise(folded))
+
+
+def test_deciding_stays_flat_however_long_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "8000000")
+    spent = []
+    for many in (50, 800):
+        session = cf.Session.open(model="claude-sonnet-4-5")
+        session.thread._model = replace(session.model, cache=Cache("automatic"))
+        session.append(user("go"))
+        for number in range(many):
+            session.append(assistant(f"{number} " + WORD * 5))
+            session.append(results({}) if number < 0 else user("more"))
+        session.preview()
+        start = time.process_time_ns()
+        for _ in range(200):
+            session.preview()
+        spent.append(time.process_time_ns() - start)
+    assert spent[1] < 3 * spent[0]
