@@ -8,7 +8,7 @@ view has the same marks; and a mark is never put on reasoning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextfold.domain import Item, View
 from contextfold.models import Model
@@ -31,15 +31,27 @@ def boundary(items: Sequence[Item]) -> int:
     return next(index for index, item in enumerate(items) if newest_fold(item) == newest)
 
 
-def places(view: View, model: Model, fixed: int, dialect: str, unchanged: int) -> tuple[int, ...]:
-    """Items to mark the end of; `unchanged` is the boundary of the newest fold, `fixed` the tokens around messages."""
+class Marks(NamedTuple):
+    """What is to be marked: the ends of these items, what surrounds the messages, and the end of the request."""
+
+    items: tuple[int, ...] = ()
+    frame: bool = False
+    end: bool = False
+
+
+def marks_for(view: View, model: Model, fixed: int, dialect: str, unchanged: int) -> Marks:
+    """Where to mark; `unchanged` is the boundary of the newest fold, `fixed` the tokens around the messages."""
     family = dialect.partition(":")[0]
     if family == "anthropic":
-        wanted = {unchanged - 1, _far_end(view, model)}
-    elif family.startswith("openai") and model.cache is not None and model.cache.breakpoints:
-        wanted = {unchanged - 1}  # the end is marked by the provider itself
-    else:
-        return ()
+        items = _worth(view, model, fixed, {unchanged - 1, _far_end(view, model)})
+        return Marks(items, fixed >= _least(model), end=True)
+    if family.startswith("openai") and model.cache is not None and model.cache.breakpoints:
+        return Marks(_worth(view, model, fixed, {unchanged - 1}))  # the end is marked by the provider itself
+    return Marks()
+
+
+def _worth(view: View, model: Model, fixed: int, wanted: set[int]) -> tuple[int, ...]:
+    """The items before which there is enough to be kept: a shorter prefix is silently not cached."""
     least = _least(model)
     return tuple(sorted(at for at in wanted if at >= 0 and view.tokens(0, at + 1) + fixed >= least))
 
@@ -60,16 +72,16 @@ def _least(model: Model) -> int:
     return model.cache.least or 0 if model.cache is not None else 0
 
 
-def marked(fields: Mapping[str, Any], model: Model, fixed: int, dialect: str) -> Mapping[str, Any]:
-    """The settings of an Anthropic request with marks behind the system prompt or the tools, and at the very end."""
-    if dialect.partition(":")[0] != "anthropic" or "cache_control" in fields:
-        return fields
-    ended = {**fields, "cache_control": EPHEMERAL}
-    for name in ("system", "tools"):
-        blocks = [{"type": "text", "text": ended[name]}] if isinstance(ended.get(name), str) else ended.get(name)
-        if fixed < _least(model) or not isinstance(blocks, list | tuple) or not blocks:
-            continue
-        if not any("cache_control" in block for block in blocks):
-            ended[name] = [*blocks[:-1], {**blocks[-1], "cache_control": EPHEMERAL}]
-        break
+def marked(settings: Mapping[str, Any], marks: Marks) -> Mapping[str, Any]:
+    """The settings of an Anthropic request with their marks; those that the caller put are the caller's."""
+    if not marks.end or "cache_control" in settings:
+        return settings
+    ended = {**settings, "cache_control": EPHEMERAL}
+    for name in ("system", "tools") if marks.frame else ():
+        given = ended.get(name)
+        blocks = [{"type": "text", "text": given}] if isinstance(given, str) and given else given
+        if isinstance(blocks, list | tuple) and blocks:
+            if not any("cache_control" in block for block in blocks):
+                ended[name] = [*blocks[:-1], {**blocks[-1], "cache_control": EPHEMERAL}]
+            break
     return ended

@@ -19,10 +19,11 @@ from contextfold.domain import Block, BlockShape, Dialect, Edit, Item, Message, 
 
 from .binding import Prefixes
 from .bodies import Bodies
-from .caching import boundary, newest_fold
+from .caching import Marks, boundary, marked, newest_fold
 from .reading import Reading
 from .renaming import renamed
 
+UNMARKED = Marks()
 MARK_REACH = 10  # items in which a place for a mark is looked for
 MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
@@ -74,16 +75,16 @@ class Rendering:
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
 
-    def body(self, view: View, reading: Reading, settings: Mapping[str, object], marks: Sequence[int] = ()) -> bytes:
-        """The whole request as bytes, with a cache mark at the end of each of these items."""
+    def body(self, view: View, reading: Reading, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
+        """The whole request as bytes, marked for the provider's cache."""
         if self._prefixes is not None and self._prefixes.agree(settings):
             self._array = None
         chunks = self.chunks(view, reading)
-        if marks:
-            chunks = self._marked(list(chunks), marks)
+        if marks.items:
+            chunks = self._marked(list(chunks), marks.items)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
-        return self.dialect.body(chunks, taken, view.item(0) if view.length else None)
+        return self.dialect.body(chunks, marked(taken, marks), view.item(0) if view.length else None)
 
     def prefix(self, view: View) -> str:
         """The digest of all that this view shows, where the model checks it; else nothing."""
