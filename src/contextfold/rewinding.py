@@ -1,46 +1,24 @@
 """Going back, and forward again: where to, what that means, files before the conversation, and what is written.
 
-Steps. Time never decides by itself: it chooses among the messages of this branch, and the place is then named by its
-seq. Whatever is left behind stays in the log.
+Steps. Whatever is left behind stays in the log, and nothing moves where files that were to come back cannot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
-from contextfold.domain import Appended, BranchEvent, Checkpointed, Detail, Draft, Intent, Logged, Projection, Rewound
+from contextfold.domain import Appended, BranchEvent, Detail, Draft, Intent, Projection, Rewound
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.folding import Signals, Steps, call, record
 from contextfold.workspace import Restored
 
 from . import checkpointing
 from .answering import offload
-from .checkpointing import Checkpoint, CheckpointName
+from .checkpointing import Checkpoint
 from .desk import Desk
 from .incoming import understand
-from .moving import RewindReport, head_at, outcome
-
-TO_WHERE = ("before", "after", "to_time", "to_index", "to")
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """A place to go to, named in one of five ways."""
-
-    before: int | None = None
-    after: int | None = None
-    to_time: float | datetime | None = None
-    to_index: int | None = None
-    to: CheckpointName | None = None
-
-    def check(self) -> None:
-        """Exactly one way, please."""
-        given = [name for name in TO_WHERE if getattr(self, name) is not None]
-        if len(given) != 1:
-            listing = ", ".join(f"{name}=" for name in TO_WHERE)
-            raise TypeError(f"rewind() takes one of {listing}; {' and '.join(given) or 'none'} given")
+from .moving import RewindReport, outcome
+from .whereabouts import Where, message_at, place, with_files
 
 
 def rewind(
@@ -51,8 +29,8 @@ def rewind(
     if not chat and not files:
         raise TypeError("rewind() moves the conversation (chat=True), the files (files=True), or both")
     desk.view()  # take what others wrote
-    target, checkpoint = _place(desk, where)
-    kept = _Files.of(_with_files(checkpoint)) if files else None
+    target, checkpoint = place(desk, where)
+    kept = _Files.of(with_files(checkpoint)) if files else None
     to = target if chat else None
     return (yield from _go(desk, to, kept, intent, preview))
 
@@ -74,7 +52,7 @@ def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
     """Say something else in place of a message: the head moves before it and the new one is written, at once."""
     desk.view()
     message = understand(given, desk.dialect).message
-    to = _message(desk, seq).parent
+    to = message_at(desk, seq).parent
     event = Appended(desk.counter.shape(message), message.dialect)
 
     def drafting(now: Projection) -> list[Draft]:
@@ -90,7 +68,7 @@ def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
 def delete(desk: Desk, seq: int) -> Steps[RewindReport]:
     """Leave a message and everything after it behind."""
     desk.view()
-    return (yield from _go(desk, _message(desk, seq).parent, None, "delete", False))
+    return (yield from _go(desk, message_at(desk, seq).parent, None, "delete", False))
 
 
 def begin_anew(desk: Desk) -> None:
@@ -166,97 +144,3 @@ def _last_rewind(projection: Projection) -> Rewound | None:
         elif isinstance(event, BranchEvent):
             return None
     return None
-
-
-# -- where to -------------------------------------------------------------------------------------------------------
-
-
-def _place(desk: Desk, where: Where) -> tuple[int, Checkpoint | None]:
-    thread = desk.thread
-    if where.before is not None:
-        return thread._on_path(where.before).parent, None
-    if where.after is not None:
-        return thread._on_path(where.after).seq, None
-    if where.to_time is not None:
-        return _at_time(desk, where.to_time).parent, None
-    if where.to_index is not None:
-        return _at_index(desk, where.to_index).parent, None
-    return _at_checkpoint(desk, where.to)
-
-
-def _at_checkpoint(desk: Desk, named: CheckpointName | None) -> tuple[int, Checkpoint | None]:
-    """A checkpoint, or any other event of the thread by its seq, on whatever branch it is."""
-    events = desk.thread._live.projection.events
-    if isinstance(named, int) and 0 < named <= len(events):
-        entry = events[named - 1]
-        if not isinstance(entry.event, Checkpointed):
-            return head_at(entry), None
-    checkpoint = checkpointing.found(desk, named if named is not None else 0)
-    return checkpoint.head, checkpoint
-
-
-def _with_files(checkpoint: Checkpoint | None) -> Checkpoint:
-    if checkpoint is None:
-        raise NotFound("Files can be rewound only to a checkpoint that kept them: rewind(to=checkpoint, files=True).")
-    return checkpointing.kept_by(checkpoint)
-
-
-def _messages(desk: Desk) -> list[Logged]:
-    """Everything that was said on this branch, hidden or not, in order."""
-    projection = desk.thread._live.projection
-    return [projection.events[item.seq - 1] for item in projection.items.items if item.kind == "message"]
-
-
-def _message(desk: Desk, seq: int) -> Logged:
-    entry = desk.thread._on_path(seq)
-    if isinstance(entry.event, Appended):
-        return entry
-    said = _messages(desk)
-    nearest = _nearest([each.seq for each in said], seq)
-    kind = type(entry.event).__name__.lower()
-    raise NotFound(f"{seq} is no message (something was {kind} there). The nearest messages are {nearest}.")
-
-
-def _at_index(desk: Desk, index: int) -> Logged:
-    """By place among the messages of this branch, as in a list."""
-    said = _messages(desk)
-    if not -len(said) <= index < len(said):
-        raise NotFound(f"There is no message at {index}: this branch has {len(said)}, counted from 0.")
-    return said[index]
-
-
-def _at_time(desk: Desk, time: float | datetime) -> Logged:
-    """The message that was meant by a time: the one of exactly then, else the first from the user's side since.
-
-    An answer may be written down after the words that interrupted it (seed 001's race), so an answer that is a little
-    late is not what was meant, unless nobody said anything else.
-    """
-    moment = time.timestamp() if isinstance(time, datetime) else float(time)
-    said = _messages(desk)
-    exact = next((entry for entry in said if entry.at == moment), None)
-    since = [entry for entry in said if entry.at >= moment]
-    asked = next((entry for entry in since if _is_from_the_user(entry)), None)
-    chosen = exact or asked or next(iter(since), None)
-    if chosen is None:
-        raise NotFound(f"Nothing was said at {_shown(moment)} or later. {_last(said)}")
-    return chosen
-
-
-def _is_from_the_user(entry: Logged) -> bool:
-    return isinstance(entry.event, Appended) and entry.event.shape.role == "user"
-
-
-def _last(said: Sequence[Logged]) -> str:
-    if not said:
-        return "Nothing was said at all."
-    return f"The nearest earlier message is {said[-1].seq}, at {_shown(said[-1].at)}; there is none later."
-
-
-def _shown(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
-
-
-def _nearest(seqs: Sequence[int], seq: int) -> str:
-    earlier = max((each for each in seqs if each < seq), default=None)
-    later = min((each for each in seqs if each > seq), default=None)
-    return f"{earlier or 'none'} before and {later or 'none'} after it"

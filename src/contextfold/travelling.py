@@ -16,8 +16,8 @@ from .desk import Desk
 from .drivers import drive
 from .exporting import Format
 from .moving import RewindReport
-from .rewinding import Where
 from .store import Store
+from .whereabouts import Where
 
 
 class Travels:

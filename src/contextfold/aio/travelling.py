@@ -16,7 +16,7 @@ from contextfold.drivers import drive_async
 from contextfold.exporting import Format
 from contextfold.folding import Steps
 from contextfold.moving import RewindReport
-from contextfold.rewinding import Where
+from contextfold.whereabouts import Where
 from contextfold.worker import Worker
 
 T = TypeVar("T")
