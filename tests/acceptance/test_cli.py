@@ -65,9 +65,8 @@ def test_commands_work_in_pipes(here: Path) -> None:
 
 
 def test_whoever_stops_reading_stops_the_command_quietly(here: Path) -> None:
-    run(here, "import", "session.jsonl")
     with subprocess.Popen(
-        [*COMMAND, "show", "--full"], cwd=here, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "models"], cwd=here, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -90,16 +89,14 @@ def test_errors_are_one_line_and_an_exit_code(here: Path) -> None:
 
 
 def test_a_terminal_without_unicode_gets_escapes_instead_of_an_error(here: Path) -> None:
-    run(here, "import", "-", "--as", "ja", given='{"role":"user","content":"折りたたみ"}\n'.encode())
-    shown = run(here, "show", "ja", LANG="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert shown.returncode == 0
-    assert b"\\u6298" in shown.stdout
+    told = run(here, "verify", "--lang", "ja", LANG="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert told.returncode == 3
+    assert b"\\u898b" in told.stderr
 
 
 def test_a_terminal_gets_colour_unless_it_says_no(here: Path) -> None:
-    run(here, "import", "session.jsonl")
-    assert b"\x1b[" in on_terminal(here, "show")
-    assert b"\x1b[" not in on_terminal(here, "show", NO_COLOR="1")
+    assert b"\x1b[" in on_terminal(here, "models", MODEL)
+    assert b"\x1b[" not in on_terminal(here, "models", MODEL, NO_COLOR="1")
 
 
 def on_terminal(here: Path, *arguments: str, **more: str) -> bytes:

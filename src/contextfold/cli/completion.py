@@ -48,7 +48,7 @@ _contextfold() {
   threads=("${(@f)$(contextfold threads --names --quiet 2>/dev/null)}")
   compadd -a threads; _files
 }
-compdef _contextfold contextfold
+if [ "$funcstack[1]" = "_contextfold" ]; then _contextfold "$@"; else compdef _contextfold contextfold; fi
 """
 
 

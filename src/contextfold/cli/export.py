@@ -55,10 +55,13 @@ def _lines(call: Invocation) -> int:
     with call.store() as store, TemporaryDirectory(prefix="contextfold-") as directory:
         name = call.thread_name(store)
         target = Path(call.args.output) if call.args.output else None
+        if target is not None and target.exists():
+            raise UsageError(f"{target} exists already. Choose another name, or remove it.")
         written = target or Path(directory) / "thread"
         if call.args.format == "contextfold":
             store.export(name, written)
         else:
+            written.touch(mode=0o600)  # what was said is private, until its owner says otherwise
             written.write_bytes(_body(call, store.thread(name, model=call.model)))
         if target is None:
             _to_output(written)

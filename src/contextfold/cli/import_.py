@@ -12,6 +12,7 @@ Examples:
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -128,4 +129,4 @@ def _show(call: Invocation, imported: list[dict[str, object]]) -> None:
         call.out.line(f"{each['thread']}: {said} messages ({each['format']}){f', {listed}' if listed else ''}")
     threads = {each["thread"] for each in imported if each["thread"]}
     if threads:
-        call.note(f"look at it with: contextfold show {min(map(str, threads))} --store {call.store_path}")
+        call.note(call.say("look", thread=shlex.quote(min(map(str, threads))), store=call.store_path))

@@ -56,7 +56,7 @@ def _table(call: Invocation, models: list[Model]) -> None:
     head = ("model", "provider", "window", "output", "$in/M", "$out/M", "cached", "tokenizer")
     call.out.table(rows, head, right=(2, 3, 4, 5, 6))
     if any(model.assumed for model in models):
-        call.note("? means assumed: nobody told us this window. Set max_input_tokens in contextfold.toml.")
+        call.note(call.say("assumed"))
 
 
 def _details(call: Invocation, model: Model) -> None:

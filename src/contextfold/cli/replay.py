@@ -101,7 +101,7 @@ def _write(call: Invocation, report: Report) -> None:
         target = getattr(call.args, name)
         if target:
             Path(target).write_text(make(), "utf-8")
-            call.note(f"{target} is written")
+            call.note(call.say("written", file=target))
 
 
 def _show(call: Invocation, report: Report) -> None:

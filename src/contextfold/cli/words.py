@@ -42,6 +42,15 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{kind}: {told}. Please report it; CONTEXTFOLD_DEBUG=1 shows where it happened.",
         "{kind}: {told}。ご報告ください。CONTEXTFOLD_DEBUG=1 で発生箇所を表示します。",
     ),
+    "look": (
+        "look at it with: contextfold show {thread} --store {store}",
+        "見るには: contextfold show {thread} --store {store}",
+    ),
+    "written": ("{file} is written", "{file} を書き出しました"),
+    "assumed": (
+        "? means assumed: nobody told us this window. Set max_input_tokens in contextfold.toml.",
+        "? は仮の値です。contextfold.toml で max_input_tokens を設定してください。",
+    ),
     "confirm": ("Type {word} to go on: ", "続けるには {word} と入力してください: "),
     "forget.thread": (
         "This erases all {count} messages of {thread} for good, here and in its forks. There is no undo.",

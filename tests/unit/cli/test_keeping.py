@@ -73,6 +73,9 @@ def test_a_thread_survives_export_and_import(cli: Cli, tmp_path: Path) -> None:
     told = cli("export", "-o", "thread.jsonl", "--json").json
     assert told["bytes"] == (tmp_path / "thread.jsonl").stat().st_size
     assert cli("export").out == (tmp_path / "thread.jsonl").read_text()
+    assert cli("export", "-o", "thread.jsonl").code == 2
+    assert cli("export", "-o", "body.json", "--format", "request").code == 0
+    assert (tmp_path / "body.json").stat().st_mode & 0o077 == 0
     (read,) = cli("import", "thread.jsonl", "--store", "other.db", "--json").json
     assert read["format"] == "contextfold"
     assert cli("show", "--store", "other.db", "--json").json["messages"] == before["messages"]
