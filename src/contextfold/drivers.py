@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
@@ -128,8 +128,7 @@ def _now(answer: object, timeout: float | None = None) -> object:
         return answer
 
     async def wait() -> Any:
-        async with asyncio.timeout(timeout):
-            return await answer
+        return await _in_time(answer, timeout)
 
     if asyncio._get_running_loop() is None:
         return asyncio.run(wait())
@@ -214,11 +213,26 @@ def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | _End) -> Futur
 
 async def _asked_async(effect: Summarize) -> object:
     summarizer = _who(effect.summarizer)
-    async with asyncio.timeout(effect.timeout):
-        if effect.timeout is None or _is_async(summarizer):
-            return await _awaited(summarizer, effect.prompt)
-        answer = await asyncio.wrap_future(_aside(lambda: summarizer(effect.prompt)))
-        return await answer if inspect.isawaitable(answer) else answer
+    if effect.timeout is None or _is_async(summarizer):
+        return await _in_time(_awaited(summarizer, effect.prompt), effect.timeout)
+    return await _in_time(_awaited_aside(lambda: summarizer(effect.prompt)), effect.timeout)
+
+
+async def _awaited_aside(work: Callable[[], object]) -> object:
+    answer = await asyncio.wrap_future(_aside(work))
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _in_time(answer: Awaitable[T], seconds: float | None) -> T:
+    """What is cancelled because its time is over may raise something else while it cleans up: it is late all the same."""
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await answer
+    except Exception:
+        if limit.expired():
+            raise TimeoutError("The summarizer did not answer in time.") from None
+        raise
 
 
 def _is_async(function: Callable[..., object]) -> bool:

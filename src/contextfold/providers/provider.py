@@ -94,16 +94,17 @@ class Provider:
         return replace(self, model=model) if self.speaker.speaks_to(model, self.base_url) else None
 
     async def _within(self, asking: Callable[[Any], Awaitable[T]]) -> T:
-        """One question to a client of its own. What the SDK raises is told in our words, without its own."""
+        """One question to a client of its own. What the SDK raises is told in our words: its own may repeat a key."""
+        limit = asyncio.timeout(self.timeout)
         try:
-            async with asyncio.timeout(self.timeout), self._open() as client:
+            async with limit, self._open() as client:
                 return await asking(client)
-        except TimeoutError:
-            raise TimeoutError(f"{self.speaker.name} did not finish an answer of {self.model} in time.") from None
         except ImportError as error:
             extra = f"pip install 'contextfold[{self.speaker.name}]'"
             raise BadConfiguration(f"The SDK of {self.speaker.name} is not installed: {extra}.") from error
-        except Exception as error:  # noqa: BLE001  # an SDK's errors are its own, and may repeat a key
+        except Exception as error:  # noqa: BLE001  # told in our words
+            if limit.expired():
+                raise TimeoutError(f"{self.speaker.name} did not finish an answer of {self.model} in time.") from None
             raise failed(error, self.speaker.name, self.model) from None
 
     def _open(self) -> AbstractAsyncContextManager[Any]:

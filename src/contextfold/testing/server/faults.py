@@ -66,7 +66,7 @@ def break_off(after: int = 3) -> Fault:
 
 
 def drip(pause: float = 0.05) -> Fault:
-    """The answer comes a piece at a time, with a pause between, and then goes on for ever: only a time-out ends it."""
+    """The answer comes a piece at a time, with a pause between, and never ends by itself: only a time-out ends it."""
     return Fault("drip", pause=pause)
 
 

@@ -81,13 +81,13 @@ async def _cut(request: Request, chunks: Sequence[bytes]) -> AsyncIterator[bytes
 
 
 async def _drip(chunks: Sequence[bytes], pause: float, closing: asyncio.Event) -> AsyncIterator[bytes]:
-    """The beginning of an answer, then nothing but signs of life."""
-    events = _media(chunks) == EVENTS
-    for chunk in chunks[: len(chunks) // 2] if events else ():
+    """The beginning of an answer, then the same words again and again; an answer that comes whole never begins."""
+    begun = list(chunks[: len(chunks) // 2]) if _media(chunks) == EVENTS else [b" "]
+    for chunk in begun:
         yield chunk
         await _paused(pause, closing)
     while not closing.is_set():
-        yield b": still there\n\n" if events else b" "
+        yield begun[-1]
         await _paused(pause, closing)
 
 
