@@ -25,7 +25,7 @@ seeds = st.integers(0, 2**32)
 
 
 @pytest.mark.seed("E13", "E16")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seeds, st.sampled_from(MODELS))
 def test_what_is_rendered_is_never_larger_than_its_budget(seed: int, model: str) -> None:
     layout, state, total = generated(Random(seed))
@@ -39,7 +39,7 @@ def test_what_is_rendered_is_never_larger_than_its_budget(seed: int, model: str)
 
 
 @pytest.mark.seed("E8")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_no_text_breaks_a_frame(seed: int) -> None:
     layout, state, total = generated(Random(seed))
@@ -48,7 +48,7 @@ def test_no_text_breaks_a_frame(seed: int) -> None:
 
 
 @pytest.mark.seed("E13")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0.01, 1_000), min_size=1, max_size=12), st.integers(0, 10**6), seeds)
 def test_shares_sum_to_one_and_allotments_to_no_more_than_there_is(weights: list[float], total: int, seed: int) -> None:
     random = Random(seed)
@@ -62,7 +62,7 @@ def test_shares_sum_to_one_and_allotments_to_no_more_than_there_is(weights: list
 
 
 @pytest.mark.seed("E15", "E17", "E12")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_every_item_is_shown_in_order_or_left_out_with_a_reason_and_groups_stay_whole(seed: int) -> None:
     layout, state, total = generated(Random(seed))
@@ -130,7 +130,7 @@ def test_a_long_session_with_layers_and_tools_stays_valid_and_fits(
     made: list[cf.Request] = []
     with cf.Session.open(model=model, policy=getattr(cf.recipes, recipe)()) as session:
         session.define(layout=L.Layout().adding(L.Layer("extra", (Extra,), 5)))
-        for said in testing.histories.session(seed, tokens=24_000, dialect=dialect):
+        for said in testing.histories.session(seed, tokens=18_000, dialect=dialect):
             if said["role"] == "assistant":
                 note_something(session, random)
                 modes: tuple[T.Mode, ...] = ("stable", "projected")
