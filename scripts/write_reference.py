@@ -6,18 +6,28 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import contextfold as cf
+from contextfold.cli import main as run_command
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, Command
 from contextfold.cli.exits import MEANINGS
 from contextfold.configuration import SETTINGS
+from contextfold.domain import encode
 from contextfold.models import ModelSettings, Profile
 from contextfold.replay import schema
+from contextfold.testing import histories
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- Made by scripts/write_reference.py from the code; change it there. -->"
@@ -60,10 +70,93 @@ def command_section(command: Command) -> Iterator[str]:
     module.arguments(parser)
     yield from (f"## {command.name}", "", *about.strip().splitlines(), "")
     yield from ("```sh", *(line.removeprefix("  ") for line in examples.rstrip().splitlines()), "```")
+    if command.name in ANSWERS:
+        yield from ("", f"With `--json`: {fields(answer(command.name))}.")
     rows = [(f"`{shown(action)}`", action.help or "") for action in parser._actions if action.help != argparse.SUPPRESS]
     if rows:
         yield ""
         yield from table(("argument", "meaning"), rows)
+
+
+@cache
+def stage() -> Path:
+    """A directory with a store, a session and a request in it, for commands to run on."""
+    directory = Path(mkdtemp(prefix="contextfold-reference-"))
+    atexit.register(rmtree, directory, ignore_errors=True)
+    messages = histories.session(7, tokens=4_000)
+    (directory / "session.jsonl").write_bytes(b"\n".join(map(encode, messages)) + b"\n")
+    with cf.Session.open(directory / "contextfold.db", thread="t", model="claude-sonnet-5-5") as session:
+        for message in messages:
+            session.append(message)
+        (directory / "request.json").write_bytes(session.prepare().json)
+        session.fold(to=2_000)
+    return directory
+
+
+# How to run each command so that its answer can be described, in this order; the last fold is undone on the way.
+ANSWERS: dict[str, tuple[str, ...]] = {
+    "replay": ("session.jsonl", "--window", "8k", "-j", "1", "--no-retention"),
+    "count": ("session.jsonl",),
+    "validate": ("request.json",),
+    "models": ("claude-sonnet-5-5",),
+    "threads": (),
+    "show": (),
+    "folds": (),
+    "diff": (),
+    "recall": ("--seq", "1"),
+    "stats": (),
+    "unfold": (),
+    "fold": ("--to", "2k"),
+    "rewind": ("--before", "5"),
+    "redo": (),
+    "checkpoint": ("here",),
+    "fork": ("--as", "other"),
+    "pin": ("1", "-t", "t"),
+    "unpin": ("1", "-t", "t"),
+    "import": ("session.jsonl", "--as", "again"),
+    "export": ("t", "-o", "t.jsonl"),
+    "verify": (),
+    "backup": ("copy.db",),
+    "forget": ("other", "--yes"),
+    "doctor": (),
+    "config": (),
+}
+
+
+ON_A_THREAD = ("show", "folds", "diff", "recall", "stats", "unfold", "fold", "rewind", "redo", "checkpoint", "fork")
+
+
+@cache
+def answers() -> dict[str, object]:
+    """What each command says as JSON, on one small store."""
+    found: dict[str, object] = {}
+    store = str(stage() / "contextfold.db")
+    for name, given in ANSWERS.items():
+        more = [str(found["fold id"])] if name == "unfold" else list(given)
+        if name in ON_A_THREAD:
+            more += ["-t", "t"]
+        out = StringIO()
+        with chdir(stage()), redirect_stdout(out), redirect_stderr(StringIO()):
+            code = run_command([name, *more, "--store", store, "--json"])
+        if code != 0:
+            raise SystemExit(f"contextfold {name} {' '.join(more)} ended with {code}")
+        found[name] = json.loads(out.getvalue())
+        if name == "folds":
+            found["fold id"] = json.loads(out.getvalue())[-1]["id"]
+    return found
+
+
+def answer(name: str) -> object:
+    return answers()[name]
+
+
+def fields(value: object) -> str:
+    """The shape of an answer in words."""
+    if isinstance(value, list):
+        return f"a list; each {fields(value[0])}" if value else "a list"
+    if isinstance(value, dict):
+        return f"an object with {', '.join(f'`{name}`' for name in value)}"
+    return f"a {type(value).__name__}"
 
 
 def shown(action: argparse.Action) -> str:

@@ -73,5 +73,5 @@ def _show(call: Invocation, found: list[dict[str, object]]) -> None:
         assumed = "?" if each["assumed"] else ""
         call.out.line(Ink(str(label), "bold"), f" · {each['messages']} messages · {each['model'] or 'no model'}")
         call.out.line(
-            f"{bar(tokens, window)} {about}{tokens:,} tokens of {window:,}{assumed}, {each['method']}", indent=2
+            f"{bar(tokens, window)} {about}{tokens:,} tokens of {window:,}{assumed}, counted {each['method']}", indent=2
         )

@@ -19,6 +19,8 @@ from contextfold.tokens import counter_for
 from .invocation import Invocation
 from .paper import Ink
 
+_WAYS = {"": "exactly", "estimate": "by estimate", "stand-in": "by a relative's vocabulary"}
+
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="MODEL", help="tell all about these")
@@ -76,8 +78,8 @@ def _details(call: Invocation, model: Model) -> None:
 
 def how_counted(model: Model) -> str:
     """Exactly or estimated, and by what."""
-    counter = counter_for(model)
-    return f"{'exactly' if counter.exact else 'estimated'} by {counter.method}"
+    way, _, name = counter_for(model).method.rpartition(":")
+    return f"{_WAYS.get(way, way)} ({name})"
 
 
 def _source(model: Model, group: str) -> str:

@@ -117,7 +117,7 @@ def test_doctor_looks_at_everything(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     assert report["well"] is True
     assert checks["store", "integrity"]["state"] == "ok"
     assert "1,000,000" in checks["models", MODEL]["told"]
-    assert "estimated by" in checks["models", MODEL]["told"]
+    assert "by estimate (" in checks["models", MODEL]["told"]
     assert checks["models", "nobody-knows-me"]["state"] == "look"
     assert "CONTEXTFOLD_STORE" in checks["settings", "CONTEXTFOLD_STOER"]["told"]
     assert checks["keys", "keys"]["state"] == "ok"
@@ -176,7 +176,7 @@ def test_count_says_how_it_counted(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
     assert exact["exact"] is True
     assert estimated["exact"] is False
     assert exact["tokens"] > 1_000
-    assert "exactly by o200k" in cli("count", "session.jsonl", "-m", "gpt-6-sol").out
+    assert "counted exactly (o200k)" in cli("count", "session.jsonl", "-m", "gpt-6-sol").out
     pipe_in(monkeypatch, b"hello world")
     assert cli("count", "--text", "-", "-m", "gpt-6-sol", "--json").json[0]["messages"] == 1
 
