@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -204,3 +205,12 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     assert [row.file for row in report.rows] == ["one/history.json"] * 2 + ["two/history.json"] * 2
     assert report.totals[1].against_full == 1.0
     assert called([*paths, tmp_path / "other.json"])[tmp_path / "other.json"] == "other.json"
+
+
+def test_what_the_report_says_is_not_said_on_the_terminal_as_well(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # as where nobody configured logging
+    settings = Settings(policies=("balanced",), window=600, reference=False)
+    assert replay(files[:1], settings).totals[0].refused > 0
+    assert capsys.readouterr() == ("", "")
