@@ -260,14 +260,16 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
         yield from attach(desk, "interrupted", INTERRUPTED_TURN)
-    elif dialect.partition(":")[0] in _NO_PREFILL and _last_speaker(view) == "assistant":
+    elif dialect.partition(":")[0] in _NO_PREFILL and _last_speaker(desk, dialect, view) == "assistant":
         yield from attach(desk, "continue", CONTINUE)
 
 
-def _last_speaker(view: View) -> str:
-    """Who said the last thing that will be shown."""
+def _last_speaker(desk: Desk, dialect: str, view: View) -> str:
+    """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show."""
+    rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
+    chunks = rendering.chunks(view, desk.thread._reading)
     places = range(view.length - 1, -1, -1)
-    return next((item.shape.role for item in map(view.item, places) if not item.shape.is_blank), "")
+    return next((view.item(at).shape.role for at in places if chunks[at]), "")
 
 
 def attach(desk: Desk, kind: str, text: str) -> Steps[None]:

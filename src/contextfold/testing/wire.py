@@ -79,26 +79,27 @@ def openai_responses(step: Step) -> list[Any]:
         case Asked():
             return [{"role": "user", "content": [{"type": "input_text", "text": step.text}]}]
         case Answered():
-            return [[*_reasoning(step.thought), _output_message(step.text)]]
+            return [[*_reasoning(step.thought, ""), _output_message(step.text)]]
         case Worked():
             said = [_output_message(step.text)] if step.text else []
             outputs = [
                 {"type": "function_call_output", "call_id": _call(each), "output": each.output} for each in step.calls
             ]
-            return [[*_reasoning(step.thought), *said, *map(_item, step.calls)], *outputs]
+            return [[*_reasoning(step.thought, step.calls[0].id), *said, *map(_item, step.calls)], *outputs]
 
 
-def _reasoning(thought: str) -> list[WireMessage]:
+def _reasoning(thought: str, call: str) -> list[WireMessage]:
+    """With an id where a call makes it one of a kind."""
     if not thought:
         return []
-    seal = _seal(thought)
+    own = {"id": f"rs_{_hex(call)}"} if call else {}
     summary = [{"type": "summary_text", "text": thought}]
-    return [{"type": "reasoning", "id": f"rs_{_hex(seal)}", "summary": summary, "encrypted_content": seal}]
+    return [{"type": "reasoning", **own, "summary": summary, "encrypted_content": _seal(thought)}]
 
 
 def _output_message(text: str) -> WireMessage:
     part = {"type": "output_text", "text": text, "annotations": []}
-    return {"type": "message", "id": f"msg_{_hex(text)}", "role": "assistant", "status": "completed", "content": [part]}
+    return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
 def _item(call: Called) -> WireMessage:

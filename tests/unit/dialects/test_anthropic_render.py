@@ -335,3 +335,18 @@ def test_a_folded_call_of_a_foreign_message_keeps_its_pair() -> None:
     message = Message("assistant", (ToolCall("a", "f", '{"x":1}'),), dialect="openai-chat")
     (call,) = content(ANTHROPIC.chunk(item(message, Edit(0, "gone")), message))
     assert (call["id"], call["input"]) == ("a", {"folded": "gone"})
+
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
+def test_a_servers_call_waits_for_its_result_until_somebody_else_speaks() -> None:
+    asked, call = bytes_of(role="user", content="hi"), bytes_of(role="assistant", content=[SEARCH])
+    found = bytes_of(role="assistant", content=[FOUND, {"type": "text", "text": "Seen."}])
+    assert ANTHROPIC.limited([asked, call], 0) == [asked, call]
+    assert ANTHROPIC.limited([asked, call, found, asked], 3) == [asked, call, found, asked]
+    assert ANTHROPIC.limited([asked, call, asked], 2) == [asked, b"", asked]
+    (alone,) = wire(b",".join(filter(None, ANTHROPIC.limited([found, asked], 0)[:1])))
+    assert alone["content"] == [{"type": "text", "text": "Seen."}]
+    assert ANTHROPIC.limited([bytes_of(role="user", content=[SEARCH])], 0) == [b""]

@@ -19,6 +19,7 @@ from .render import chunk
 from .repair import repair
 from .request import OPENER, body
 from .rules import RULES, Allowed, check
+from .servers import settled
 
 
 class Anthropic(Struct, frozen=True):
@@ -52,7 +53,7 @@ class Anthropic(Struct, frozen=True):
         return body(chunks, settings, first)
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
-        return limited(chunks, since)
+        return limited(settled(chunks, since), since)
 
     def marked(self, chunk: bytes) -> bytes:
         return marked(chunk)
