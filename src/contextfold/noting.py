@@ -5,6 +5,7 @@ A note that changes nothing is not written. Whatever is written is shown by the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from contextfold.layers import (
     LayerUse,
     Layout,
     Moved,
+    Part,
     Retracted,
     Revoked,
     Section,
@@ -37,6 +39,8 @@ from contextfold.layers import (
 from .desk import Desk
 from .layering import KIND
 
+# Markup begins with this sign and text cannot hold it, so what stands here is ours.
+_NOTES = re.compile(r'^<\w+ id="(\d+)"', re.MULTILINE)
 LEAVES = 2  # layers take one part in so many of what is free, so that the next turn does not have to fold for them
 
 
@@ -156,7 +160,7 @@ def refresh(desk: Desk) -> None:
 
 def uses(desk: Desk, attached: Iterable[Attachment]) -> tuple[LayerUse, ...]:
     """What became of each layer, for the request's report."""
-    return desk.layering.showing.uses({each.key for each in attached if each.kind == KIND})
+    return desk.layering.showing.uses({each.key.partition("/")[0] for each in attached if each.kind == KIND})
 
 
 class Layers:
@@ -170,19 +174,18 @@ class Layers:
         if turn.folded and turn.folded != self._folded:
             self._folded = turn.folded
             self._show(None)  # there may be more room than before
-        sections, room = self._changed(turn), turn.room // LEAVES
-        if sum(section.tokens for section in sections) > room:
+        parts, room = self._changed(turn), turn.room // LEAVES
+        if sum(part.tokens for part in parts) > room:
             self._make_do_with(room)
-            sections = self._changed(turn)
-        for section in sorted(sections, key=lambda each: each.layer.priority):
-            yield Attachment(KIND, section.text, section.layer.name)
+            parts = self._changed(turn)
+        for part in parts:
+            yield Attachment(KIND, part.text, part.key)
 
-    def _changed(self, turn: Turn) -> list[Section]:
-        return [
-            section
-            for section in self._desk.layering.showing.attached
-            if turn.shown(KIND, section.layer.name) != section.text
-        ]
+    def _changed(self, turn: Turn) -> list[Part]:
+        """What the view does not show as it is now, the most important layer first."""
+        layering = self._desk.layering
+        sections = sorted(layering.showing.attached, key=lambda each: each.layer.priority)
+        return [part for each in sections for part in each.parts if _is_new(part, each, turn, layering.known)]
 
     def _make_do_with(self, room: int) -> None:
         """There is less room than the layers have by themselves."""
@@ -195,3 +198,14 @@ class Layers:
         state, layering.limit = layering.known, limit
         total = layering.total if limit is None else limit
         layering.showing = layering.shower(state, self._desk.counter).show(state, total)
+
+
+def _is_new(part: Part, section: Section, turn: Turn, state: State) -> bool:
+    """Whether a part says something that the view does not. What merely lost its room stays until a fold takes it."""
+    shown = turn.shown(KIND, part.key)
+    if shown is None or shown == part.text:
+        return shown is None
+    if not section.layer.page:
+        return True
+    before = {int(seq) for seq in _NOTES.findall(shown)}
+    return not part.seqs <= before <= {entry.seq for entry in state.held.get(section.layer.name, ())}

@@ -87,11 +87,10 @@ def broken_frames(showing: Showing, state: State) -> int:
     """Sections whose structure is not that of their items, in any way somebody may read them."""
     broken = 0
     for section in showing.sections:
-        if not section.text:
-            continue
         frame = f"{section.layer.name}-{state.nonce}"
-        for spelled in spellings(section.text):
-            found = tags(spelled)
-            broken += found[0] != frame or found.count(frame) != 1 or len(found) != len(tags(section.text))
-            broken += spelled.count(state.nonce) != 2
+        for part in section.parts:
+            for spelled in spellings(part.text):
+                found = tags(spelled)
+                broken += found[0] != frame or found.count(frame) != 1 or len(found) != len(tags(part.text))
+                broken += spelled.count(state.nonce) != 2
     return broken

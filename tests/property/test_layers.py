@@ -32,7 +32,7 @@ def test_what_is_rendered_is_never_larger_than_its_budget(seed: int, model: str)
     showing = rendered(layout, state, total, model)
     counter = counter_for(model)
     if showing is not None:
-        texts = [section.text for section in showing.sections if section.text]
+        texts = [part.text for section in showing.sections for part in section.parts]
         shapes = [counter.shape(Message("user", (Text(text),))) for text in texts]
         counted = sum(counter.block_tokens(shape.blocks[0].measure) for shape in shapes)
         assert counted == showing.tokens <= total

@@ -28,7 +28,7 @@ from .memory import (
 from .relevance import HALF_LIFE, THRESHOLD, Lexical, Relevance
 from .renditions import Renditions
 from .runtime import Entered, Failure, Granted, Moved, Revoked, Runtime
-from .showing import LayerUse, Section, Shower, Showing
+from .showing import LayerUse, Part, Section, Shower, Showing
 from .state import Entry, Projected, Retracted, State, first_nonce, state_of, written
 from .work import Change, Draft, Hypothesis, Step
 
@@ -67,6 +67,7 @@ __all__ = [
     "Moved",
     "Observation",
     "Outcome",
+    "Part",
     "Phase",
     "Policy",
     "Preference",

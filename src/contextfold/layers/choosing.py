@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from .fitting import Outcome, rendered
@@ -28,6 +28,7 @@ class Shown(NamedTuple):
     """An item as the model will see it."""
 
     seq: int
+    page: int
     place: int  # in the order in which items were noted
     text: str
     tokens: int
@@ -51,6 +52,7 @@ class Group(NamedTuple):
     tokens: int
     rank: tuple[bool, float, int]
     is_relevant: bool
+    pages: frozenset[int] = frozenset({0})
 
 
 @dataclass(frozen=True)
@@ -59,18 +61,28 @@ class Ranked:
 
     groups: tuple[Group, ...] = ()
 
-    @cached_property
-    def needed(self) -> int:
-        return sum(group.tokens for group in self.groups)
+    def needed(self, head: int, *, relevant: bool = False) -> int:
+        """Tokens of all of them, or of those that matter to the task, with a frame for each page."""
+        tokens, pages = self._relevant if relevant else self._all
+        return tokens + head * pages
 
     @cached_property
-    def wanted(self) -> int:
-        """What is needed by those that matter to the task."""
-        return sum(group.tokens for group in self.groups if group.is_relevant)
+    def _all(self) -> tuple[int, int]:
+        return _sum(self.groups)
+
+    @cached_property
+    def _relevant(self) -> tuple[int, int]:
+        return _sum([group for group in self.groups if group.is_relevant])
 
     @cached_property
     def smallest(self) -> int:
         return min((group.tokens for group in self.groups), default=0)
+
+
+def _sum(groups: Sequence[Group]) -> tuple[int, int]:
+    """Tokens and pages of these groups."""
+    pages: set[int] = set()
+    return sum(group.tokens for group in groups), len(pages.union(*(group.pages for group in groups)))
 
 
 @dataclass(slots=True)
@@ -79,8 +91,9 @@ class Filling:
 
     layer: Layer
     ranked: Ranked
-    head: int = 0  # tokens of the frame and of what always stands in it
-    is_begun: bool = False  # whether the frame is paid for
+    head: int = 0  # tokens of a page's frame and of what always stands in it
+    pages: frozenset[int] = frozenset()  # those whose frame is paid for
+    says_something: bool = False  # without any item
     used: int = 0
     limit: int = -1  # within which it was filled at first
     shown: list[Shown] = field(default_factory=list)
@@ -89,21 +102,21 @@ class Filling:
     def begin(self, limit: int) -> None:
         """Some frames hold something by themselves."""
         if self.head <= limit:
-            self.used, self.is_begun = self.head, True
+            self.used, self.pages, self.says_something = self.head, frozenset({0}), True
 
     def fill(self, limit: int, renditions: Renditions, *, irrelevant: bool = False) -> None:
         """Take what fits, the most important first; what does not is passed over."""
-        room, smallest = limit - self._next, self.ranked.smallest
+        room, smallest = limit - self.used, self.ranked.smallest
         if room < smallest:
             return
         left: list[Group] = []
         for at, group in enumerate(self.waiting):
-            if group.tokens > room or not (group.is_relevant or irrelevant):
+            if group.tokens > room or not (group.is_relevant or irrelevant) or self._cost(group) > room:
                 left.append(group)
                 continue
-            self._take(group.tokens)
+            self._take(group, self._cost(group))
             for place, entry in group.entries:
-                self.shown.append(Shown(entry.seq, place, *renditions.of(entry)))
+                self.shown.append(Shown(entry.seq, entry.page, place, *renditions.of(entry)))
             room = limit - self.used
             if room < smallest:
                 left += self.waiting[at + 1 :]
@@ -113,14 +126,15 @@ class Filling:
     def shorten(self, limit: int, renditions: Renditions) -> None:
         """Of those that were passed over, the first few in a shorter form."""
         for group in [each for each in self.waiting if len(each.entries) == 1 and each.is_relevant][:MOST_SHORTENED]:
-            room = limit - self._next
+            around = self._cost(group) - group.tokens
+            room = limit - self.used - around
             if room < LEAST:
                 return
             place, entry = group.entries[0]
             found = rendered(entry.item, renditions.nonce, entry.seq, room, renditions.line)
             if found.content is not None:
-                self._take(found.tokens)
-                self.shown.append(Shown(entry.seq, place, found.content, found.tokens, found.outcome))
+                self._take(group, found.tokens + around)
+                self.shown.append(Shown(entry.seq, entry.page, place, found.content, found.tokens, found.outcome))
                 self.waiting = [each for each in self.waiting if each is not group]
 
     def same_as(self, other: Filling, limit: int) -> bool:
@@ -134,14 +148,16 @@ class Filling:
         seqs = {entry.seq for _, entry in group.entries}
         self.shown = [each for each in self.shown if each.seq not in seqs]
         self.waiting = [*self.waiting, group]
+        self.pages = frozenset(each.page for each in self.shown) | frozenset({0} if self.says_something else ())
 
-    @property
-    def _next(self) -> int:
-        """What is used before the next item is taken."""
-        return self.used if self.is_begun else self.used + self.head
+    def _cost(self, group: Group) -> int:
+        """Tokens of a group and of the frames of pages that nothing stands on yet."""
+        return group.tokens + (0 if group.pages <= self.pages else self.head * len(group.pages - self.pages))
 
-    def _take(self, tokens: int) -> None:
-        self.used, self.is_begun = self._next + tokens, True
+    def _take(self, group: Group, tokens: int) -> None:
+        self.used += tokens
+        if not group.pages <= self.pages:
+            self.pages |= group.pages
 
 
 def left_out(waiting: Sequence[Group], limit: int) -> Iterator[LeftOut]:
@@ -172,10 +188,19 @@ def _group(members: Sequence[tuple[int, Entry, float, bool]], renditions: Rendit
     """Ranked by the best of them."""
     if len(members) == 1:
         place, entry, rank, is_relevant = members[0]
-        return Group(((place, entry),), renditions.of(entry)[1], (entry.item.always, rank, entry.seq), is_relevant)
+        ranks, tokens = (entry.item.always, rank, entry.seq), renditions.of(entry)[1]
+        return Group(((place, entry),), tokens, ranks, is_relevant, _on(entry.page))
     entries = tuple((place, entry) for place, entry, _, _ in members)
     best = max((entry.item.always, rank, entry.seq) for _, entry, rank, _ in members)
-    return Group(entries, sum(renditions.of(entry)[1] for _, entry in entries), best, any(each[3] for each in members))
+    tokens = sum(renditions.of(entry)[1] for _, entry in entries)
+    pages = frozenset(entry.page for _, entry in entries)
+    return Group(entries, tokens, best, any(each[3] for each in members), pages)
+
+
+@lru_cache(maxsize=1024)
+def _on(page: int) -> frozenset[int]:
+    """One page; made once, because there is one for each item."""
+    return frozenset({page})
 
 
 def fill_share(filling: Filling, limit: int, layout: Layout, renditions: Renditions) -> Filling:

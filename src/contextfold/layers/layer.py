@@ -56,6 +56,7 @@ class Layer:
     level: int = 3  # L0 to L5
     by_relevance: bool = False  # whether what matters little to the task comes last
     is_trusted: bool = False  # what others wrote is marked as data
+    page: int = 0  # bytes of notes after which another page begins, for layers that only grow; 0: all on one
 
     def __post_init__(self) -> None:
         if not self.share > 0:
@@ -64,16 +65,18 @@ class Layer:
             raise BadConfiguration(f"A layer's name becomes a tag: {self.name!r} is none. Use letters and underscores.")
 
 
+PAGE = 2_000  # some 500 tokens: what is attached again when one more item comes
+
 LAYERS = (
     Layer("system", (System,), 5, Priority.CRITICAL, 0, is_trusted=True),
     Layer("task", (Task,), 5, Priority.CRITICAL, 1, is_trusted=True),
     Layer("runtime", (Failure, Entered, Moved, Granted, Revoked), 3, Priority.HIGH, 2, is_trusted=True),
     Layer("short_term", (Variable, RecentTurn), 20, Priority.HIGH),
-    Layer("episodic", (Summary, Decision, Milestone), 15, by_relevance=True),
+    Layer("episodic", (Summary, Decision, Milestone), 15, by_relevance=True, page=PAGE),
     Layer("semantic", (Fact, Definition, Preference, Knowledge), 10, by_relevance=True),
     Layer("procedural", (Skill, Template, Checklist, Procedure), 7, by_relevance=True, is_trusted=True),
-    Layer("observations", (Observation, Measurement), 25, Priority.HIGH, 4),
-    Layer("retrieved", (Retrieved, Citation), 10, level=4, by_relevance=True),
+    Layer("observations", (Observation, Measurement), 25, Priority.HIGH, 4, page=PAGE),
+    Layer("retrieved", (Retrieved, Citation), 10, level=4, by_relevance=True, page=PAGE),
     Layer("work", (Step, Change, Hypothesis, Draft), 10, level=5, is_trusted=True),
 )
 FRAMED = ("system", "task")  # they stand in the system part and change only when they are defined anew

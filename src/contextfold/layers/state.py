@@ -17,7 +17,7 @@ from contextfold.errors import BadConfiguration, BadMessage
 
 from .contract import System, Task
 from .item import Item, identity_of, kind_of
-from .layer import Layout
+from .layer import Layer, Layout
 from .markup import nonce_of
 from .runtime import Entered, Failure, Granted, Moved, Revoked, Runtime
 
@@ -37,6 +37,7 @@ class Entry:
     seq: int
     layer: str
     item: Item
+    page: int = 0  # of its layer; what stands on one is attached together
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class Projected:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._classes = _classes(layout)
-        self._layers = {item: layer.name for layer in layout.layers for item in layer.items}
+        self._layers = {item: layer for layer in layout.layers for item in layer.items}
         self._seqs: list[int] = []
         self._begin()
 
@@ -129,6 +130,7 @@ class Projected:
         self._keys: dict[int, tuple[str, object]] = {}
         self._changed: set[str] = set()
         self._unread: list[int] = []
+        self._written: dict[str, tuple[int, int]] = {}  # the last page of each layer, and the bytes on it
         self._state = State()
 
     def follow(self, notes: Sequence[int], body: Callable[[int], bytes | None], nonce: Callable[[int], str]) -> State:
@@ -166,13 +168,23 @@ class Projected:
             case Retracted():
                 self._drop(item.note)
             case _:
-                self._hold(seq, item)
+                self._hold(seq, item, len(body or b""))
 
-    def _hold(self, seq: int, item: Item) -> None:
+    def _hold(self, seq: int, item: Item, size: int) -> None:
         layer, key = self._layers[type(item)], identity_of(item) or seq
-        self._keys[seq] = layer, key
-        self._entries[layer][key] = Entry(seq, layer, item)
-        self._changed.add(layer)
+        known = self._entries[layer.name].get(key)
+        page = self._page(layer, size) if known is None else known.page
+        self._keys[seq] = layer.name, key
+        self._entries[layer.name][key] = Entry(seq, layer.name, item, page)
+        self._changed.add(layer.name)
+
+    def _page(self, layer: Layer, size: int) -> int:
+        """The page for one more note. It follows from what was noted before, so that nothing ever changes its page."""
+        page, written = self._written.get(layer.name, (0, 0))
+        if layer.page and written >= layer.page:
+            page, written = page + 1, 0
+        self._written[layer.name] = page, written + size
+        return page
 
     def _drop(self, note: int) -> None:
         if note in self._keys:

@@ -55,6 +55,23 @@ def test_an_unchanged_layer_keeps_its_very_tuple() -> None:
     assert after.held["work"] != before.held["work"]
 
 
+def test_an_item_never_changes_its_page() -> None:
+    bodies = {seq: written(L.Observation(f"{seq} " + "word " * 60)) for seq in range(1, 40)}
+    projected, pages = Projected(Layout()), dict[int, int]()
+    for last in range(1, 40):
+        state = follow(projected, {seq: bodies[seq] for seq in range(1, last + 1)})
+        found = {entry.seq: entry.page for entry in state.entries}
+        assert {seq: found[seq] for seq in pages} == pages
+        pages = found
+    assert list(pages.values()) == sorted(pages.values())
+    assert 3 < max(pages.values()) < 10
+    without = follow(projected, {**bodies, 99: written(L.Retracted(5))})
+    assert {entry.seq: entry.page for entry in without.entries} == {seq: at for seq, at in pages.items() if seq != 5}
+    assert {
+        entry.page for entry in follow(Projected(Layout()), {1: written(L.Step("a" * 9_000)), 2: bodies[2]}).entries
+    } == {0}
+
+
 @pytest.mark.parametrize("body", [b'{"kind":"unheard of"}', b'{"kind":"fact"}', b"[]", None])
 def test_a_note_that_cannot_be_read_is_named_and_harms_nothing(body: bytes | None) -> None:
     bodies = {1: written(L.Fact("x")), 2: body}
