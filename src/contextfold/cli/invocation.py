@@ -9,7 +9,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -28,13 +28,11 @@ from .progress import Progress
 class Invocation:
     """What a command works with."""
 
-    command: str
     args: Namespace
     settings: Configuration
     out: Paper
     err: Paper
     language: words.Language
-    notes: list[str] = field(default_factory=list)
 
     @property
     def is_json(self) -> bool:

@@ -59,8 +59,7 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
     args = parser.parsed(arguments)
     with _warnings_as_notes(language, quiet=args.quiet), _file_in_force(args.config):
         settings = configure(flags=_flags(args), file=args.config)
-        invocation = _invocation(name, args, settings, language)
-        code: int = module.run(invocation)
+        code: int = module.run(_invocation(args, settings, language))
         sys.stdout.flush()
         return code
 
@@ -70,12 +69,12 @@ def _flags(args: Namespace) -> Mapping[str, str | None]:
     return {**values, "language": args.lang}
 
 
-def _invocation(name: str, args: Namespace, settings: Configuration, language: words.Language) -> Invocation:
+def _invocation(args: Namespace, settings: Configuration, language: words.Language) -> Invocation:
     chosen = words.choose(settings["language"], os.environ) if settings["language"] else language
     color = settings["color"]
     out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ))
     err = Paper(sys.stderr, color=wants_color(color, sys.stderr, os.environ))
-    return Invocation(name, args, settings, out, err, chosen)
+    return Invocation(args, settings, out, err, chosen)
 
 
 @contextmanager

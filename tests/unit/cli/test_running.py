@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import re
 import shlex
 from importlib import import_module
 from pathlib import Path
@@ -181,3 +182,13 @@ def test_notes_and_headlines_exist_in_both_languages() -> None:
 
 def _fields(template: str) -> list[str]:
     return [part.partition("}")[0] for part in template.split("{")[1:]]
+
+
+def test_commands_in_the_guide_for_scripts_are_command_lines(cli: Cli) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "command-line.md").read_text("utf-8")
+    found = re.findall(r"contextfold ([a-z]+)", "".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)))
+    assert len(found) > 5
+    assert set(found) <= set(COMMANDS)
+    codes = re.findall(r"\b(\d+) (?:done|problems|not|interrupted)", page)
+    assert {int(code) for code in codes} <= set(exits.MEANINGS)
+    assert cli("help", found[0]).code == 0
