@@ -113,10 +113,11 @@ def _aside(work: Callable[[], object]) -> Future[object]:
     context = copy_context()
 
     def run() -> None:
-        try:
-            future.set_result(context.run(work))
-        except Exception as error:  # noqa: BLE001  # whoever waits gets it
-            future.set_exception(error)
+        with suppress(InvalidStateError):  # nobody waits any more
+            try:
+                future.set_result(context.run(work))
+            except Exception as error:  # noqa: BLE001  # whoever waits gets it
+                future.set_exception(error)
 
     Thread(target=run, name="contextfold-summarizer", daemon=True).start()
     return future
@@ -224,7 +225,7 @@ async def _awaited_aside(work: Callable[[], object]) -> object:
 
 
 async def _in_time(answer: Awaitable[T], seconds: float | None) -> T:
-    """What is cancelled because its time is over may raise something else while it cleans up: it is late all the same."""
+    """What is cancelled when its time is over may raise something else while cleaning up: it is late all the same."""
     limit = asyncio.timeout(seconds)
     try:
         async with limit:

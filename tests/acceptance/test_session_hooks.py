@@ -130,7 +130,7 @@ async def test_hooks_and_summarizers_may_be_coroutines(monkeypatch: pytest.Monke
     async with await cf.aio.Session.open(model=MODEL, policy=policy, on_fold=tell) as session:
         await say(session, exchanges(16))
         await session.prepare()
-    assert [notice.fold.text for notice in told] == [SUMMARY]
+    assert [notice.fold.text.startswith(SUMMARY) for notice in told] == [True]  # and then what it left out
 
 
 def test_a_synchronous_session_waits_for_an_asynchronous_summarizer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +139,7 @@ def test_a_synchronous_session_waits_for_an_asynchronous_summarizer(monkeypatch:
     with cf.Session.open(model=MODEL, policy=policy) as session:
         for message in exchanges(16):
             session.append(message)
-        assert session.prepare().report.summary == SUMMARY
+        assert session.prepare().report.summary.startswith(SUMMARY)
 
 
 async def test_cancelling_while_a_summarizer_hangs_leaves_the_thread_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

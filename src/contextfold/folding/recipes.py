@@ -25,6 +25,7 @@ from .plan import Strategy
 from .policy import Policy, Summarizer
 from .prune import Prune
 from .scoring import Scoring
+from .squeeze import Squeeze
 from .summary import Summary
 from .triggers import Headroom, Ladder, Limit, Percent
 from .window import Window
@@ -39,9 +40,7 @@ LAST_RESORT: tuple[Strategy, ...] = (
 )
 
 
-def balanced(
-    *, summarizer: Summarizer | None = None, native: Literal["off", "clear", "prefer"] = "off"
-) -> Policy:
+def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "clear", "prefer"] = "off") -> Policy:
     """The default: keeps the user's words, folds when that pays or the window asks for it, and never needs a model.
 
     With `native="prefer"` the provider's own compaction comes first where the model has it: on demand if the summarizer
@@ -53,14 +52,16 @@ def balanced(
         "balanced",
         triggers=(Percent(80, goal=0.5), Headroom(goal=0.5)),
         stages=(
-            Clear(keep_tokens=4_000, least_tokens=200),
+            *((Clear(keep_tokens=4_000, least_tokens=200),) if native != "clear" else ()),
             *(_compacting(summarizer) if native == "prefer" else ()),
-            Summary(budget=economy.summary),
+            Squeeze(),
+            Summary(budget=economy.summary, fills=summarizer is None),
         ),
         economy=economy,
         last_resort=LAST_RESORT,
         door=Offload(),
         summarizer=summarizer,
+        ledger=True,
         native=native,
     )
 
