@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import detect, find, reply
+import contextfold as cf
+from contextfold.dialects import detect, find, openai_responses, reply
 from contextfold.domain import Text, decode, encode
 
 from .outline import item
 
 ANTHROPIC, CHAT = find("anthropic"), find("openai-chat")
+RESPONSES, GEMINI = find("openai-responses"), find("gemini")
 
 
 def claude_code(data: Path) -> Iterator[dict[str, Any]]:
@@ -89,3 +91,51 @@ def test_recorded_claude_code_messages_render_as_chat(shared_data: Path) -> None
         message = ANTHROPIC.parse(encode(value))
         for one in decode(b"[" + CHAT.chunk(item(message), message) + b"]"):
             CHAT.parse(encode(one))
+
+
+def codex(data: Path) -> Iterator[list[dict[str, Any]]]:
+    for file in sorted((data / "codex").glob("*.jsonl.gz")):
+        with gzip.open(file) as lines:
+            rows = [decode(line) for line in lines]
+            yield [row["payload"] for row in rows if row["type"] == "response_item"]
+
+
+def test_every_item_of_recorded_codex_sessions_keeps_its_bytes_answer_by_answer(shared_data: Path) -> None:
+    read = 0
+    for items in codex(shared_data):
+        chunks = []
+        for turn in openai_responses.turns(items):
+            message = RESPONSES.parse(encode(turn[0] if len(turn) == 1 else turn))
+            chunks.append(RESPONSES.chunk(item(message), message))
+        body = RESPONSES.body(RESPONSES.limited(chunks, 0), {}, None)
+        assert body == b'{"input":' + encode(items) + b"}"
+        # A session may end in the middle of a step; nothing else is wrong with any of them.
+        assert {problem.rule for problem in RESPONSES.check(decode(body))} <= {"unanswered-call"}
+        read += len(items)
+    assert read > 2_000
+
+
+def test_recorded_codex_sessions_are_valid_in_every_dialect(shared_data: Path) -> None:
+    for items in list(codex(shared_data))[::2]:
+        with cf.Session.open(model="gpt-5.4") as session:
+            for turn in openai_responses.turns(items):
+                session.append(turn)
+            session.append({"role": "user", "content": "Go on."})
+            for name in ("anthropic", "openai-chat", "gemini"):
+                request = session.prepare(dialect=name)
+                assert find(name).check(request.body) == []
+                assert any(loss.startswith("reasoning is left out") for loss in request.report.losses)
+
+
+def test_every_content_of_recorded_gemini_sessions_keeps_its_bytes(shared_data: Path) -> None:
+    read = 0
+    for file in sorted((shared_data / "gemini").glob("*.json.gz")):
+        history = decode(gzip.decompress(file.read_bytes()))["history"]
+        messages = [GEMINI.parse(encode(value)) for value in history]
+        chunks = GEMINI.limited([GEMINI.chunk(item(message), message) for message in messages], 0)
+        assert GEMINI.body(chunks, {}, None) == b'{"contents":' + encode(history) + b"}"
+        assert all(detect(value) == "gemini" for value in history)
+        for dialect in (ANTHROPIC, CHAT, RESPONSES):
+            assert all(dialect.chunk(item(message), message) for message in messages)
+        read += len(history)
+    assert read > 100
