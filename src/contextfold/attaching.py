@@ -22,6 +22,7 @@ from contextfold.domain import (
     Logged,
     Message,
     Projection,
+    Sent,
     Shape,
     Text,
     Turn,
@@ -141,7 +142,7 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
     room = max(0, decision.usable - decision.used)
     if may_fold:
         room = max(room, decision.usable // MORE)
-    since = _entries(projection, projection.path_after(_newest(projection, "assistant")))
+    since = _entries(projection, projection.path_after(_answered(projection)))
     folded = tuple(entry.seq for entry in since if _hides_messages(projection, entry))
     raw = int(room / desk.thread._reading.calibration.factor)
     return Turn(
@@ -153,6 +154,13 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
         lambda kind, key: _shown(desk, kind, key),
         _Branch(desk),
     )
+
+
+def _answered(projection: Projection) -> int:
+    """How far the model has seen: up to where its newest answer's request was made, which is written before it."""
+    answer = _newest(projection, "assistant")
+    sent = projection.events[answer - 2].event if answer > 1 else None
+    return sent.head if isinstance(sent, Sent) else answer
 
 
 def _newest(projection: Projection, role: str = "") -> int:

@@ -175,3 +175,17 @@ async def test_an_attacher_knows_the_turn(opened: Open) -> None:
     assert turn.shown("board", "other") is None
     assert 0 < turn.room < 20_000
     assert turn.count("one two three") >= 3
+
+
+async def test_a_fold_made_while_the_model_answered_is_noticed_too(opened: Open) -> None:
+    board = Board("still true")
+    session = await opened(20_000, attachers=[board])
+    seqs = await say(session, [user("one"), assistant("two"), user("three")])
+    await got(session.prepare())
+    fold = await got(session.thread.fold(seqs[:2], "gone"))
+    await say(session, [answer("four", 40), user("five")])
+    await got(session.prepare())
+    assert list(board.turns[-1].folded) == [fold]
+    await say(session, [answer("six", 40), user("seven")])
+    await got(session.prepare())
+    assert not board.turns[-1].folded

@@ -47,7 +47,7 @@ class Turn:
 
     view: View
     last: int  # seq of the newest message
-    folded: tuple[int, ...]  # folds since the newest answer that hid whole messages: what they took may be missed
+    folded: tuple[int, ...]  # folds since the last answered request that hid whole messages: what they took is missed
     room: int  # raw tokens that are free for attachments; what does not fit is left out
     count: Callable[[str], int]  # raw tokens of a text
     shown: Callable[[str, str], str | None]  # (kind, key) -> the newest such attachment, if the view still shows it
