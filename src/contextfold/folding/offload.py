@@ -62,10 +62,10 @@ class Offload:
         large = [result for result in results if result.tokens > situation.raw(self.over)]
         folds = self._all_aside(survey, large, self.preview, situation)
         if situation.is_forced and _saved(folds) < situation.surplus:
-            folds = self._squeezed(survey, results, situation) or folds
+            folds = self.squeezed(survey, results, situation) or folds
         return Plan(tuple(folds)) if folds else Plan.nothing()
 
-    def _squeezed(self, survey: Survey, results: Sequence[Result], situation: Situation) -> list[PlannedFold]:
+    def squeezed(self, survey: Survey, results: Sequence[Result], situation: Situation) -> list[PlannedFold]:
         """As few results as it takes, the largest first; if all are not enough, all again with shorter previews."""
         largest = sorted(results, key=lambda result: (-result.tokens, result.place, result.block))
         preview, folds = self.preview, list[PlannedFold]()

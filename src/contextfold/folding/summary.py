@@ -20,6 +20,9 @@ from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
+SMALL = 32_000  # tokens; a size that is asked for and no larger is filled
+WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
+MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Summary:
     """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
 
     `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
-    `budget` is the size of the summary; both shrink with the window, the summary also with the goal.
+    `budget` is the size of the summary; both shrink with the window, the summary also with the goal. With `fills`, who
+    asks for a small size gets a summary that takes all of it, but for a quarter for the newest messages.
     """
 
     tail: int = 20_000
@@ -35,6 +39,7 @@ class Summary:
     keep_first: bool = True
     keep_instructions: int = 4_000
     budget: int = 2_000
+    fills: bool = False
 
     name = "summary"
 
@@ -46,12 +51,34 @@ class Summary:
 
     def plan(self, view: View, situation: Situation) -> Plan:
         survey = Survey(view)
+        if self.fills and situation.trigger == "explicit" and situation.goal - situation.budget.fixed <= SMALL:
+            filled = self._filled(survey, situation)
+            if filled is not None:
+                return filled
         covered = self._covered(survey, situation)
         fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
         if sum(atom.tokens for atom in fresh) < self._least(situation):
             shows_one = any(item.kind == "stand_in" and item.seq in situation.previous for item in survey.items)
             return Plan.nothing(Refusal.JUST_FOLDED if shows_one else Refusal.NOTHING_TO_FOLD)
-        return Plan((self._fold(survey, covered, fresh, situation),))
+        return Plan((self._fold(survey, covered, fresh, situation, self._size(situation)),))
+
+    def _filled(self, survey: Survey, situation: Situation) -> Plan | None:
+        """All the room that was asked for: what must stay, a quarter for the newest messages, the rest the summary's.
+
+        The user's words stand in the summary itself, so that no other message needs room of its own.
+        """
+        loose, room = survey.loose, situation.raw(situation.goal - situation.budget.fixed)
+        length = room // 4 if room >= WITH_TAIL else 0
+        start = _longest_tail(survey, frozenset(loose), survey.view.tokens(), length)
+        covered = [atom for atom in loose if atom.start < start]
+        size = room - survey.view.tokens() + sum(atom.tokens for atom in covered)
+        fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
+        if not fresh:
+            return None
+        size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where what must stay is larger, the size cannot be kept
+        framed = self._fold(survey, covered, fresh, situation, size)
+        around = situation.count(framed.words(MOST_FOLDS, "").text)
+        return Plan((self._fold(survey, covered, fresh, situation, size - around),))
 
     def _least(self, situation: Situation) -> int:
         """Raw tokens worth a summary; whoever asks for one gets it for anything."""
@@ -62,7 +89,7 @@ class Summary:
         return max(LEAST_SUMMARY, min(self.budget, room))
 
     def _fold(
-        self, survey: Survey, covered: Sequence[Atom], fresh: Sequence[Atom], situation: Situation
+        self, survey: Survey, covered: Sequence[Atom], fresh: Sequence[Atom], situation: Situation, size: int
     ) -> PlannedFold:
         ranges, folds, language = survey.ranges(covered), survey.folds(covered), situation.language
         updated = [fold for fold in folds if fold in situation.previous]
@@ -71,7 +98,8 @@ class Summary:
             previous="\n\n".join(situation.previous[fold] for fold in updated),
             instructions=situation.instructions,
             language=language,
-            budget=self._size(situation),
+            budget=size,
+            kept=survey.sources(_behind(survey, covered)),
         )
 
         def words(fold: int, text: str) -> StandIn:
@@ -119,6 +147,12 @@ class Summary:
                 kept.append(atom)
                 room -= atom.tokens
         return frozenset(kept)
+
+
+def _behind(survey: Survey, covered: Sequence[Atom]) -> list[Atom]:
+    """What stays in view behind the last covered atom."""
+    last = covered[-1].start if covered else 0
+    return [atom for atom in survey.atoms if atom.start > last and not survey.is_stand_in(atom)]
 
 
 def _longest_tail(survey: Survey, loose: frozenset[Atom], length: int, room: int) -> int:

@@ -24,6 +24,7 @@ _ASKS = re.compile(
     r"|(?:请|不要|必须|需要|应该|务必|帮我)|[?？]\s*\Z",
     re.IGNORECASE,
 )
+_BULLETS = " \t-*>#•・`0123456789.)("  # what may stand before the words of an order in a list
 _FENCE = re.compile(r"```")
 _PROSE = re.compile(r"[^\W\d_]")
 LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
@@ -65,7 +66,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
     letters = len(_PROSE.findall(piece)) / max(len(piece), 1)
-    weight = 6.0 if _ASKS.search(piece) else 1.0
+    weight = 6.0 if _ASKS.search(piece.lstrip(_BULLETS)) else 1.0
     if fenced or letters < 0.55:
         weight *= 0.25
     if of > 1 and piece.count(" ") < 2 and piece.isascii():  # the end of a wrapped line says nothing alone
