@@ -22,6 +22,7 @@ from contextfold.errors import BadConfiguration, StoreError
 from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Writer
 from contextfold.providers import named
 
+from . import telemetry
 from .live import Drafting
 
 T = TypeVar("T")
@@ -98,9 +99,12 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
 def _asked(effect: Summarize) -> object:
     """A blocking summarizer that takes too long is left behind on a thread of its own; an awaited one is cancelled."""
     summarizer = _who(effect.summarizer)
-    if effect.timeout is None or _is_async(summarizer):
-        return _now(summarizer(effect.prompt), effect.timeout)
-    return _aside(lambda: _now(summarizer(effect.prompt))).result(effect.timeout)
+    with telemetry.question(summarizer, effect.prompt) as told:
+        if effect.timeout is None or _is_async(summarizer):
+            told.answer = _now(summarizer(effect.prompt), effect.timeout)
+        else:
+            told.answer = _aside(lambda: _now(summarizer(effect.prompt))).result(effect.timeout)
+    return told.answer
 
 
 def _who(writer: Writer) -> Summarizer:
@@ -214,13 +218,16 @@ def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | _End) -> Futur
 
 async def _asked_async(effect: Summarize) -> object:
     summarizer = _who(effect.summarizer)
-    if effect.timeout is None or _is_async(summarizer):
-        return await _in_time(_awaited(summarizer, effect.prompt), effect.timeout)
-    return await _in_time(_awaited_aside(lambda: summarizer(effect.prompt)), effect.timeout)
+    is_left_behind = effect.timeout is not None and not _is_async(summarizer)
+    asked = _awaited_aside if is_left_behind else _awaited
+    with telemetry.question(summarizer, effect.prompt) as told:
+        told.answer = await _in_time(asked(summarizer, effect.prompt), effect.timeout)
+    return told.answer
 
 
-async def _awaited_aside(work: Callable[[], object]) -> object:
-    answer = await asyncio.wrap_future(_aside(work))
+async def _awaited_aside(function: Callable[..., object], *arguments: object) -> object:
+    """A blocking function whose time is limited runs on a thread that nobody has to wait for."""
+    answer = await asyncio.wrap_future(_aside(lambda: function(*arguments)))
     return await answer if inspect.isawaitable(answer) else answer
 
 

@@ -18,7 +18,7 @@ from contextfold.folding import Decision, Offload, Policy, Report, recipes
 from contextfold.models import Model, limit_in
 from contextfold.workspace import Files, ToDos
 
-from . import answering, preparing, recalling
+from . import answering, preparing, recalling, telemetry
 from .desk import Desk, Surroundings, System, Tools
 from .drivers import drive
 from .hooks import Hook, Hooks
@@ -152,7 +152,10 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        return drive(preparing.prepare(self._desk, frame, dialect, settings, cache), self._desk)
+        with telemetry.operation("prepare", self.thread.name, self.model.id) as told:
+            request = drive(preparing.prepare(self._desk, frame, dialect, settings, cache), self._desk)
+            told.report = request.report
+        return request
 
     def overflowed(self, told: int | str | BaseException | None = None) -> None:
         """The provider refused the last request as too long: fold on the next `prepare`.
@@ -165,7 +168,9 @@ class Session(Travels, Layered):
 
     def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        return drive(preparing.fold_now(self._desk, instructions, to), self._desk)
+        with telemetry.operation("fold", self.thread.name, self.model.id) as told:
+            told.report = report = drive(preparing.fold_now(self._desk, instructions, to), self._desk)
+        return report
 
     def preview(self) -> Decision:
         """What `prepare` would decide now, and why; nothing happens."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
-from contextfold import answering, preparing
+from contextfold import answering, preparing, telemetry
 from contextfold import session as plain
 from contextfold.desk import Surroundings, System, Tools
 from contextfold.domain import Attacher, Message, View
@@ -134,11 +134,16 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        return await self._drive(preparing.prepare(self._desk, frame, dialect, settings, cache))
+        with telemetry.operation("prepare", self._desk.thread.name, self._desk.model.id) as told:
+            request = await self._drive(preparing.prepare(self._desk, frame, dialect, settings, cache))
+            told.report = request.report
+        return request
 
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        return await self._drive(preparing.fold_now(self._desk, instructions, to))
+        with telemetry.operation("fold", self._desk.thread.name, self._desk.model.id) as told:
+            told.report = report = await self._drive(preparing.fold_now(self._desk, instructions, to))
+        return report
 
     async def overflowed(self, told: int | str | BaseException | None = None) -> None:
         """The provider refused the last request as too long: fold on the next `prepare`."""

@@ -1,0 +1,184 @@
+"""Spans and metrics for OpenTelemetry, by its GenAI conventions, where its API is installed; nothing where it is not.
+
+    pip install 'contextfold[telemetry]'
+
+Numbers, names and reasons only. What was said is never in a span unless the conventions' own switch asks for it
+(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true), and then only what a summarizer was asked and answered. An
+error's own words are never told: they may hold a key.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from contextfold.domain import encode
+from contextfold.folding import Answer, Report, Writer
+from contextfold.summaries import Prompt
+
+CONTENT_SWITCH: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+_PROVIDERS: Final = {"gemini": "gcp.gemini"}
+_NAME: Final = "contextfold"
+
+
+@dataclass(slots=True)
+class Told:
+    """What became of an operation, as far as it is told; whoever ran it says so here."""
+
+    report: Report | None = None
+    answer: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruments:
+    """The tracer and the meters of one configuration."""
+
+    tracer: Any
+    client_kind: Any
+    tokens: Any
+    duration: Any
+    prepared: Any
+    folds: Any
+    hidden: Any
+    refusals: Any
+    is_error: Any = field(default=None)
+
+
+@cache
+def _instruments() -> _Instruments | None:
+    """Made once; None without the API. The API itself does nothing until somebody configures an SDK."""
+    try:
+        from opentelemetry import metrics, trace  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    meter = metrics.get_meter(_NAME)
+    return _Instruments(
+        trace.get_tracer(_NAME),
+        trace.SpanKind.CLIENT,
+        meter.create_histogram("gen_ai.client.token.usage", "{token}", "Tokens of a summarizer's calls"),
+        meter.create_histogram("gen_ai.client.operation.duration", "s", "Time a summarizer took"),
+        meter.create_histogram("contextfold.prepare.duration", "s", "Time from asking for a request to having it"),
+        meter.create_counter("contextfold.folds", "{fold}", "Folds made"),
+        meter.create_counter("contextfold.tokens.hidden", "{token}", "Tokens that folds took out of requests"),
+        meter.create_counter("contextfold.refusals", "{attempt}", "Attempts that came to nothing, by their reason"),
+        trace.StatusCode.ERROR,
+    )
+
+
+def operation(name: str, thread: str, model: str) -> AbstractContextManager[Told]:
+    """A span around `prepare` or `fold`; what it reports is told when it ends."""
+    found = _instruments()
+    return nullcontext(Told()) if found is None else _operation(found, name, thread, model)
+
+
+@contextmanager
+def _operation(found: _Instruments, name: str, thread: str, model: str) -> Iterator[Told]:
+    common = {"gen_ai.request.model": model}
+    told, begun = Told(), time.perf_counter()
+    with _span(found, f"contextfold.{name}", {**common, "gen_ai.conversation.id": thread}) as span:
+        yield told
+        if told.report is not None:
+            _report(found, span, told.report, common)
+    found.prepared.record(time.perf_counter() - begun, {**common, "contextfold.operation": name})
+
+
+def _report(found: _Instruments, span: Any, report: Report, common: Mapping[str, str]) -> None:
+    span.set_attributes(
+        {
+            "contextfold.trigger": report.trigger,
+            "contextfold.tokens.before": report.before,
+            "contextfold.tokens.after": report.after,
+            "contextfold.tokens.usable": report.usable,
+            "contextfold.folds": len(report.folds),
+        }
+    )
+    for fold in report.folds:
+        kind = {"contextfold.fold.kind": fold.kind, "contextfold.trigger": report.trigger}
+        sizes = {"contextfold.tokens.before": fold.before, "contextfold.tokens.after": fold.after}
+        span.add_event("contextfold.fold", {**kind, **sizes, "contextfold.fold.id": fold.id})
+        found.folds.add(1, {**common, **kind})
+        found.hidden.add(max(0, fold.before - fold.after), {**common, **kind})
+    for attempt in report.attempts:
+        if attempt.refusal is not None:
+            why = {"contextfold.strategy": attempt.strategy, "error.type": attempt.refusal.value}
+            span.add_event("contextfold.refusal", why)
+            found.refusals.add(1, {**common, **why})
+
+
+def question(writer: Writer, prompt: Prompt) -> AbstractContextManager[Told]:
+    """A span around one question to a summarizer."""
+    found = _instruments()
+    return nullcontext(Told()) if found is None else _question(found, writer, prompt)
+
+
+@contextmanager
+def _question(found: _Instruments, writer: Writer, prompt: Prompt) -> Iterator[Told]:
+    model = writer if isinstance(writer, str) else str(getattr(writer, "model", "") or "unknown")
+    common = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _provider(writer),
+        "gen_ai.request.model": model,
+    }
+    told, begun, failed = Told(), time.perf_counter(), ""
+    try:
+        with _span(found, f"chat {model}", common, kind=found.client_kind) as span:
+            yield told
+            _answer(found, span, told.answer, common)
+            if os.environ.get(CONTENT_SWITCH, "").lower() == "true":
+                span.set_attributes(_content(prompt, told.answer))
+    except BaseException as error:
+        failed = type(error).__name__
+        raise
+    finally:
+        found.duration.record(time.perf_counter() - begun, {**common, **({"error.type": failed} if failed else {})})
+
+
+def _provider(writer: Writer) -> str:
+    name = str(getattr(getattr(writer, "speaker", None), "name", "custom"))
+    return _PROVIDERS.get(name, name)
+
+
+def _answer(found: _Instruments, span: Any, answer: object, common: Mapping[str, str]) -> None:
+    if not isinstance(answer, Answer):
+        return
+    span.set_attributes(
+        {
+            "gen_ai.response.finish_reasons": [answer.finish],
+            "gen_ai.usage.input_tokens": answer.input_tokens,
+            "gen_ai.usage.output_tokens": answer.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": answer.cache_read,
+            "contextfold.cost": answer.cost,
+        }
+    )
+    found.tokens.record(answer.input_tokens, {**common, "gen_ai.token.type": "input"})
+    found.tokens.record(answer.output_tokens, {**common, "gen_ai.token.type": "output"})
+
+
+def _content(prompt: Prompt, answer: object) -> dict[str, str]:
+    """What was asked and answered, in the conventions' shape; only when somebody asks for it."""
+    asked = [{"role": "user", "parts": [{"type": "text", "content": prompt.text}]}]
+    text = answer.text if isinstance(answer, Answer) else str(answer)
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": text}]}]
+    return {
+        "gen_ai.system_instructions": encode([{"type": "text", "content": prompt.system}]).decode(),
+        "gen_ai.input.messages": encode(asked).decode(),
+        "gen_ai.output.messages": encode(said).decode(),
+    }
+
+
+@contextmanager
+def _span(found: _Instruments, name: str, attributes: Mapping[str, str], **more: Any) -> Iterator[Any]:
+    """A span that tells an error's class and nothing of its words."""
+    quiet = {"record_exception": False, "set_status_on_exception": False}
+    with found.tracer.start_as_current_span(name, attributes=attributes, **quiet, **more) as span:
+        try:
+            yield span
+        except BaseException as error:
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(found.is_error)
+            raise
