@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser
+from hashlib import sha256
 from pathlib import Path
 
 import contextfold as cf
 from contextfold.domain import Appended
-from contextfold.errors import BadConfiguration
+from contextfold.errors import BadConfiguration, BadMessage, KeyConflict
 from contextfold.transcripts import Defect, Recorded, Recording, Skipped, read
 
 from .arguments import add_model
@@ -44,18 +45,19 @@ def run(call: Invocation) -> int:
         for file in call.args.files:
             with readable(file) as given:
                 for path in sessions_in(given):
-                    imported += _file(call, store, PIPE if file == PIPE else str(path), path)
+                    imported += _file(call, store, PIPE if file == PIPE else str(path), path, len(imported))
     return call.answer(imported, lambda: _show(call, imported))
 
 
-def _file(call: Invocation, store: cf.Store, file: str, path: Path) -> list[dict[str, object]]:
+def _file(call: Invocation, store: cf.Store, file: str, path: Path, before: int) -> list[dict[str, object]]:
     if _is_exported(path):
         thread = store.import_(path, name=call.args.new_name)
         return [{"file": file, "format": "contextfold", "thread": thread.name, "events": len(thread.events)}]
     progress = call.progress(f"importing {path.name if file != PIPE else 'standard input'}")
     try:
         found = [
-            _recording(call, store, each, at, progress) for at, each in enumerate(read(path, strict=call.args.strict))
+            _recording(call, store, each, _names(call.args.new_name, each, path, at), progress)
+            for at, each in enumerate(read(path, strict=call.args.strict), before)
         ]
     finally:
         progress.done()
@@ -69,51 +71,66 @@ def _is_exported(path: Path) -> bool:
     return start.replace(b" ", b"").startswith(b'{"line":"thread"')
 
 
+def _names(wish: str | None, recording: Recording, path: Path, at: int) -> list[str]:
+    """What the thread may be called, the nicest first: many products give every session's file the same name."""
+    if wish is not None:
+        return [wish if at == 0 else f"{wish}-{at + 1}"]
+    beside = path.absolute().parent.name
+    return [recording.name, f"{beside}/{recording.name}", f"{recording.name}-{recording.id[:8]}"]
+
+
 def _recording(
-    call: Invocation, store: cf.Store, recording: Recording, at: int, progress: Progress
+    call: Invocation, store: cf.Store, recording: Recording, names: list[str], progress: Progress
 ) -> dict[str, object]:
-    name = _name(call.args.new_name, recording, at)
     counts = {"messages": 0, "new": 0, "skipped": 0, "defects": 0}
     batch: list[tuple[str, bytes]] = []
     thread: cf.Thread | None = None
-    source = f"{recording.format}:{recording.id or recording.name}"
-    model = call.model or next((turn.model for turn in recording.turns if turn.model), "")
+    source = ""
     for entry in recording.entries():
         counts["skipped"] += isinstance(entry, Skipped)
         counts["defects"] += isinstance(entry, Defect)
         if isinstance(entry, Recorded):
-            thread = thread or _thread(call, store, name, model, source)
+            source = source or _source(recording, entry)
+            thread = thread or _thread(call, store, recording, names, source)
             batch.append((f"{source}:{counts['messages']}", entry.raw))
             counts["messages"] += 1
-            progress.at(counts["messages"], what=name)
+            progress.at(counts["messages"], what=thread.name)
             if len(batch) >= BATCH:
                 counts["new"] += _append(store, thread, batch)
                 batch = []
     if thread is not None:
         counts["new"] += _append(store, thread, batch)
-    return {"format": recording.format, "thread": name if thread else None, **counts}
+    return {"format": recording.format, "thread": thread.name if thread else None, **counts}
 
 
-def _name(wish: str | None, recording: Recording, at: int) -> str:
-    if wish is None:
-        return recording.name
-    return wish if at == 0 else f"{wish}-{at + 1}"
+def _source(recording: Recording, first: Recorded) -> str:
+    """Which conversation this is, so that reading it again adds only what is new."""
+    begins = sha256(first.raw).hexdigest()[:12]
+    return f"{recording.format}:{recording.id or recording.name}:{begins}"
 
 
-def _thread(call: Invocation, store: cf.Store, name: str, model: str, source: str) -> cf.Thread:
-    """A new thread, or one that this very source was read into before."""
-    is_new = name not in {row.name for row in store.threads()}
-    thread = store.thread(name, model=(model or None) if is_new else call.model)
-    if not is_new and not any(logged.key.startswith(f"{source}:") for logged in thread.events[:1]):
-        raise BadConfiguration(f"There is a thread {name!r} already, from elsewhere. Choose a name with --as.")
-    return thread
+def _thread(call: Invocation, store: cf.Store, recording: Recording, names: list[str], source: str) -> cf.Thread:
+    """A new thread, or the one that this very conversation was read into before."""
+    known = {row.name for row in store.threads()}
+    for name in names:
+        if name not in known:
+            model = call.model or next((turn.model for turn in recording.turns if turn.model), None)
+            return store.thread(name, model=model)
+        thread = store.thread(name, model=call.model)
+        if any(logged.key.startswith(f"{source}:") for logged in thread.events[:1]):
+            return thread
+    raise BadConfiguration(f"There is a thread {names[0]!r} already, from elsewhere. Choose a name with --as.")
 
 
 def _append(store: cf.Store, thread: cf.Thread, batch: list[tuple[str, bytes]]) -> int:
     before = len(thread.events)
-    with store.batch():
-        for key, raw in batch:
-            thread.append(raw, key=key)
+    try:
+        with store.batch():
+            for key, raw in batch:
+                thread.append(raw, key=key)
+    except KeyConflict as error:
+        told = f"{thread.name!r} was read before, and what stood there then has changed since. Read it anew with --as."
+        raise BadMessage(told) from error
     return sum(isinstance(logged.event, Appended) for logged in thread.events[before:])
 
 

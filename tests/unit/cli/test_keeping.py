@@ -42,6 +42,29 @@ def test_import_never_mixes_two_conversations(cli: Cli) -> None:
     assert "--as" in told.err
 
 
+def test_sessions_that_share_a_file_name_become_threads_of_their_own(cli: Cli, tmp_path: Path) -> None:
+    for task in ("one", "two"):
+        (tmp_path / task).mkdir()
+        (tmp_path / task / "history.jsonl").write_text(f'{{"role":"user","content":"{task}"}}\n')
+    told = cli("import", "one", "two", "--json").json
+    assert [each["thread"] for each in told] == ["history", "two/history"]
+    again = cli("import", "one", "two", "--json").json
+    assert [(each["thread"], each["new"]) for each in again] == [("history", 0), ("two/history", 0)]
+    both = cli("import", "one", "two", "--as", "task", "--json").json
+    assert [each["thread"] for each in both] == ["task", "task-2"]
+
+
+def test_a_session_that_was_rewritten_is_not_mixed_with_what_it_was(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    rows = ['{"role":"user","content":"a"}', '{"role":"assistant","content":"b"}']
+    file.write_text("\n".join(rows) + "\n")
+    assert cli("import", "s.jsonl").code == 0
+    file.write_text("\n".join([rows[0], rows[1].replace("b", "c")]) + "\n")
+    told = cli("import", "s.jsonl")
+    assert told.code == 7
+    assert "--as" in told.err
+
+
 def test_import_reports_damaged_lines_or_refuses_them(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"role":"user","content":"a"}\nnot json\n{"role":"assistant","content":"b"}\n')
     told = cli("import", "s.jsonl", "--json").json[0]
