@@ -148,8 +148,14 @@ def snapshots_of(workspace: str, home: str) -> Snapshots:
     return _plainly(lambda: Snapshots(workspace, home=home or None))
 
 
-def diff(checkpoint: Checkpoint, until: Checkpoint | None) -> str:
+def diff(desk: Desk, since: CheckpointName, until: CheckpointName | None) -> Steps[str]:
     """What changed in the files since then, up to another checkpoint or now, as one text."""
+    first = kept_by(found(desk, since))
+    last = None if until is None else kept_by(found(desk, until))
+    return (yield from call(_diff, first, last))
+
+
+def _diff(checkpoint: Checkpoint, until: Checkpoint | None) -> str:
     snapshots = snapshots_of(checkpoint.workspace, checkpoint.home)
     return _plainly(lambda: snapshots.diff(checkpoint.snapshot, until.snapshot if until else None))
 

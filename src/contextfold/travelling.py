@@ -85,9 +85,7 @@ class Travels:
 
     def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
         """What changed in the files since a checkpoint, up to another one or now."""
-        since = checkpointing.kept_by(checkpointing.found(self._desk, checkpoint))
-        last = None if until is None else checkpointing.kept_by(checkpointing.found(self._desk, until))
-        return checkpointing.diff(since, last)
+        return drive(checkpointing.diff(self._desk, checkpoint, until), self._desk)
 
     def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:  # the public word
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""

@@ -87,7 +87,7 @@ class Travels:
 
     async def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
         """What changed in the files since a checkpoint, up to another one or now."""
-        return await self._worker.run(lambda: self._session.diff(checkpoint, until))
+        return await self._drive(checkpointing.diff(self._desk, checkpoint, until))
 
     async def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""

@@ -6,6 +6,7 @@ read again is the newest once more. Pure: whether the file is still there is not
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -52,7 +53,8 @@ class Uses:
     """The files of one conversation by path; takes messages in order, and can begin again."""
 
     def __init__(self, root: Path, tools: Mapping[str, Action] | None = None) -> None:
-        self._root, self._tools = str(root), dict(tools or {})
+        self._roots = tuple(dict.fromkeys((str(root), os.path.realpath(root))))  # agents name it either way
+        self._tools = dict(tools or {})
         self.last = 0  # seq of the newest message taken
         self._waiting: dict[str, tuple[FileCall, ...]] = {}
         self._uses: dict[str, Use] = {}
@@ -102,9 +104,11 @@ class Uses:
     def _beneath(self, path: str) -> str | None:
         """The path inside the workspace as it is written, links not followed; None outside."""
         plain = path.replace("\\", "/") if "/" not in path else path
-        whole = posixpath.normpath(posixpath.join(self._root, plain))
-        inside = posixpath.relpath(whole, self._root)
-        return None if inside.startswith("..") or inside == "." or "\0" in inside else inside
+        for root in self._roots:
+            inside = posixpath.relpath(posixpath.normpath(posixpath.join(root, plain)), root)
+            if not inside.startswith("..") and inside != "." and "\0" not in inside:
+                return inside
+        return None
 
 
 def _text(result: ToolResult) -> str:
