@@ -52,6 +52,7 @@ FLAVOURS = {
     "openai-chat:deepseek": Flavour(wants_reasoning=True),
     "openai-chat:bedrock": Flavour(alternates=True),
     "openai-chat:no-tools": Flavour(alternates=True, has_tool_role=False),
+    "openai-responses:adjacent": Flavour(adjacent=True),
 }
 SEEDS = range(50)
 

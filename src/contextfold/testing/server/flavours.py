@@ -13,11 +13,12 @@ class Flavour:
     wants_reasoning: bool = False  # `reasoning_content` on assistant turns that carry calls
     alternates: bool = False  # user and assistant take strict turns
     has_tool_role: bool = True
+    adjacent: bool = False  # in Responses: outputs right behind the calls they answer
 
 
 FLAVOURS: Final[dict[str, Flavour]] = {
     "openai": Flavour(),
-    "deepseek": Flavour(wants_reasoning=True),
+    "deepseek": Flavour(wants_reasoning=True, adjacent=True),
     "zai": Flavour(wants_reasoning=True),
     "kimi": Flavour(wants_reasoning=True),
     "bedrock": Flavour(alternates=True),

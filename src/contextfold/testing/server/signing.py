@@ -16,6 +16,7 @@ import msgspec
 
 _MARK: Final = b"cfseal1."
 _SIZE: Final = 16
+_STANDARD: Final = str.maketrans("-_", "+/")  # Google's SDK writes bytes in the alphabet for URLs; the API reads both
 
 
 class Seal:
@@ -32,7 +33,7 @@ class Seal:
     def facts(self, sealed: str) -> dict[str, Any] | None:
         """What was signed; None for anything that this server did not sign."""
         try:
-            raw = b64decode(sealed, validate=True)
+            raw = b64decode(sealed.translate(_STANDARD), validate=True)
         except (binascii.Error, ValueError):
             return None
         if not raw.startswith(_MARK):

@@ -19,7 +19,7 @@ from .editing import apply_edits, edits_of
 from .pairs import check_pairs
 from .rules import check_fields, check_marks, check_turns
 from .shapes import REASONING, lifetime_of
-from .thinking import BINDING_BETA, check_thinking, prefix_digest
+from .thinking import BINDING_BETA, check_first_thinking, check_thinking, prefix_digest
 from .turns import Turn, after_compaction, read_turns
 
 
@@ -56,6 +56,7 @@ def read(provider: Provider, incoming: Incoming, *, counts: bool = False) -> Ask
     is_compacted = compacted is not None
     demanded = not counts and is_on_demand(body, turns, model)
     check_pairs(turns)
+    check_first_thinking(body, turns, model)
     check_turns(turns, model, is_compacted=is_compacted)
     check_marks(body, turns)
     check_replayed(provider, compacted, edits, betas, model)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import items, mapping, refuse
+from contextfold.testing.server.checks import items, mapping, refuse, version
 from contextfold.testing.server.provider import Provider
 from contextfold.testing.server.signing import digest
 
@@ -18,6 +18,7 @@ from .shapes import REASONING
 from .turns import Placed, Turn
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
+_FIRST_LENIENT = (4, 5)
 
 
 def prefix_digest(body: Mapping[str, Any], turns: Sequence[Turn]) -> str:
@@ -58,6 +59,21 @@ def check_thinking(
     for turn in turns:
         turn.blocks = [placed for placed in turn.blocks if placed.at not in gone]
     return dropped
+
+
+def check_first_thinking(body: Mapping[str, Any], turns: Sequence[Turn], model: Model) -> None:
+    """Before 4.5, with thinking on: a last turn of the assistant's that calls tools begins with its thinking."""
+    is_old = (0, 0) < version(model.id) < _FIRST_LENIENT
+    last = next((turn for turn in reversed(turns) if turn.role == "assistant"), None)
+    if not is_old or mapping(body.get("thinking")).get("type") != "enabled" or last is None:
+        return
+    if any(placed.kind == "tool_use" for placed in last.blocks) and last.blocks[0].kind not in REASONING:
+        said = f"Expected `thinking` or `redacted_thinking`, but found `{last.blocks[0].kind}`."
+        raise refuse(
+            f"{last.blocks[0].at}.type: {said} When `thinking` is enabled, a final `assistant` message must start with "
+            "a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).",
+            "thinking-first",
+        )
 
 
 def _reason(provider: Provider, placed: Placed, model: Model, prefix: str) -> str:

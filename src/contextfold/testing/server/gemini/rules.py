@@ -83,6 +83,9 @@ def _part(part: Mapping[str, Any], at: str, role: str) -> None:
         raise refuse(f"* {at}.text: Unable to submit request because it has an empty text parameter.", "empty-text")
     if "functionCall" in data and (role != "model" or not mapping(part["functionCall"]).get("name")):
         raise refuse(f"* {at}.function_call: must have a name and be in a turn of the model", "call")
+    if "functionCall" in data and not isinstance(part["functionCall"].get("args", {}), dict | None):
+        said = f"Invalid value at '{at}.function_call.args' (type.googleapis.com/google.protobuf.Struct)"
+        raise refuse(said, "call-input")
     if "functionResponse" in data:
         if role == "model" or not mapping(part["functionResponse"]).get("name"):
             raise refuse(f"* {at}.function_response.name: Name cannot be empty.", "response")

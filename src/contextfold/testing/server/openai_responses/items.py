@@ -73,6 +73,13 @@ def check_item(item: dict[str, Any], number: int) -> None:
         _message(item, at)
     if kind == "function_call" and not isinstance(item["arguments"], str):
         raise refuse(f"Invalid type for '{at}.arguments': expected a string.", "call-input", f"{at}.arguments")
+    for name in ("call_id", "name"):
+        if name in REQUIRED.get(kind, ()) and item[name] == "":
+            said = f"Invalid '{at}.{name}': empty string. Expected a string with minimum length 1."
+            raise refuse(said, "field-empty", f"{at}.{name}", "empty_string")
+    if "output" in REQUIRED.get(kind, ()) and not isinstance(item["output"], str | list):
+        said = f"Invalid type for '{at}.output': expected one of a string or an array of objects."
+        raise refuse(said, "output-type", f"{at}.output", "invalid_type")
 
 
 def _id(item: dict[str, Any], kind: str, at: str) -> None:

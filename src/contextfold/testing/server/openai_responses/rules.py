@@ -122,10 +122,47 @@ def _facts(provider: Provider, item: Mapping[str, Any], model: Model) -> Mapping
 
 def check_items(provider: Provider, items: Sequence[dict[str, Any]], model: Model) -> None:
     _pairs(items)
+    _once(items)
+    if provider.settings.flavour.adjacent:
+        _adjacent(items)
     _reasoning(provider, items)
     for item in items:
         if kind_of(item) == "reasoning" and item.get("encrypted_content"):
             _facts(provider, item, model)
+
+
+def _once(items: Sequence[Mapping[str, Any]]) -> None:
+    """An item is sent once, and a call answered once."""
+    ids: set[Any] = set()
+    answered: set[Any] = set()
+    for item in items:
+        given, kind = item.get("id"), kind_of(dict(item))
+        if given is not None and given in ids and kind != "item_reference" and kind not in OUTPUTS:
+            said = f"Duplicate item found with id {given}. Remove duplicate items from your input and try again."
+            raise refuse(said, "item-twice", "input")
+        ids.add(given)
+        if kind in OUTPUTS and item.get("call_id") is not None:
+            if item["call_id"] in answered:
+                said = f"Duplicate function call output found for call_id {item['call_id']}."
+                raise refuse(said, "result-twice", "input")
+            answered.add(item["call_id"])
+
+
+def _adjacent(items: Sequence[Mapping[str, Any]]) -> None:
+    """Where the server is strict: outputs follow the calls they answer, with nothing between."""
+    waiting: set[Any] = set()
+    is_calling = False
+    for item in items:
+        kind = kind_of(dict(item))
+        if kind in OUTPUTS.values():
+            waiting = (waiting if is_calling else set()) | {item.get("call_id")}
+            is_calling = True
+            continue
+        is_calling = False
+        if kind not in OUTPUTS:
+            waiting = set()
+        elif item.get("call_id") not in waiting:
+            raise refuse("A tool output must directly follow its tool call.", "result-apart", "input")
 
 
 def _pairs(items: Sequence[Mapping[str, Any]]) -> None:
