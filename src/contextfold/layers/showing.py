@@ -126,6 +126,7 @@ class Shower:
         self.layout, self.renditions, self._overhead = layout, renditions, overhead
         self._ranked: dict[str, tuple[Sequence[Entry], object, Ranked]] = {}
         self._shares: dict[str, Filling] = {}
+        self._sections: dict[str, tuple[Filling, Section]] = {}
         self._last: tuple[State, int, Showing] | None = None
         self._framed: tuple[object, object, tuple[Section, ...]] | None = None
 
@@ -210,6 +211,15 @@ class Shower:
         return allotted(self.layout.layers, needs, total, wants)
 
     def _section(self, filling: Filling, given: Mapping[str, int], state: State) -> Section:
+        last = self._sections.get(filling.layer.name)
+        if last is not None and last[0] == filling and last[1].allotted == given[filling.layer.name]:
+            return last[1]
+        section = self._made(filling, given, state)
+        if not filling.says_something:
+            self._sections[filling.layer.name] = replace(filling, shown=list(filling.shown)), section
+        return section
+
+    def _made(self, filling: Filling, given: Mapping[str, int], state: State) -> Section:
         layer, shown = filling.layer, tuple(sorted(filling.shown, key=lambda each: each.place))
         pages: dict[int, list[Shown]] = {page: [] for page in sorted(filling.pages)}
         for each in shown:
