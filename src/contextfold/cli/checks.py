@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Literal
 
 import contextfold as cf
@@ -19,8 +20,7 @@ from .invocation import Invocation
 from .models import how_counted
 from .secrets import keys_in
 
-CORE = ("apsw", "msgspec", "splintr-rs")
-EXTRAS = {"anthropic": "anthropic", "openai": "openai", "gemini": "google-genai", "prices": "genai-prices"}
+_REQUIRED = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
 LEAST_ROOM = 200 << 20
 
 
@@ -37,12 +37,10 @@ class Check:
 def check_installation(call: Invocation) -> Iterator[Check]:
     """Versions of what is installed, and what an extra would add."""
     yield Check("installation", "contextfold", "ok", f"{cf.__version__}, Python {platform.python_version()}")
-    for name in CORE:
+    for name, extra in _requirements():
         found = _version(name)
-        yield Check("installation", name, "ok" if found else "wrong", found or f"pip install {name}")
-    for extra, name in EXTRAS.items():
-        found = _version(name)
-        yield Check("installation", name, "ok", found or call.say("doctor.extra.absent", extra=extra))
+        absent = call.say("doctor.extra.absent", extra=extra) if extra else f"pip install {name}"
+        yield Check("installation", name, "ok" if found or extra else "wrong", found or absent)
     git = shutil.which("git")
     yield Check("installation", "git", "ok" if git else "look", git or "checkpoints of a workspace need git")
 
@@ -120,6 +118,16 @@ def _texts(thread: cf.Thread) -> Iterator[tuple[int, str]]:
             yield logged.seq, thread.message(logged.seq).raw.decode("utf-8", "replace")
     for fold in thread.folds:
         yield fold.id, "\n".join((fold.stand_in.text, *fold.stand_in.blocks))
+
+
+def _requirements() -> list[tuple[str, str]]:
+    """What the package needs, each with the extra that brings it; empty for what it always needs."""
+    try:
+        listed = requires("contextfold") or []
+    except PackageNotFoundError:  # run from a source tree that was never installed
+        return []
+    found = [_REQUIRED.match(each) for each in listed]
+    return [(each["name"], each["extra"] or "") for each in found if each is not None]
 
 
 def _version(name: str) -> str:

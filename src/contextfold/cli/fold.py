@@ -17,7 +17,6 @@ from argparse import ArgumentParser
 from dataclasses import replace
 
 import contextfold as cf
-from contextfold import providers
 from contextfold.folding import Report, Summarizer
 
 from .arguments import add_model, add_thread, size
@@ -60,8 +59,8 @@ def _summarizer(call: Invocation) -> Summarizer | None:
 
     address = os.environ.get("OPENAI_BASE_URL", "")
     if address and not cf.model(model).provider:
-        return providers.openai(model, base_url=address, on_text=hear)
-    return replace(providers.named(model), on_text=hear)
+        return cf.providers.openai(model, base_url=address, on_text=hear)
+    return replace(cf.providers.named(model), on_text=hear)
 
 
 def _show(call: Invocation, report: Report) -> None:

@@ -138,6 +138,7 @@ def test_doctor_looks_at_everything(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     report = cli("doctor", "--model", "nobody-knows-me", "--json").json
     checks = {(check["area"], check["name"]): check for check in report["checks"]}
     assert report["well"] is True
+    assert {"apsw", "msgspec", "splintr-rs", "anthropic"} <= {name for area, name in checks if area == "installation"}
     assert checks["store", "integrity"]["state"] == "ok"
     assert "1,000,000" in checks["models", MODEL]["told"]
     assert "by estimate (" in checks["models", MODEL]["told"]
