@@ -15,7 +15,7 @@ from .layout import Page, heading
 from .lines import Line, lines_of, split
 from .passages import History, Topic, history_of
 from .request import SummaryRequest
-from .requests import keep, sayings, told
+from .requests import keep, sayings, sentences, told
 from .scoring import DEFINES, chances, plain_words, word_chances
 from .terms import Term, terms_in
 from .texts import wording
@@ -92,7 +92,9 @@ class Composer:
         """Whether the line is to be read as it is elsewhere: in view, on the page, or in the text beside it."""
         if line.passage.order >= self.history.folded or line.text in self.standing:
             return True
-        return line.passage.speaker == "user" and line.text in told_already
+        if line.passage.speaker != "user":
+            return False
+        return all(piece in told_already or piece in self.standing for piece in sentences(line.text))
 
     def _requests(self, room: int) -> list[str]:
         missing = [saying for saying in sayings(self.said) if saying.text not in self.standing]

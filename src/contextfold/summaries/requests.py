@@ -57,11 +57,16 @@ def sayings(passages: Sequence[Passage]) -> list[Saying]:
     return out
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of what somebody typed."""
+    return [sentence for sentence, _ in _pieces(text)]
+
+
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Sentences, and whether each begins a line."""
     for line in text.splitlines():
-        sentences = [sentence.strip() for sentence in _SENTENCE.split(line) if sentence.strip()]
-        yield from ((sentence, place == 0) for place, sentence in enumerate(sentences))
+        said = [sentence.strip() for sentence in _SENTENCE.split(line) if sentence.strip()]
+        yield from ((sentence, place == 0) for place, sentence in enumerate(said))
 
 
 def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
