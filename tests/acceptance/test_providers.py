@@ -152,7 +152,7 @@ def test_a_key_is_never_kept_logged_or_reported(
     caplog.set_level(logging.DEBUG)
     logging.getLogger("httpcore").setLevel(logging.WARNING)  # the transports are not ours, and log headers if asked to
     path, told = tmp_path / "threads.db", ""
-    chosen = policy(provider(server, name), fallback=[MODELS["anthropic"], "main", "extractive"], timeout=5)
+    chosen = policy(provider(server, name), fallback=["claude-haiku-5-5", "extractive"], timeout=20).with_(retries=0)
     with cf.Session.open(path, model="claude-sonnet-4-5", policy=chosen) as session:
         for number, fault in enumerate([*list(FAULTS)[:8], ""]):
             server.always(FAULTS[fault][0]() if fault else SUMMARY)
@@ -208,35 +208,3 @@ def test_a_model_takes_over_from_another_and_then_the_digest(server: StrictServe
         report = session.prepare(max_tokens=500).report
         assert [each.model for each in report.attempts] == ["claude-haiku-5-5", "claude-sonnet-5", ""]
         assert report.folds
-
-
-def turns_until_a_fold(session: cf.Session, client: Any, control: dict[str, str]) -> cf.Request:
-    for number in range(200):
-        session.append({"role": "user", "content": f"Question {number}. {SAID}"})
-        request = session.prepare(max_tokens=4_000, cache_control=control)
-        if request.report.folds:
-            return request
-        session.append(client.messages.create(**request.body))
-    raise AssertionError("nothing was folded")
-
-
-def test_a_summary_by_the_model_itself_is_read_from_its_cache(
-    server: StrictServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The bar: at least nine tenths of the summary's input billed as read."""
-    import anthropic  # noqa: PLC0415 - an extra
-
-    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "40000")
-    model, control = "claude-sonnet-5-5", {"type": "ephemeral"}
-    writer = cf.providers.anthropic(model, base_url=server.url)
-    chosen = cf.recipes.balanced(summarizer=writer)
-    with (
-        cf.Session.open(model=model, policy=chosen, system="You help.") as session,
-        anthropic.Anthropic(base_url=server.url, max_retries=0) as client,
-    ):
-        request = turns_until_a_fold(session, client, control)
-    assert len(server.exchanges) == session.stats.requests + 1
-    summary = server.last
-    assert summary.refused is None
-    assert summary.usage.read >= 0.9 * summary.usage.input > 20_000
-    assert next(attempt for attempt in request.report.attempts if attempt.folds).cache_read == summary.usage.read

@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self, TypeVar
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Answer, Compacted
 from contextfold.models import find
-from contextfold.summaries import Prompt
+from contextfold.summaries import Prompt, Shared
 
 from .failures import failed
 from .usage import Usage
@@ -77,13 +77,18 @@ class Provider:
         return next((each for each in self.speaker.dialects if each != "openai-chat"), "")
 
     async def __call__(self, prompt: Prompt) -> Answer:
-        shared = prompt.shared
-        if shared is not None and shared.dialect not in self.speaker.dialects:
-            prompt = replace(prompt, shared=None)
+        prompt = replace(prompt, shared=self._understood(prompt.shared))
         spoken = await self._within(lambda client: self.speaker.ask(client, self.model, prompt, self.on_text))
         usage = spoken.usage
         cost = usage.cost(find(self.model).prices)
         return Answer(spoken.text, spoken.finish, self.model, usage.input, usage.output, usage.read, cost)
+
+    def _understood(self, shared: Shared | None) -> Shared | None:
+        """A conversation in a wire format of this provider's, whatever the flavour."""
+        if shared is None:
+            return None
+        dialect = shared.dialect.partition(":")[0]
+        return replace(shared, dialect=dialect) if dialect in self.speaker.dialects else None
 
     async def compact(self, body: Mapping[str, Any], dialect: str) -> Compacted:
         """Have the provider shorten a conversation of this request in its own way."""
