@@ -157,8 +157,8 @@ def replaying(price: str) -> Any:
             super().__init__(ctx, window, cost.PRICES[price])
             system = "rule " * max(1, int(ctx.tok[0] / ctx.scale) - 20)
             self.seat = Seat(MODELS[price], window + ANSWER, system)  # the harness keeps no room for an answer
-            self.bill, self.full_bill, self.worst, self.full_size, self.base = 0.0, 0.0, 0.0, 0, 0
             self.usage: dict[str, int] | None = None
+            self.texts: dict[int, str] = {}  # words of ours, by block
             self.folds: list[Any] = []
 
         def decide(self, k: int) -> list[int]:
@@ -186,6 +186,7 @@ def replaying(price: str) -> Any:
                     out.append(c.block_id[id(block)])
                     continue
                 made = c.new(("contextfold", price, id(self), name), round(tokens.count(text) * c.scale))
+                self.texts[made] = text
                 if c.blocks_of is not None and made not in c.summary_lits:
                     c.summary_lits[made] = literals.provides(text)
                 out.append(made)

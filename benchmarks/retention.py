@@ -1,0 +1,181 @@
+"""What a fold keeps of what was needed later: recorded runs, folded to a size by the shipped recipe, no model.
+
+Every boundary of the harness beside the shared data, one session for each run and series; the harness's own controls on
+the same boundaries. A sample of the runs by default, all of them with `CONTEXTFOLD_RUNS=all`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from benchmarks.frame import ROOT, Row, absent, at_least, at_most, reported
+from benchmarks.harness import folded, half, is_here, part
+
+SAMPLED = 10
+LEAST_AFTER, LEAST_NEEDED = 6, 5
+UNRELATED = 3
+LIMITS = (32_000, 64_000, 100_000)
+
+# grounded, the stretch, and by how much the random lines must be left behind; None where the bar has no margin.
+BARS = {
+    "real": (70, 76, 12),
+    "32k to 2k": (57, 65, None),
+    "32k to 8k": (85, 90, 12),
+    "64k to 16k": (90, 94, None),
+    "100k to 25k": (91, 95, None),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One boundary under one policy."""
+
+    run: str
+    series: str
+    policy: str
+    tokens: int
+    budget: int
+    grounded: float
+    strict: float
+    orders: tuple[int, int]
+    rejected: bool
+
+
+def run() -> list[Row]:
+    if not is_here():
+        return [absent("retention", "needs the recorded sessions in ../shared")]
+    with ProcessPoolExecutor(2) as pool:
+        scores = [score for found in pool.map(scored, names()) for score in found]
+    return [row for number in (0, 1, None) for row in rows(scores, number)]
+
+
+def rows(scores: list[Score], number: int | None) -> Iterator[Row]:
+    which = {0: "developed on", 1: "the other half", None: "all"}[number]
+    for series, (bar, stretch, margin) in BARS.items():
+        of = [one for one in scores if one.series == series and number in (None, half(one.run))]
+        ours = [one for one in of if one.policy == "contextfold"]
+        if not ours:
+            continue
+        lines, names_ = (grounded([one for one in of if one.policy == name]) for name in ("null-lines", "null-names"))
+        size = sum(one.tokens for one in ours) / sum(one.budget for one in ours)
+        note = f"{len(ours)} boundaries, {size:.2f} of the size, stretch {stretch}, lines {lines:.1f}"
+        gate = at_least if number is None else _told
+        yield gate(f"grounded, {series}, {which}", grounded(ours), bar, "", note)
+        if margin is not None:
+            yield gate(f"… above random lines, {which}", grounded(ours) - lines, margin)
+        if series == "real":
+            yield (at_most if number is None else _told)(f"… of shuffled names, {which}", names_, 20)
+            yield gate(f"strict, {series}, {which}", 100 * mean(one.strict for one in ours), 75)
+            said, kept = (sum(one.orders[at] for one in ours) for at in (0, 1))
+            yield gate(f"the user's orders kept, {which}", 100 * kept / max(1, said), 90, "%")
+        yield at_most(f"rejected views, {series}, {which}", float(sum(one.rejected for one in ours)), 0)
+
+
+def _told(name: str, value: float, _bar: float, unit: str = "", note: str = "") -> Row:
+    """Half of the runs: told, not held to the bar."""
+    return reported(name, value, unit, note)
+
+
+def grounded(scores: list[Score]) -> float:
+    return 100 * mean(one.grounded for one in scores)
+
+
+def mean(values: Iterator[float] | Any) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else float("nan")
+
+
+# -- one run ----------------------------------------------------------------------------------------------------------
+
+
+def names() -> list[str]:
+    found = sorted(each.name for each in part("corpus").load(["dev"]) if each.tokens >= LIMITS[0] * 9 // 8)
+    return found if os.environ.get("CONTEXTFOLD_RUNS") == "all" else found[:: max(1, len(found) // SAMPLED)]
+
+
+@cache
+def loaded() -> dict[str, Any]:
+    return {each.name: each for each in part("corpus").load(["dev"])}
+
+
+@cache
+def common() -> frozenset[tuple[str, str]]:
+    """Literals of three unrelated repositories or more, which nobody must remember; read once for a checkout."""
+    kept = ROOT / "build" / "common-literals.json"
+    if not kept.is_file():
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(msgspec.json.encode(sorted(_shared_literals())))
+    return frozenset(msgspec.json.decode(kept.read_bytes(), type=list[tuple[str, str]]))
+
+
+def _shared_literals() -> Iterator[tuple[str, str]]:
+    corpus, literals = part("corpus"), part("literals")
+    where: dict[tuple[str, str], set[str]] = {}
+    for run_ in corpus.load(["dev"], formats={"claude-code", "codex", "pi", "swe-agent-traj", "roo-api"}):
+        blocks = (block for message in run_.messages for block in message["content"])
+        for literal in {
+            one for block in blocks for one in literals.provides(literals.clean(corpus.literal_text(block)))
+        }:
+            where.setdefault(literal, set()).add(run_.repo)
+    return (literal for literal, repositories in where.items() if len(repositories) >= UNRELATED)
+
+
+def scored(name: str) -> list[Score]:
+    run_, measure, policies = loaded()[name], part("retention"), part("policies").POLICIES
+    measure.annotate(run_)
+    ways: dict[str, Callable[[Any, int, str], Any]] = {
+        "contextfold": folded,
+        "null-lines": lambda said, size, _: policies["null-lines"](said, size),
+        "null-names": lambda said, size, _: policies["null-names"](said, size),
+    }
+    found = []
+    for series, at, end, size in boundaries(run_):
+        need = measure.needed(run_, at, end, common())
+        if len(need.strict) < LEAST_NEEDED:
+            continue
+        said, told = run_.messages[:at], measure.sentences(run_, at)
+        found += [
+            judged(run_, series, way, fold(said, size, series), size, need, told, said) for way, fold in ways.items()
+        ]
+    return found
+
+
+def judged(run_: Any, series: str, way: str, view: Any, size: int, need: Any, told: Any, said: Any) -> Score:
+    measure, validity = part("retention"), part("validity")
+    have, text = measure.view_lits(view)
+    needed, kept = measure.grounded(need.strict, have, text, need.contexts)
+    _, orders = measure.sentence_kept(told, view)
+    strict = measure.ratio(measure.score(need.strict, have, text))
+    refused = validity.rejected(validity.check(view), validity.check(said))
+    tokens = part("corpus").view_tokens(view)
+    return Score(run_.name, series, way, tokens, size, kept / max(1, needed), strict, tuple(orders), refused)
+
+
+def boundaries(run_: Any) -> Iterator[tuple[str, int, int, int]]:
+    """(series, first message after it, where its horizon ends, size): the products' own, then those of a full window."""
+    measure, corpus = part("retention"), part("corpus")
+    own = [each.index for each in run_.boundaries]
+    for number, each in enumerate(run_.boundaries):
+        end = own[number + 1] if number + 1 < len(own) else len(run_.messages)
+        if (
+            each.product == "claude-code"
+            and each.view
+            and measure.complete(run_, each)
+            and end - each.index >= LEAST_AFTER
+        ):
+            yield "real", each.index, end, corpus.view_tokens(each.view)
+    for limit in LIMITS:
+        cuts = [cut for cut in measure.synthetic(run_, limit) if not any(index <= cut for index in own)]
+        for number, at in enumerate(cuts):
+            end = min([*cuts[number + 1 : number + 2], *(index for index in own if index > at), len(run_.messages)])
+            if end - at >= LEAST_AFTER:
+                yield f"{limit // 1000}k to {limit // 4000}k", at, end, limit // 4
+                if limit == LIMITS[0]:
+                    yield "32k to 2k", at, end, 2_000
