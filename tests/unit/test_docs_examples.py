@@ -11,6 +11,7 @@ PAGES = (
     "README.ja.md",
     "docs/folding.md",
     "docs/layers.md",
+    "docs/providers.md",
     "docs/requests.md",
     "docs/summaries.md",
     "docs/time-travel.md",
