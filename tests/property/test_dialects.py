@@ -128,7 +128,7 @@ def _keeps_its_bytes(value: Mapping[str, Any]) -> bool:
 @pytest.mark.peer("B7")
 @pytest.mark.parametrize("origin", SPELLED)
 @pytest.mark.parametrize("dialect", all_known(), ids=lambda dialect: dialect.name)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_every_conversation_is_valid_in_every_dialect(dialect: Format, origin: str, data: st.DataObject) -> None:
     history = data.draw(conversations(SPELLED[origin][1]))
@@ -144,7 +144,7 @@ def request(dialect: Format, shown: list[tuple[Item, Message]]) -> dict[str, Any
 
 @pytest.mark.seed("R7")
 @pytest.mark.parametrize("dialect", all_known(), ids=lambda dialect: dialect.name)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_a_conversation_that_changed_its_provider_again_and_again_is_valid(
     dialect: Format, data: st.DataObject
