@@ -159,7 +159,7 @@ def judged(run_: Any, series: str, way: str, view: Any, size: int, need: Any, to
 
 
 def boundaries(run_: Any) -> Iterator[tuple[str, int, int, int]]:
-    """(series, first message after it, where its horizon ends, size): the products' own, then those of a full window."""
+    """(series, first message after it, where its horizon ends, size): the products' own, then of full windows."""
     measure, corpus = part("retention"), part("corpus")
     own = [each.index for each in run_.boundaries]
     for number, each in enumerate(run_.boundaries):

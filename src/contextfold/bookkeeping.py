@@ -37,6 +37,8 @@ class Books:
         self._said, self._counted = 0, 0
         self._last: Item | None = None
         self._shared: tuple[object, object, int] = (None, None, 0)
+        self._read: object = None  # the array whose newest summary is known
+        self._summary = 0
 
     def resume(self, thread: Thread, fixed: int) -> None:
         """Go on from the newest request in the log."""
@@ -109,8 +111,9 @@ class Books:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
         around = max(0, size - calibration.scaled(view.tokens()))  # what calibration found beside the messages, too
         said = self._said_so_far(thread._live.projection, thread)
-        summary = _newest_summary(view)
-        return Call(size, around, cached, said, calibration.factor, budget.usable, summary, is_cold)
+        if self._read is not view.array:
+            self._read, self._summary = view.array, _newest_summary(view)
+        return Call(size, around, cached, said, calibration.factor, budget.usable, self._summary, is_cold)
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""
