@@ -72,6 +72,17 @@ def test_the_demo_runs_in_a_clean_directory_and_proves_what_it_says(tmp_path: Pa
     with cf.open(folder / "demo.db") as store:
         assert store.verify() == []
         assert len(store.thread("demo").folds) > 0
+    told = [
+        line.partition(" contextfold ")[2] or line.partition("/contextfold ")[2] for line in ran.stdout.splitlines()
+    ]
+    commands = [words.split() for words in told if words]
+    assert [words[0] for words in commands] == ["folds", "show", "replay"]
+    for words in commands[:2]:  # the third takes as long as the demo
+        looked = subprocess.run(
+            [sys.executable, "-m", "contextfold", *words], cwd=tmp_path, capture_output=True, timeout=240, check=False
+        )
+        assert looked.returncode == 0, looked.stderr
+        assert looked.stdout
 
 
 def test_the_demo_speaks_japanese(
