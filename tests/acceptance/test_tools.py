@@ -240,3 +240,14 @@ async def test_layers_and_tools_are_sent_in_every_dialect(opened: Open, dialect:
     request = await got(session.prepare(tools=tools, dialect=dialect))
     assert [each for each in ("no secrets", "8443", "writeFile") if each not in shown(request)] == []
     assert rejected([request]) == []
+
+
+async def test_tools_are_gated_in_a_session_that_has_no_notes(opened: Open) -> None:
+    session = await opened(50_000)
+    await say(session, [user("go")])
+    request = await prepare(session)
+    assert "<tools>search readFile</tools>" in shown(request)
+    assert (await prepare(session)).json == request.json
+    await say(session, [calls(("c1", "writeFile"), path="x")])
+    with pytest.raises(Refused):
+        await say(session, [results(("c1", "written"))])

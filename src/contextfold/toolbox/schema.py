@@ -61,7 +61,7 @@ def _alone(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
         yield f"{path} must be {schema['const']}"
     if isinstance(value, str):
         yield from _bounds(len(value), schema, "minLength", "maxLength", f"the length of {path}")
-        if "pattern" in schema and not re.search(schema["pattern"], value):
+        if "pattern" in schema and not _matches(schema["pattern"], value):
             yield f"{path} must match {schema['pattern']}"
     elif isinstance(value, list):
         yield from _bounds(len(value), schema, "minItems", "maxItems", f"the length of {path}")
@@ -99,6 +99,14 @@ def _combined(value: Any, schema: Mapping[str, Any], root: Any, path: str, depth
         yield f"{path or 'the value'} must fit exactly one of what is allowed"
     if "not" in schema and passes(schema["not"]):
         yield f"{path or 'the value'} is not allowed"
+
+
+def _matches(pattern: str, value: str) -> bool:
+    """Whether a text has the pattern; one that cannot be read matches nothing."""
+    try:
+        return re.search(pattern, value) is not None
+    except re.error:
+        return False
 
 
 def _is(value: object, kind: str) -> bool:

@@ -38,6 +38,8 @@ class Tool:
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise BadConfiguration("A tool needs a name.")
+        if not isinstance(self.schema.get("properties", {}), Mapping) or isinstance(self.schema.get("required"), str):
+            raise BadConfiguration(f"The schema of {self.name} is none: properties are a mapping, required is a list.")
         object.__setattr__(self, "requires", checked(self.requires))
         object.__setattr__(self, "limits", {Environment.of(str(name)): limit for name, limit in self.limits.items()})
         if self.phases is not None:

@@ -246,6 +246,8 @@ def test_the_same_inputs_give_the_same_bytes() -> None:
     [
         (lambda: project([Tool("a"), Tool("a")], situation()), "same name"),
         (lambda: Tool(" "), "name"),
+        (lambda: Tool("a", schema={"properties": ["path"]}), "is none"),
+        (lambda: Tool("a", schema={"required": "path"}), "is none"),
         (lambda: Tool("a", phases=["dreaming"]), "no phase"),
         (lambda: Tool("a", schema=schema("path"), limits={"prod": Limit(paths={"file": ["/x"]})}), "does not have"),
     ],

@@ -24,6 +24,7 @@ NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "add
         ({"exclusiveMinimum": 2, "exclusiveMaximum": 5}, [3], [2, 5]),
         ({"minLength": 1, "maxLength": 3}, ["a", "abc"], ["", "abcd"]),
         ({"pattern": "^a+$"}, ["aa"], ["ab"]),
+        ({"pattern": "("}, [], ["("]),
         (
             {"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2},
             [[1], [1, 2]],
