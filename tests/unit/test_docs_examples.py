@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
     "README.ja.md",
+    "docs/economics.md",
     "docs/folding.md",
     "docs/layers.md",
     "docs/providers.md",
