@@ -1,0 +1,195 @@
+"""Repairs one by one: what each turns into what. That they are sound and lose nothing is tested by properties."""
+
+from typing import Any
+
+import pytest
+
+import contextfold as cf
+from contextfold.domain import INTERRUPTED
+
+USER: dict[str, Any] = {"role": "user", "content": "hi"}
+IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
+
+
+def repaired(dialect: str, **body: Any) -> tuple[dict[str, Any], list[str]]:
+    found = cf.repair(body, dialect=dialect)
+    assert found.problems == ()
+    return found.body, [each.rule for each in found.repairs]
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words, **more}
+
+
+def call(id_: Any = "a", **more: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": id_, "name": "f", "input": {}, **more}
+
+
+def result(id_: Any = "a", content: Any = "x") -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": id_, "content": content}
+
+
+# -- anthropic --------------------------------------------------------------------------------------------------------
+
+
+def test_a_late_result_stays_where_it_arrived_with_its_picture() -> None:
+    late = {"role": "user", "content": [result(content=[text("seen"), IMAGE])]}
+    body, rules = repaired("anthropic", messages=[USER, {"role": "assistant", "content": [call()]}, USER, late, USER])
+    assert rules == ["results-first"], "the model has not spoken since, so it is moved"
+    assistant = {"role": "assistant", "content": "Going on."}
+    body, rules = repaired(
+        "anthropic", messages=[USER, {"role": "assistant", "content": [call()]}, USER, assistant, late, USER]
+    )
+    assert rules == ["unanswered-call", "orphan-result"]
+    answer = {**result(content=INTERRUPTED), "is_error": True}
+    assert body["messages"][2]["content"] == [answer, text("hi")]
+    assert body["messages"][4]["content"] == [text("[Late result of tool call a]\nseen"), IMAGE]
+
+
+def test_an_id_used_twice_is_renamed_on_both_sides() -> None:
+    turn = [{"role": "assistant", "content": [call()]}, {"role": "user", "content": [result()]}]
+    body, rules = repaired("anthropic", messages=[USER, *turn, *turn])
+    assert rules == ["duplicate-call"]
+    assert body["messages"][3]["content"][0]["id"] == body["messages"][4]["content"][0]["tool_use_id"] == "a-2"
+
+
+def test_a_paused_turn_is_left_to_be_continued() -> None:
+    search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    body, rules = repaired("anthropic", messages=[USER, USER, {"role": "assistant", "content": [text(" "), search]}])
+    assert rules == ["blank-text"]
+    assert body["messages"][-1] == {"role": "assistant", "content": [search]}
+
+
+def test_a_system_message_of_pictures_becomes_the_users() -> None:
+    body, _ = repaired("anthropic", messages=[USER, {"role": "system", "content": [IMAGE]}])
+    assert body["messages"][1] == {"role": "user", "content": [text("[System message]"), IMAGE]}
+
+
+def test_system_messages_in_front_join_the_system_prompt() -> None:
+    first = {"role": "system", "content": "Be kind."}
+    body, _ = repaired("anthropic", system="Be brief.", messages=[first, USER])
+    assert body["system"] == [text("Be brief."), text("Be kind.")]
+    assert repaired("anthropic", messages=[first, USER])[0]["system"] == [text("Be kind.")]
+
+
+def test_a_text_that_is_no_words_is_written_as_words() -> None:
+    body, _ = repaired("anthropic", messages=[{"role": "user", "content": [text("a"), {"type": "text", "text": 7}]}])
+    assert body["messages"][0]["content"][1] == text("7")
+
+
+def test_a_result_with_nothing_left_stays_as_an_empty_answer() -> None:
+    turn = {"role": "assistant", "content": [call(id=None)]}
+    body, rules = repaired("anthropic", messages=[USER, turn, {"role": "user", "content": [result(None, [text(" ")])]}])
+    assert "blank-text" in rules
+    assert body["messages"][2]["content"] == [{"type": "tool_result", "tool_use_id": "call"}]
+
+
+# -- openai chat ------------------------------------------------------------------------------------------------------
+
+
+def function(id_: Any = "a", arguments: Any = "{}") -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": "f", "arguments": arguments}}
+
+
+def test_an_answer_behind_other_words_is_moved_to_its_call() -> None:
+    calling = {"role": "assistant", "content": None, "tool_calls": [function()]}
+    answer = {"role": "tool", "tool_call_id": "a", "content": "x"}
+    body, rules = repaired("openai-chat", messages=[USER, calling, USER, answer])
+    assert rules == ["unanswered-call"]
+    assert body["messages"] == [USER, calling, answer, USER]
+
+
+def test_the_older_function_calls_are_paired_by_name() -> None:
+    calling = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    answer = {"role": "function", "name": "f", "content": "x"}
+    assert repaired("openai-chat", messages=[USER, calling, USER, answer])[0]["messages"][2] == answer
+    assert repaired("openai-chat", messages=[USER, calling])[0]["messages"][2] == {**answer, "content": INTERRUPTED}
+    body, rules = repaired("openai-chat", messages=[USER, {**answer, "content": None}])
+    assert rules == ["null-content", "orphan-result"]
+    assert body["messages"][1] == {"role": "user", "content": "[Late result of tool call f]"}
+
+
+def test_odd_calls_become_functions_with_arguments_as_text() -> None:
+    calls = [{"id": "a", "custom": {"name": "g", "input": ["x"]}}, {"id": "b", "what": 1}]
+    body, _ = repaired("openai-chat", messages=[USER, {"role": "assistant", "tool_calls": calls}])
+    first, second = body["messages"][1]["tool_calls"]
+    assert first["custom"]["input"] == "x"
+    assert second["function"] == {"name": "unknown_tool", "arguments": '{"id":"b","what":1}'}
+
+
+def test_pictures_of_a_late_answer_stay() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    late = {"role": "tool", "tool_call_id": "a", "content": [text("seen"), picture]}
+    body, _ = repaired("openai-chat", messages=[USER, late])
+    assert body["messages"][1]["content"] == [text("[Late result of tool call a]\nseen"), picture]
+
+
+# -- responses --------------------------------------------------------------------------------------------------------
+
+
+def test_items_without_a_type_are_known_by_what_they_hold() -> None:
+    items = [USER, {"call_id": "a", "name": "f", "arguments": "{}"}, {"call_id": "a", "output": "x"}, {"odd": 1}]
+    body, rules = repaired("openai-responses", input=items)
+    assert rules == ["malformed"] * 3
+    assert [item.get("type") for item in body["input"]] == [None, "function_call", "function_call_output", "message"]
+
+
+def test_an_open_call_of_a_tool_that_answers_in_pictures_is_told_in_words() -> None:
+    computer = {"type": "computer_call", "call_id": "a", "id": "cu_1"}
+    body, rules = repaired("openai-responses", input=[USER, computer, USER])
+    assert rules == ["unanswered-call"]
+    assert body["input"][1]["role"] == "assistant"
+
+
+def test_what_an_assistant_cannot_say_is_shown_on_the_users_side() -> None:
+    image = {"type": "input_image", "image_url": "https://example.org/a.png"}
+    spoken = {"role": "assistant", "content": [text("see"), image]}
+    asked = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.org/b.png"}}, 7]}
+    body, _ = repaired("openai-responses", input=[USER, spoken, asked])
+    assert body["input"][1]["content"] == [{"type": "output_text", "text": "see"}]
+    assert body["input"][2]["content"] == [image]
+    first, second = body["input"][3]["content"]
+    assert first == {"type": "input_image", "image_url": "https://example.org/b.png"}
+    assert second == {"type": "input_text", "text": "7"}
+
+
+def test_outputs_for_calls_that_the_provider_keeps_are_left_alone() -> None:
+    outputs = [{"type": "function_call_output", "call_id": "a", "output": said} for said in ("x", "again")]
+    body, rules = repaired("openai-responses", previous_response_id="resp_1", input=outputs)
+    assert rules == ["orphan-output"]
+    assert body["input"][0] == outputs[0]
+    assert body["input"][1]["role"] == "user"
+
+
+# -- gemini -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_single_content_or_bare_words_become_a_list() -> None:
+    assert repaired("gemini", contents="hi")[0]["contents"] == [{"role": "user", "parts": [{"text": "hi"}]}]
+    content = {"role": "user", "parts": [{"text": "hi"}]}
+    assert repaired("gemini", contents=content)[0]["contents"] == [content]
+
+
+def test_messages_of_another_dialect_are_read_as_contents() -> None:
+    messages = [{"role": "system", "content": "Be brief."}, USER, {"role": "assistant", "content": "hello"}, USER]
+    later = {"role": "system", "content": "Be kind."}
+    body, _ = repaired("gemini", contents=[*messages, later], systemInstruction="You help.")
+    assert body["systemInstruction"] == {"parts": [{"text": "You help."}, {"text": "Be brief."}]}
+    assert [content["role"] for content in body["contents"]] == ["user", "model", "user", "user"]
+    assert body["contents"][3]["parts"] == [{"text": "[System message]\nBe kind."}]
+
+
+def test_a_signature_stays_with_the_call_when_its_part_is_split() -> None:
+    part = {"functionCall": {"name": "f"}, "text": "so", "thoughtSignature": "c2ln"}
+    contents = [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [part]}]
+    body, rules = repaired("gemini:signed", contents=contents)
+    assert rules == ["two-in-a-part", "unanswered-call"]
+    assert body["contents"][1]["parts"] == [{"text": "so"}, {"functionCall": {"name": "f"}, "thoughtSignature": "c2ln"}]
+
+
+@pytest.mark.parametrize(("given", "kept"), [('{"a": 1}', {"a": 1}), ("words", {"arguments": "words"}), ("", {})])
+def test_arguments_that_are_no_object_become_one(given: str, kept: dict[str, Any]) -> None:
+    parts = [{"functionCall": {"name": "f", "args": given}}]
+    contents = [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": parts}]
+    body, _ = repaired("gemini", contents=contents)
+    assert body["contents"][1]["parts"][0]["functionCall"]["args"] == kept
