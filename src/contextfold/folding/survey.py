@@ -7,7 +7,7 @@ because that is what the model is to go on from. It chooses nothing; each strate
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -76,8 +76,19 @@ class Survey:
     def fixed(self) -> frozenset[int]:
         """Places that stay in the view whatever happens."""
         kept = (atom for atom in self.atoms if any(self._stays(place) for place in atom.places))
-        last = (place for place in range(self.newest, len(self.items)) if self.items[place].kind != "attachment")
-        return frozenset((*(place for atom in kept for place in atom.places), *last))
+        return frozenset((*(place for atom in kept for place in atom.places), *self._last()))
+
+    def _last(self) -> Iterator[int]:
+        """The newest atom and what stands behind it, but not what was attached there.
+
+        Behind an answer the first attachment stays: it makes it the model's turn again.
+        """
+        hands_over = False
+        for place in range(self.newest, len(self.items)):
+            item = self.items[place]
+            if item.kind != "attachment" or hands_over:
+                yield place
+            hands_over = item.shape.role == "assistant" or (hands_over and item.shape.is_blank)
 
     @cached_property
     def newest(self) -> int:

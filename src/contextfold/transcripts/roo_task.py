@@ -15,7 +15,7 @@ from msgspec import Struct
 from contextfold.domain import Tags, decode, encode
 from contextfold.errors import BadMessage, NotFound
 
-from .facts import flat, when
+from .facts import flat, when, word
 from .rows import array, assembled, elements, fields
 from .speech import portable, unsound
 
@@ -174,10 +174,9 @@ def _read_events(said: Sequence[RooSaid], panel: Sequence[bytes]) -> Iterator[Ro
     places = {int(each.at * 1000): each.tags.seq for each in said if not each.is_stand_in}
     own = {each.tags.condense_id or each.tags.truncation_id: each.tags for each in said if each.is_stand_in}
     last = 0
-    for raw in panel:
-        entry = decode(raw)
+    for entry in filter(lambda each: isinstance(each, dict), map(decode, panel)):
         last = places.get(int((when(entry.get("ts")) or 0.0) * 1000), last)
         about = entry.get("contextCondense") or entry.get("contextTruncation")
-        tags = own.get(about.get("condenseId") or about.get("truncationId")) if isinstance(about, dict) else None
-        if tags is not None:
-            yield RooEvent(tags, last)
+        id_ = (word(about.get("condenseId")) or word(about.get("truncationId"))) if isinstance(about, dict) else ""
+        if id_ in own:
+            yield RooEvent(own[id_], last)
