@@ -153,7 +153,7 @@ def test_9_undoing_every_fold_gives_the_history_back(recipe: Recipe, history: li
         for _ in turns(session, history):
             pass
         for fold in reversed(session.folds):
-            session.unfold(fold.id)
+            session.thread.unfold(fold.id)
         kept = [item for item in session.view.items if item.kind == "message"]
         assert [session.thread.message(item.seq).raw for item in kept] == [encode(message) for message in history]
         assert replayed(session.thread.events) == [(item.kind, item.seq) for item in session.view.items]
