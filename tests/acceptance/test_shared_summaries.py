@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import decode
+from contextfold.domain import decode, encode
+from contextfold.summaries import Prompt, Shared
 from contextfold.testing.server import Call, Exchange, Say, StrictServer, strict_server
 
 anthropic = pytest.importorskip("anthropic")
@@ -126,8 +127,6 @@ async def test_gpt_compacts_a_conversation_by_its_endpoint(server: StrictServer)
 
 async def test_a_summary_that_calls_a_tool_or_thinks_first_is_heard_right(server: StrictServer) -> None:
     """`seed:C14`: the first block of an answer need not be its text."""
-    from contextfold.summaries import Prompt  # noqa: PLC0415 - beside the SDKs, which are extras
-
     asked = Prompt("You summarize.", "Summarize.")
     for writer in (
         cf.providers.anthropic("claude-haiku-5-5", base_url=server.url),
@@ -137,3 +136,33 @@ async def test_a_summary_that_calls_a_tool_or_thinks_first_is_heard_right(server
         server.answer(Say("Short.", thinking="Hm."), Say("", (Call("read"),)))
         assert (await writer(asked)).text == "Short."
         assert (await writer(asked)).finish in ("tool_use", "tool_calls")
+
+
+SHARED = {
+    "openai-responses": {"model": "gpt-6-sol", "input": [{"role": "user", "content": "Hello there."}]},
+    "openai-chat": {"model": "gpt-6-sol", "messages": [{"role": "user", "content": "Hello there."}]},
+    "anthropic": {"model": "claude-sonnet-5-5", "max_tokens": 5, "messages": [{"role": "user", "content": "Hello."}]},
+    "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hello there."}]}]},
+}
+
+
+@pytest.mark.parametrize("dialect", SHARED)
+async def test_a_shared_question_can_be_heard_as_it_is_answered(server: StrictServer, dialect: str) -> None:
+    heard: list[str] = []
+    makers: dict[str, Any] = {
+        "anthropic": lambda: cf.providers.anthropic("claude-sonnet-5-5", base_url=server.url, on_text=heard.append),
+        "gemini": lambda: cf.providers.gemini("gemini-3.8-flash", base_url=server.url, on_text=heard.append),
+    }
+    gpt = cf.providers.openai("gpt-6-sol", base_url=f"{server.url}/v1", on_text=heard.append)
+    writer = makers[dialect]() if dialect in makers else gpt
+    shared = Shared(dialect, encode(SHARED[dialect]), "Now summarize under six headings.")
+    answer = await writer(Prompt("You summarize.", "Summarize.", shared=shared))
+    assert "".join(heard) == answer.text == SUMMARY
+    assert "Hello" in str(server.last.request)
+    assert server.last.refused is None
+    server.answer(Say("No.", stop="refusal"))
+    assert (await writer(Prompt("You summarize.", "Summarize.", shared=shared))).finish in (
+        "refusal",
+        "content_filter",
+        "safety",
+    )

@@ -41,7 +41,6 @@ class Attempt:
     output_tokens: int = 0
     cache_read: int = 0  # of the input
     cost: float = 0.0  # USD
-    lacks: tuple[str, ...] = ()  # sections that a summary was asked for and has not
 
 
 @dataclass(slots=True)

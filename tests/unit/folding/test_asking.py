@@ -128,6 +128,19 @@ def test_a_prompt_fits_the_writers_own_window(folded: Callable[..., Any], monkey
     assert len(narrow.asked[0].text) < 0.6 * len(roomy.asked[0].text)
 
 
+@pytest.mark.seed("D16")
+def test_the_summary_of_a_gap_is_free_text_with_a_budget_both_ways() -> None:
+    writer = Named("small", SIX)
+    said = [{"role": role, "content": f"{n}. {SAID[:160]}"} for n in range(66) for role in ("user", "assistant")]
+    said.append({"role": "user", "content": "Go on."})
+    report = cf.fit(said, model="gpt-4o", policy=cf.recipes.duckflow(maximum=7_000, summarizer=writer)).report
+    assert report.trigger == "ladder-90"
+    (asked,) = writer.asked
+    assert asked.budget >= 500
+    assert 2_000 < len(asked.text) < 40_000  # whole messages, within the model's window
+    assert SIX in report.folds[0].text
+
+
 # -- ledger, sections, time -----------------------------------------------------------------------------------------
 
 
