@@ -1,8 +1,9 @@
 """Calls that use an id again: shown under a new one, with their results, decided by what came before alone."""
 
 import pytest
+from msgspec.structs import replace
 
-from contextfold.domain import check_view
+from contextfold.domain import BlockShape, check_view
 from contextfold.domain.call_ids import CallIds
 from tests.written import Written, assistant, call, result, text, user
 
@@ -36,6 +37,21 @@ def test_a_call_without_an_id_gets_one() -> None:
     assert len(set(ids(thread)[1])) == 2
     assert "" not in ids(thread)[1]
     assert check_view(thread.view.items) == []
+
+
+def test_a_result_that_names_its_tool_answers_the_first_open_call_of_it() -> None:
+    calls = assistant(_named(call("a"), "read"), _named(call("b"), "run"), _named(call("c"), "read"))
+    answers = user(_named(result("?"), "read"), _named(result("?"), "run"), _named(result("?"), "read"))
+    thread = Written(user(), calls, answers)
+    assert ids(thread)[2] == ("a", "b", "c")
+    assert thread.view.open_calls == ()
+    stranger = Written(user(), calls, user(_named(result("?"), "write")))
+    assert ids(stranger)[-1] == ("?",)
+    assert stranger.view.item(-1).late == (0,)
+
+
+def _named(block: BlockShape, tool: str) -> BlockShape:
+    return replace(block, name=tool)
 
 
 def test_a_result_of_another_call_keeps_its_id_and_is_late() -> None:

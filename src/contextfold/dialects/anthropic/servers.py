@@ -16,7 +16,7 @@ from contextfold.domain import decode
 
 _MARKS = (b"server_tool_use", b"mcp_tool_use", b"_tool_result")
 _CALLS = ("server_tool_use", "mcp_tool_use")
-_REACH = 20  # chunks before the new ones in which the turn they end is looked for
+_REACH = 4  # chunks before the new ones in which the turn they end is looked for
 
 
 class _Spoken(Struct):
