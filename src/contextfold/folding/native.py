@@ -67,6 +67,11 @@ class Native:
             told = summary_text(made.text, fold=fold, ranges=ranges, language=situation.language, nonce=situation.nonce)
             return StandIn(told, wire=made.wire, dialect=self.dialect)
 
-        details: dict[str, Detail] = {"form": "on-demand", "messages": survey.count(covered), "first": ranges[0][0], "last": ranges[-1][1]}
+        details: dict[str, Detail] = {
+            "form": "on-demand",
+            "messages": survey.count(covered),
+            "first": ranges[0][0],
+            "last": ranges[-1][1],
+        }
         seqs, folds = survey.seqs(covered), survey.folds(covered)
         return PlannedFold("native", words, seqs, folds, compactor=self.compactor, details=details)
