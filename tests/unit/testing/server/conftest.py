@@ -38,7 +38,7 @@ def server(running: StrictServer) -> StrictServer:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=60) as client:
         yield client
 
 

@@ -159,7 +159,7 @@ def test_a_drip_never_ends(server: StrictServer, is_stream: bool) -> None:
     path, body = streaming("anthropic") if is_stream else ("anthropic", BODIES["anthropic"])
     server.answer(faults.drip(pause=0.001))
     got = 0
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=60) as client:
         url, given = server.url + PATHS[path], headers(server, path)
         with client.stream("POST", url, json=body, headers=given) as answer:
             for _ in answer.iter_raw():
@@ -170,7 +170,7 @@ def test_a_drip_never_ends(server: StrictServer, is_stream: bool) -> None:
 
 
 def test_a_server_that_hangs_can_still_be_stopped() -> None:
-    with strict_server() as server, httpx.Client(trust_env=False) as client:
+    with strict_server() as server, httpx.Client(trust_env=False, timeout=60) as client:
         server.answer(faults.hang(), faults.hang(), Held("never"))
         url, given = server.url + PATHS["chat"], headers(server, "chat")
         for _ in range(3):
