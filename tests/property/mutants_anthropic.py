@@ -142,6 +142,11 @@ def unsigned_thinking(body: Body, random: Random) -> None:
         content[index] = {"type": "redacted_thinking", "data": ""}
 
 
+def empty_error(body: Body, random: Random) -> None:
+    content, index = pick(body, "tool_result", random)
+    content[index] = {**content[index], "content": random.choice(["", [], None]), "is_error": True}
+
+
 def unanswered_call(body: Body, random: Random) -> None:
     choice = random.randrange(3)
     if choice == 0:
@@ -280,6 +285,7 @@ MUTATIONS = {
         blank_text,
         misplaced_thinking,
         unsigned_thinking,
+        empty_error,
         unanswered_call,
         orphan_result,
         orphan_server_result,

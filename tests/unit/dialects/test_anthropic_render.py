@@ -1,5 +1,6 @@
 import pytest
 
+import contextfold as cf
 from contextfold.dialects import Anthropic, find
 from contextfold.domain import (
     INTERRUPTED,
@@ -350,3 +351,17 @@ def test_a_servers_call_waits_for_its_result_until_somebody_else_speaks() -> Non
     (alone,) = wire(b",".join(filter(None, ANTHROPIC.limited([found, asked], 0)[:1])))
     assert alone["content"] == [{"type": "text", "text": "Seen."}]
     assert ANTHROPIC.limited([bytes_of(role="user", content=[SEARCH])], 0) == [b""]
+
+
+@pytest.mark.parametrize("said", ["", [], None, [{"type": "text", "text": " "}]])
+def test_an_error_that_says_nothing_is_given_words(said: object) -> None:
+    """The API takes no error without any."""
+    call = {"type": "tool_use", "id": "a", "name": "f", "input": {}}
+    failed = {"type": "tool_result", "tool_use_id": "a", "content": said, "is_error": True}
+    messages = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [failed]},
+    ]
+    body = cf.fit(messages, model="claude-sonnet-5-5").body
+    assert body["messages"][2]["content"] == [{**failed, "content": "[The tool failed and said nothing.]"}]

@@ -88,6 +88,11 @@ REJECTED: list[tuple[str, str, dict[str, Any]]] = [
         "messages[1].content[0]",
         request(user(), assistant({"type": "redacted_thinking"}, text()), user()),
     ),
+    (
+        "empty-error",
+        "messages[2].content[0]",
+        request(user(), assistant(call()), user({**result(content=""), "is_error": True})),
+    ),
     ("unanswered-call", "messages[1].content[0]", request(user(), assistant(call()), user())),
     ("unanswered-call", "messages[1].content[0]", request(user(), assistant(call()))),
     ("unanswered-call", "messages[1].content[1]", request(user(), assistant(call(), call("b")), user(result()))),

@@ -29,7 +29,7 @@ from contextfold.domain import (
 from contextfold.errors import BadMessage
 
 from .parse import NAME
-from .touch import is_unsigned, touched
+from .touch import SILENT_ERROR, is_unsigned, touched
 
 # Models before Opus 4.8 reject a system message among the others, so what another dialect calls one is shown as text
 # of the user's side; the first one is lifted to the top of the request.
@@ -58,7 +58,7 @@ def _stands(shape: Shape, message: Message) -> bool:
         if block.kind == "reasoning" and has_unsigned(message):
             return False
         if block.kind == "result":
-            if not only_results:
+            if not only_results or (block.is_error and block.size == 0):
                 return False
             has_results = True
         elif block.kind == "text" and block.size == 0:
@@ -123,8 +123,8 @@ def _block(block: Block, keeps_ids: bool) -> Json | None:
 def _result(block: ToolResult, call: str) -> Json:
     inner = [spelled for part in block.blocks if (spelled := _inside(part)) is not None]
     result: dict[str, object] = {"type": "tool_result", "tool_use_id": call}
-    if inner:
-        result["content"] = inner
+    if inner or block.is_error:
+        result["content"] = inner or SILENT_ERROR
     if block.is_error:
         result["is_error"] = True
     return result

@@ -12,6 +12,8 @@ from contextfold.dialects.neutral import folded_input, is_blank, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
 from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult
 
+# An error is not taken without words.
+SILENT_ERROR = "[The tool failed and said nothing.]"
 # What may stand inside a result and in a user's message alike.
 _AT_HOME = ("image", "document", "search_result")
 
@@ -70,6 +72,8 @@ def is_unsigned(block: Block) -> bool:
 def _result(original: Raw, block: ToolResult, edit: str | None) -> list[Raw]:
     if edit is not None:
         return [] if is_blank(edit) else [_with(original, "content", put(edit))]
+    if block.is_error and not any(not isinstance(inner, Text) or not is_blank(inner.text) for inner in block.blocks):
+        return [_with(original, "content", put(SILENT_ERROR))]
     if not any(isinstance(inner, Text) and is_blank(inner.text) for inner in block.blocks):
         return [original]
     parts = fields(original)

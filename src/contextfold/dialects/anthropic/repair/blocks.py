@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from contextfold.dialects.anthropic.rules.turns import SERVER_CALLS
+from contextfold.dialects.anthropic.touch import SILENT_ERROR
 from contextfold.dialects.mending import Block, Notes, late_words, words_of
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.rulebook import id_in
@@ -138,7 +139,7 @@ def _result(path: str, block: Block, notes: Notes) -> Block:
     """A result without blank text in it; one that holds nothing stays, as an empty answer."""
     content = block.get("content")
     if not isinstance(content, list):
-        return block
+        return _said_error(path, block, notes)
     kept = []
     for index, inner in enumerate(content):
         if isinstance(inner, dict) and inner.get("type") == "text":
@@ -146,10 +147,17 @@ def _result(path: str, block: Block, notes: Notes) -> Block:
         if inner is not None:
             kept.append(inner)
     if len(kept) == len(content) and all(a is b for a, b in zip(kept, content, strict=True)):
-        return block
+        return _said_error(path, block, notes)
     if kept:
         return {**block, "content": kept}
-    return {key: value for key, value in block.items() if key != "content"}
+    return _said_error(path, {key: value for key, value in block.items() if key != "content"}, notes)
+
+
+def _said_error(path: str, block: Block, notes: Notes) -> Block:
+    if block.get("is_error") is not True or block.get("content"):
+        return block
+    notes.note(path, "empty-error", "The error was given words that say that it has none.")
+    return {**block, "content": SILENT_ERROR}
 
 
 def _ran(said: list[Said]) -> list[Ran]:

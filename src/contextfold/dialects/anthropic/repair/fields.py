@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.anthropic.rules import Allowed, check
+from contextfold.dialects.anthropic.rules import Allowed, check, models
 from contextfold.dialects.mending import Notes
 
-_OF_FIELDS = ("sampling", "thinking-budget", "forced-tool", "starts-with-thinking")
+_OF_FIELDS = (models.sampling, models.thinking_budget, models.forced_tool, models.starts_with_thinking)
 
 
 def taken(body: dict[str, Any], allowed: Allowed | None, notes: Notes) -> None:
     """The request without what its model rejects; the rules themselves say where."""
-    for problem in check(body, allowed):
-        if problem.rule in _OF_FIELDS:
-            _mend(body, problem.path, problem.rule, notes)
+    for problem in check(body, allowed, _OF_FIELDS):
+        _mend(body, problem.path, problem.rule, notes)
 
 
 def _mend(body: dict[str, Any], path: str, rule: str, notes: Notes) -> None:

@@ -5,7 +5,7 @@ Rules see a request as the API does: neighbouring messages of one role are merge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from contextfold.dialects.rulebook import read_messages
@@ -15,7 +15,8 @@ from . import caching, content, models, pairs, roles
 from .by_model import allowed_in
 from .turns import Allowed, Asked, merged
 
-RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
+Rule = Callable[[Asked], Iterator[Problem]]
+RULES: tuple[Rule, ...] = (
     roles.unknown_role,
     roles.first_from_user,
     roles.system_placement,
@@ -24,6 +25,7 @@ RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
     content.blank_text,
     content.misplaced_thinking,
     content.unsigned_thinking,
+    content.empty_error,
     pairs.unanswered_call,
     pairs.orphan_result,
     pairs.orphan_server_result,
@@ -43,11 +45,13 @@ RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
 )
 
 
-def check(body: Mapping[str, Any], allowed: Allowed | None = None) -> list[Problem]:
+def check(
+    body: Mapping[str, Any], allowed: Allowed | None = None, rules: Sequence[Rule] | None = None
+) -> list[Problem]:
     """Everything the API would reject in this request; unless told, the model's name says what it takes."""
     messages, problems = read_messages(body)
     asked = Asked(body, messages, merged(messages), allowed or allowed_in(body))
-    return problems + [problem for rule in RULES for problem in rule(asked)]
+    return problems + [problem for rule in rules or RULES for problem in rule(asked)]
 
 
-__all__ = ["RULES", "Allowed", "allowed_in", "check"]
+__all__ = ["RULES", "Allowed", "allowed_in", "check", "models"]

@@ -63,5 +63,13 @@ def unsigned_thinking(asked: Asked) -> Iterator[Problem]:
                 )
 
 
+def empty_error(asked: Asked) -> Iterator[Problem]:
+    """A result that is marked as an error says what went wrong."""
+    for message in asked.messages:
+        for piece in message.pieces:
+            if piece.kind == "tool_result" and piece.block.get("is_error") is True and not piece.block.get("content"):
+                yield Problem(piece.path, "empty-error", "Say what went wrong, or take the mark of an error off.")
+
+
 def _is_said(value: object) -> bool:
     return isinstance(value, str) and value != ""
