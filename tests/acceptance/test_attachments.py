@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import contextfold as cf
 from contextfold.domain import Attached, Attachment, Turn
 from tests.acceptance.scenario import (
     WORD,
@@ -189,3 +190,11 @@ async def test_a_fold_made_while_the_model_answered_is_noticed_too(opened: Open)
     await say(session, [answer("six", 40), user("seven")])
     await got(session.prepare())
     assert not board.turns[-1].folded
+
+
+async def test_what_makes_it_the_models_turn_again_stays_where_everything_else_must_go(opened: Open) -> None:
+    session = await opened(3_000, policy=cf.recipes.claude_code(), attachers=[Board("note " + WORD * 200)])
+    await say(session, [*exchanges(8)[:-1]])
+    request = await got(session.prepare())
+    assert request.report.folds
+    assert rejected([request]) == []
