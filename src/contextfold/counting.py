@@ -8,11 +8,11 @@ from contextfold import dialects, models, tokens
 from contextfold.domain import Count
 
 from .desk import System, Tools
-from .incoming import understand
+from .incoming import together, understand
 
 
 def count(messages: Iterable[object], *, model: str | None = None, system: System = None, tools: Tools = None) -> Count:
     """Tokens of a request, exactly or estimated, how, and in which parts."""
     found = models.find(model or "")
     default = dialects.known(found.dialect) or "openai-chat"
-    return tokens.count([understand(message, default).message for message in messages], found, system, tools)
+    return tokens.count([understand(message, default).message for message in together(messages)], found, system, tools)

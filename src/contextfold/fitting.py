@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextfold.folding import Policy
 
 from .desk import System, Tools
+from .incoming import together
 from .request import Request
 from .session import Session
 
@@ -25,7 +26,7 @@ def fit(
 ) -> Request:
     """The request for these messages, folded if it must be. Raises `CannotFit`. Nothing is kept."""
     with Session.open(model=model, policy=policy) as session:
-        for message in messages:
+        for message in together(messages):
             session.append(message)
         return session.prepare(
             system=system, tools=tools, max_tokens=max_tokens, dialect=dialect, cache=cache, **settings

@@ -5,10 +5,12 @@ A list is what one side said in several items, as OpenAI's Responses return an a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from contextfold import dialects
+from contextfold.dialects import openai_responses
 from contextfold.domain import Reply, decode, encode
 from contextfold.errors import BadMessage
 
@@ -33,6 +35,26 @@ def understand(given: object, default: str) -> Reply:
         return reply
     dialect = dialects.find(dialects.reading(value, default))
     return Reply(dialect.parse(encode(value) if raw is None else raw))
+
+
+def together(messages: Iterable[object]) -> Iterator[object]:
+    """Messages one by one; items of Responses that are one answer of the model come as one."""
+    for is_answer, group in groupby(messages, key=_is_of_an_answer):
+        items = list(group)
+        if is_answer and len(items) > 1:
+            yield [_plain(item) for item in items]
+        else:
+            yield from items
+
+
+def _is_of_an_answer(given: object) -> bool:
+    """Whether it is an item that the model said; a message by itself, of this or any other API, is none."""
+    if isinstance(given, str | bytes | bytearray | memoryview | list | tuple) or given is None:
+        return False
+    value = _plain(given)
+    if not isinstance(value, Mapping) or dialects.reply(value) is not None:
+        return False
+    return dialects.detect(value) == "openai-responses" and openai_responses.side(value) == "assistant"
 
 
 def _are_items(values: list[Any], is_expected: bool) -> bool:

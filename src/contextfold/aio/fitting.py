@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from contextfold.desk import System, Tools
 from contextfold.folding import Policy
+from contextfold.incoming import together
 from contextfold.request import Request
 
 from .session import Session
@@ -25,7 +26,7 @@ async def fit(
 ) -> Request:
     """The request for these messages, folded if it must be. Raises `CannotFit`. Nothing is kept."""
     async with await Session.open(model=model, policy=policy) as session:
-        for message in messages:
+        for message in together(messages):
             await session.append(message)
         return await session.prepare(
             system=system, tools=tools, max_tokens=max_tokens, dialect=dialect, cache=cache, **settings

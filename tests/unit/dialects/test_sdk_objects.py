@@ -77,6 +77,13 @@ def test_the_items_of_a_response_may_be_appended_as_a_list() -> None:
         ]
 
 
+def test_the_items_of_an_input_may_be_fitted_and_counted_one_by_one() -> None:
+    items = [{"role": "user", "content": "hi"}, *response().output, output("c2"), output("c1")]
+    request = cf.fit(items, model="gpt-6-sol")
+    assert [item.get("call_id") for item in request.body["input"]] == [None, None, None, "c1", "c2", "c2", "c1"]
+    assert cf.count(items, model="gpt-6-sol").tokens > 10
+
+
 def test_several_messages_at_once_are_refused_with_a_reason() -> None:
     with session("gpt-6-sol") as opened, pytest.raises(cf.ContextFoldError, match="several sides"):
         opened.append([*response().output, output("c1")])

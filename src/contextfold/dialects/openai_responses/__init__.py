@@ -13,7 +13,7 @@ from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
 from .answer import claims, reads, reply
-from .items import turns
+from .items import side, turns
 from .losses import losses
 from .parse import NAME, parse
 from .render import chunk
@@ -66,4 +66,4 @@ class OpenAIResponses(Struct, frozen=True):
         return repair(body, self.adjacent)
 
 
-__all__ = ["CHAINS", "NAME", "RULES", "OpenAIResponses", "is_chained", "turns"]
+__all__ = ["CHAINS", "NAME", "RULES", "OpenAIResponses", "is_chained", "side", "turns"]
