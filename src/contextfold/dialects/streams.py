@@ -50,12 +50,14 @@ class Listener:
         self._events = ServerEvents()
         self._assembler: Assembler | None = None
         self._error = ""
+        self._has_bytes = False
 
     def hear(self, piece: object) -> None:
         """The next piece: bytes or text of the wire, an event as a dict, or an SDK's event."""
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogatepass")
         if isinstance(piece, bytes | bytearray | memoryview):
+            self._has_bytes = True
             for event in self._events.feed(bytes(piece)):
                 self._data(event.data)
         else:
@@ -91,7 +93,8 @@ class Listener:
         heard = Heard() if self._assembler is None else self._assembler.heard()
         if broken is not None and not heard.is_complete:
             heard = replace(heard, error=heard.error or f"{type(broken).__name__}: {broken}".rstrip(": "))
-        return replace(heard, error=heard.error or self._error)
+        silence = "no event came" if self._has_bytes and self._assembler is None else ""
+        return replace(heard, error=heard.error or self._error or silence)
 
 
 def plain_event(event: object) -> Mapping[str, Any]:

@@ -224,3 +224,9 @@ def test_what_is_no_stream_is_reported_and_never_raised() -> None:
     other = Listener()
     other.hear({"type": "error", "message": "not even begun"})
     assert other.heard() == Heard(error="error: not even begun")
+
+
+def test_bytes_that_hold_no_event_are_not_taken_for_an_empty_answer() -> None:
+    listener = Listener()
+    listener.hear(b'[{"candidates": []}]')
+    assert listener.heard() == Heard(error="no event came")
