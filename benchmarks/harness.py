@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import contextfold as cf
-from contextfold.domain import Item
+from contextfold.domain import INTERRUPTED, Item
 from contextfold.folding import Policy
 from contextfold.tokens.encoders import encoder
 
@@ -122,6 +122,8 @@ class Seat:
                 out.append(self._message[item.seq])
             elif item.kind == "message":
                 out.append(self._edited(item))
+            elif item.kind == "completion":
+                out.append(_completed(item))
             else:
                 out.append(corpus.msg("user", corpus.text(view.messages[place].text)))
         return out
@@ -142,6 +144,12 @@ class Seat:
 
     def close(self) -> None:
         self.session.close()
+
+
+def _completed(item: Item) -> dict[str, Any]:
+    """The results that a view puts where calls were interrupted."""
+    block = {"type": "tool_result", "content": INTERRUPTED, "is_error": True}
+    return {"role": "user", "content": [{**block, "tool_use_id": call} for call in item.shape.results], "meta": {}}
 
 
 # -- money -------------------------------------------------------------------------------------------------------------

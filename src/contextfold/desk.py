@@ -42,7 +42,7 @@ from contextfold.folding import (
     decide,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, language_of
+from contextfold.summaries import Language, Source, language_of
 from contextfold.tokens import Watch, learn
 
 from .bookkeeping import Books
@@ -232,9 +232,18 @@ class Desk:
             weigh=self.weigh_block,
             subject=self.subject,
             previous={seq: self.thread._reading.stand_in(seq).text for seq in self._summaries(view)},
+            behind=self.behind,
             is_forced=decision.is_forced,
             conversation=self.conversation,
         )
+
+    def behind(self, fold: int) -> tuple[Source, ...]:
+        """The messages a fold hides, as they were said."""
+        projection = self.thread._live.projection
+        items, covered = projection.items.items, projection.folds[fold]
+        hidden = (items[place] for start, stop in covered.spans for place in range(start, stop))
+        said = (item for item in hidden if item.kind == "message")
+        return tuple(Source(item.seq, self.thread.message(item.seq)) for item in said)
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""

@@ -80,6 +80,7 @@ class Clear:
     media: bool = True
     reasoning: bool = True
     pays: Pays | None = None
+    leaves_small_sizes: bool = False  # to a digest, which says more in them than placeholders
 
     name = "clear"
 
@@ -89,6 +90,8 @@ class Clear:
             raise BadConfiguration(f"Clearing cannot keep or save a negative amount: {numbers}. Use 0 or more.")
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        if self.leaves_small_sizes and situation.asks_for_a_small_size:
+            return Plan.nothing()
         survey = Survey(view)
         cleared = self._cleared(survey, situation)
         if situation.is_forced and _saved(cleared) < situation.surplus:

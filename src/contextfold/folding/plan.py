@@ -8,9 +8,11 @@ from typing import Any, Protocol, TypeAlias
 
 from contextfold.domain import Detail, FoldKind, Item, StandIn, View
 from contextfold.models import Model
-from contextfold.summaries import Language, Refusal, SummaryRequest
+from contextfold.summaries import Language, Refusal, Source, SummaryRequest
 
 from .budget import Budget
+
+SMALL = 32_000  # tokens; a size that is asked for and no larger is filled
 
 Words: TypeAlias = Callable[[int, str], StandIn]  # (the fold's id, the summary it asked for) -> what stands in
 
@@ -85,6 +87,7 @@ class Situation:
     weigh: Callable[[Item, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
     subject: Callable[[Item], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
+    behind: Callable[[int], tuple[Source, ...]] = lambda _fold: ()  # the messages that a fold hides, as they were said
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
     conversation: Conversation | None = None  # for a summary by the model that is spoken to
 
@@ -92,6 +95,11 @@ class Situation:
     def surplus(self) -> int:
         """Raw tokens that must leave the view to reach the goal."""
         return max(0, int((self.used - self.goal) / self.factor) + 1) if self.used > self.goal else 0
+
+    @property
+    def asks_for_a_small_size(self) -> bool:
+        """Whether somebody asked for a size that a digest can fill."""
+        return self.trigger == "explicit" and self.goal - self.budget.fixed <= SMALL
 
     def raw(self, tokens: int) -> int:
         """Calibrated tokens in the view's raw ones."""

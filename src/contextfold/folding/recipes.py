@@ -52,7 +52,11 @@ def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "cl
         "balanced",
         triggers=(Percent(80, goal=0.5), Headroom(goal=0.5)),
         stages=(
-            *((Clear(keep_tokens=4_000, least_tokens=200),) if native != "clear" else ()),
+            *(
+                (Clear(keep_tokens=4_000, least_tokens=200, leaves_small_sizes=summarizer is None),)
+                if native != "clear"
+                else ()
+            ),
             *(_compacting(summarizer) if native == "prefer" else ()),
             Squeeze(),
             Summary(budget=economy.summary, fills=summarizer is None),

@@ -15,7 +15,7 @@ from .plan import Plan, Situation
 from .results import results_in
 from .survey import Survey
 
-SHARE = 4  # what must stay may take one part in so many of the size
+SHARE = 8  # what must stay may take one part in so many of the size
 
 
 @dataclass(frozen=True, slots=True)

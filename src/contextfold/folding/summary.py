@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Refusal, SummaryRequest, summary_text
+from contextfold.summaries import Refusal, Source, SummaryRequest, summary_text
 
 from .economics import SUMMARY as PAYS
 from .economics import paying_tail
@@ -20,8 +20,8 @@ from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
-SMALL = 32_000  # tokens; a size that is asked for and no larger is filled
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
+READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
 
@@ -51,7 +51,7 @@ class Summary:
 
     def plan(self, view: View, situation: Situation) -> Plan:
         survey = Survey(view)
-        if self.fills and situation.trigger == "explicit" and situation.goal - situation.budget.fixed <= SMALL:
+        if self.fills and situation.asks_for_a_small_size:
             filled = self._filled(survey, situation)
             if filled is not None:
                 return filled
@@ -76,9 +76,10 @@ class Summary:
         if not fresh:
             return None
         size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where what must stay is larger, the size cannot be kept
-        framed = self._fold(survey, covered, fresh, situation, size)
+        cut = [atom for atom in survey.atoms if atom not in covered and _is_cut(survey, atom)]
+        framed = self._fold(survey, covered, fresh, situation, size, cut)
         around = situation.count(framed.words(MOST_FOLDS, "").text)
-        return Plan((self._fold(survey, covered, fresh, situation, size - around),))
+        return Plan((self._fold(survey, covered, fresh, situation, size - around, cut),))
 
     def _least(self, situation: Situation) -> int:
         """Raw tokens worth a summary; whoever asks for one gets it for anything."""
@@ -89,17 +90,25 @@ class Summary:
         return max(LEAST_SUMMARY, min(self.budget, room))
 
     def _fold(
-        self, survey: Survey, covered: Sequence[Atom], fresh: Sequence[Atom], situation: Situation, size: int
+        self,
+        survey: Survey,
+        covered: Sequence[Atom],
+        fresh: Sequence[Atom],
+        situation: Situation,
+        size: int,
+        cut: Sequence[Atom] = (),
     ) -> PlannedFold:
+        """`cut` atoms stay, but show only a part of what was said: a digest tells of the rest."""
         ranges, folds, language = survey.ranges(covered), survey.folds(covered), situation.language
         updated = [fold for fold in folds if fold in situation.previous]
         request = SummaryRequest(
-            sources=survey.sources(fresh),
+            sources=survey.sources([*fresh, *cut]),
             previous="\n\n".join(situation.previous[fold] for fold in updated),
             instructions=situation.instructions,
             language=language,
             budget=size,
-            kept=survey.sources(_behind(survey, covered)),
+            kept=survey.sources(atom for atom in _behind(survey, covered) if atom not in cut),
+            earlier=_read_again(updated, situation),
         )
 
         def words(fold: int, text: str) -> StandIn:
@@ -147,6 +156,18 @@ class Summary:
                 kept.append(atom)
                 room -= atom.tokens
         return frozenset(kept)
+
+
+def _is_cut(survey: Survey, atom: Atom) -> bool:
+    """Whether a block of it is folded."""
+    return not survey.is_stand_in(atom) and any(survey.items[place].folded for place in atom.places)
+
+
+def _read_again(folds: Sequence[int], situation: Situation) -> tuple[Source, ...]:
+    """What earlier summaries stand for, each message once; nothing where there is too much of it to read each time."""
+    found = {source.seq: source for fold in folds for source in situation.behind(fold)}
+    size = sum(len(source.message.raw) for source in found.values())
+    return tuple(found[seq] for seq in sorted(found)) if size <= READ_AGAIN else ()
 
 
 def _behind(survey: Survey, covered: Sequence[Atom]) -> list[Atom]:

@@ -38,7 +38,8 @@ class Composer:
 
     def __init__(self, request: SummaryRequest, count: Count, standing: str = "") -> None:
         self.request, self.count, self.standing = request, count, standing
-        self.history: History = history_of(request.sources, request.previous, request.kept)
+        previous = "" if request.earlier else request.previous
+        self.history: History = history_of((*request.earlier, *request.sources), previous, request.kept)
         self.lines: list[Line] = lines_of(self.history.passages)
         self.words = wording(request.language)
         self.shown = Shown()

@@ -18,6 +18,9 @@ _SPEECH = frozenset({"requests", "decisions", "work"})
 _TOLD = re.compile(r"(?:#(\d+) )?([>-]) (.*)")
 _FILE = re.compile(r"(?P<name>.+) \((?P<done>[^()]*)\)")
 _COMMAND = re.compile(r"#(?P<seq>\d+) (?P<name>.+)")
+_FRAME = re.compile(
+    r"^<folded-(?P<nonce>\w+)[^>\n]*>\n(?P<inside>.*?)\n?^</folded-(?P=nonce)>", re.DOTALL | re.MULTILINE
+)
 _DONE = re.compile(r"(.+?)(?: (\d+)×)?")
 
 
@@ -36,7 +39,8 @@ class Entry:
 def entries(previous: str) -> Iterator[Entry]:
     """Everything in a previous summary: entries of our digests, and paragraphs of what others wrote (no section)."""
     # A digest has no empty line, and no line of the history begins one of its lines.
-    for part in previous.split("\n\n"):
+    framed = [found.group("inside") for found in _FRAME.finditer(previous)]
+    for part in "\n\n".join(framed or [previous]).split("\n\n"):
         words = next((words for words in (ENGLISH, JAPANESE) if _is_digest(part, words)), None)
         if words is not None:
             yield from _joined(_entries(part, words))

@@ -34,6 +34,9 @@ class SummaryRequest:
         Source, ...
     ] = ()  # what follows the sources and stays in view: read to learn what matters, never repeated
 
+    # What the previous summary stands for, where it can be read again: a digest is made from it anew, and forgets less.
+    earlier: tuple[Source, ...] = ()
+
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
         """The seqs of the sources, neighbours joined, inclusive."""
