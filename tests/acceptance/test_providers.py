@@ -14,6 +14,7 @@ from contextfold.folding import Policy
 from contextfold.summaries import Refusal
 from contextfold.testing.server import Fault, StrictServer, faults, strict_server
 from tests.acceptance.scenario import got
+from tests.acceptance.trust import one_authority
 
 pytest.importorskip("anthropic")
 pytest.importorskip("openai")
@@ -58,6 +59,7 @@ def server(running: StrictServer, monkeypatch: pytest.MonkeyPatch) -> StrictServ
     for name in KEYS:
         monkeypatch.setenv(name, CANARY)
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    monkeypatch.setenv("SSL_CERT_FILE", one_authority())
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "6000")
     return running
 
@@ -208,3 +210,22 @@ def test_a_model_takes_over_from_another_and_then_the_digest(server: StrictServe
         report = session.prepare(max_tokens=500).report
         assert [each.model for each in report.attempts] == ["claude-haiku-5-5", "claude-sonnet-5", ""]
         assert report.folds
+
+
+def test_a_model_may_be_named_and_its_sdk_configures_itself(
+    server: StrictServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    chosen = cf.recipes.summary().with_(fallback=["nobody-knows-it", "gpt-6-luna", "main", "extractive"], backoff=0.0)
+    server.answer(faults.unauthorized())
+    with cf.Session.open(model="claude-sonnet-5", policy=chosen) as session:
+        for message in messages(16):
+            session.append(message)
+        report = session.prepare(max_tokens=500).report
+    assert [(each.model, each.refusal) for each in report.attempts] == [
+        ("nobody-knows-it", Refusal.FAILED),
+        ("gpt-6-luna", Refusal.AUTH),
+        ("claude-sonnet-5", None),
+    ]
+    assert "base_url" in report.attempts[0].error

@@ -11,6 +11,7 @@ import contextfold as cf
 from contextfold.domain import decode, encode
 from contextfold.summaries import Prompt, Shared
 from contextfold.testing.server import Call, Exchange, Say, StrictServer, strict_server
+from tests.acceptance.trust import one_authority
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")
@@ -34,6 +35,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictServer]:
         for name in KEYS:
             monkeypatch.setenv(name, server.token)
         monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+        monkeypatch.setenv("SSL_CERT_FILE", one_authority())
         monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "24000")
         server.always(lambda asked: Say(SUMMARY) if "six headings" in str(asked.body) else Say("Done.", thinking="Hm."))
         yield server
