@@ -14,17 +14,17 @@ from contextfold.dialects.wire import assembled, elements, fields, listed, plain
 from contextfold.domain import decode, encode
 
 MOST = 4
-_MARK = b'"cache_control":'
+MARK = b'"cache_control":'
 _NEVER = ("thinking", "redacted_thinking")
 
 
 def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes]:
     """The chunks with at most so many marks, the newest; `since` is where chunks begin that were not looked at yet."""
-    if not any(_MARK in chunk for chunk in chunks[since:]):
+    if not any(MARK in chunk for chunk in chunks[since:]):
         return chunks
     left = most
     for index in range(len(chunks) - 1, -1, -1):
-        marks = chunks[index].count(_MARK)
+        marks = chunks[index].count(MARK)
         if marks > left:
             chunks[index] = _unmarked(chunks[index])
         left = max(0, left - marks)
@@ -37,7 +37,7 @@ def marked(chunk: bytes) -> bytes:
     content = parts.get("content")
     blocks = elements(content) if content is not None and bytes(content).lstrip()[:1] == b"[" else []
     last = fields(blocks[-1]) if blocks else {}
-    if not last or plain(last.get("type")) in _NEVER or _MARK in chunk:
+    if not last or plain(last.get("type")) in _NEVER or MARK in chunk:
         return chunk
     blocks[-1] = Raw(assembled({**last, "cache_control": put({"type": "ephemeral"})}))
     return assembled({**parts, "content": listed(blocks)})
@@ -45,7 +45,7 @@ def marked(chunk: bytes) -> bytes:
 
 def marks_in(*settings: object) -> int:
     """Marks on system and tools, which count too."""
-    return sum(encode(each).count(_MARK) for each in settings if each)
+    return sum(encode(each).count(MARK) for each in settings if each)
 
 
 def _unmarked(chunk: bytes) -> bytes:

@@ -15,7 +15,7 @@ from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
-from .marks import MOST, limited, marks_in
+from .marks import MARK, MOST, limited, marks_in
 from .parse import NAME
 from .render import SYSTEM_LABEL
 
@@ -33,10 +33,11 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
         settings["system"] = _with_system(settings.get("system"), messages.pop(0))
     if messages and _speaker(messages[0]) == "assistant":
         messages.insert(0, OPENER)
+    whole = request(settings, list(messages))
+    if whole.count(MARK) <= MOST:  # asked of the joined bytes, at memory speed
+        return whole
     marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
-    if marks:
-        messages = limited(messages, most=max(0, MOST - marks))
-    return request(settings, messages)
+    return request(settings, limited(messages, most=max(0, MOST - marks)))
 
 
 def _is_lifted(first: Item | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
