@@ -27,6 +27,7 @@ from contextfold.tokens.encoders import encoder
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT.parent / "shared" / "measure" / "retention"
 MODELS = {"sonnet-4-5": "claude-sonnet-4-5", "opus-5-5": "claude-opus-5-5"}
+COUNTED_ALIKE = "gpt-5"  # a model whose tokens are the harness's, so that sizes mean the same on both sides
 ANSWER = 1_000
 
 
@@ -216,16 +217,11 @@ def folded(messages: list[dict[str, Any]], budget: int, series: str) -> list[dic
         for old in list(_SEATS):
             if old[0] != key[0]:
                 _SEATS.pop(old).close()
-        seat = _SEATS[key] = Seat(MODELS["sonnet-4-5"], 1_000_000, policy=cf.recipes.balanced().with_(automatic=False))
+        seat = _SEATS[key] = Seat(COUNTED_ALIKE, 1_000_000, policy=cf.recipes.balanced().with_(automatic=False))
     seat.hear(messages)
-    seat.session.fold(to=int(budget * _scale(messages)))
+    around = seat.session.preview().used - seat.session.view.count.tokens
+    seat.session.fold(to=budget + around)
     return seat.view()
-
-
-def _scale(messages: list[dict[str, Any]]) -> float:
-    """The session's tokens for one of the harness's, on this run."""
-    theirs = int(sum(part("corpus").msg_tokens(message) for message in messages))
-    return cf.count([plain(each) for each in messages], model=MODELS["sonnet-4-5"]).tokens / max(1, theirs)
 
 
 def register() -> None:

@@ -21,6 +21,7 @@ from .survey import Atom, Survey, is_person
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
+MUST_STAY = 3  # one part in so many of such a size is for the live request and the newest call, if that is enough
 READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
@@ -68,6 +69,9 @@ class Summary:
         The user's words stand in the summary itself, so that no other message needs room of its own.
         """
         loose, room = survey.loose, situation.raw(situation.goal - situation.budget.fixed)
+        staying = survey.view.tokens() - sum(atom.tokens for atom in loose)
+        if staying > room // MUST_STAY and not survey.view.open_calls:  # then they stand in the digest, like all else
+            loose = tuple(atom for atom in survey.atoms if not survey.is_kept_by_force(atom))
         length = room // 4 if room >= WITH_TAIL else 0
         start = _longest_tail(survey, frozenset(loose), survey.view.tokens(), length)
         covered = [atom for atom in loose if atom.start < start]
@@ -75,7 +79,7 @@ class Summary:
         fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
         if not fresh:
             return None
-        size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where what must stay is larger, the size cannot be kept
+        size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where pins are larger, the size cannot be kept
         cut = [atom for atom in survey.atoms if atom not in covered and _is_cut(survey, atom)]
         framed = self._fold(survey, covered, fresh, situation, size, cut)
         around = situation.count(framed.words(MOST_FOLDS, "").text)

@@ -115,6 +115,10 @@ class Survey:
         """The atoms that may be folded, oldest first."""
         return tuple(atom for atom in self.atoms if atom.start not in self.fixed)
 
+    def is_kept_by_force(self, atom: Atom) -> bool:
+        """Whether somebody pinned it, or the system said it: nothing takes that, whatever size is asked for."""
+        return any(place in self.pinned or self.items[place].shape.role == "system" for place in atom.places)
+
     def is_stand_in(self, atom: Atom) -> bool:
         return self.items[atom.start].kind == "stand_in"
 
