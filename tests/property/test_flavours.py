@@ -21,13 +21,13 @@ MODELS = {"deepseek": "deepseek-v4-pro", "bedrock": "gpt-4.1", "no-tools": "llam
 
 @pytest.fixture(autouse=True)
 def window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "5000")
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "4000")
 
 
 def conversations() -> Iterator[list[dict[str, Any]]]:
     yield list(nasty.history(Random("flavours"), length=40, dialect="openai-chat"))
-    yield list(histories.session(7, tokens=9_000, dialect="openai-chat"))
-    yield list(histories.session(8, tokens=7_000, dialect="anthropic"))
+    yield list(histories.session(7, tokens=6_000, dialect="openai-chat"))
+    yield list(histories.session(8, tokens=5_500, dialect="anthropic"))
 
 
 def bodies(recipe: Callable[[], Policy], flavour: str, history: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ BUILDERS = {
     "gemini": (mutants_gemini.build, "contents", "parts"),
     "gemini:signed": (mutants_gemini.build, "contents", "parts"),
 }
-SEEDS = range(40)
+SEEDS = range(30)
 
 
 def leave_out(entries: list[Any], random: Random) -> None:
