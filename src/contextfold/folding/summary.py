@@ -23,6 +23,7 @@ LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
 MUST_STAY = 3  # one part in so many of such a size is for the live request and the newest call, if that is enough
 READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
+MESSAGE = 8  # raw tokens that a message costs beside its words
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
 
@@ -82,7 +83,7 @@ class Summary:
         size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where pins are larger, the size cannot be kept
         cut = [atom for atom in survey.atoms if atom not in covered and _is_cut(survey, atom)]
         framed = self._fold(survey, covered, fresh, situation, size, cut)
-        around = situation.count(framed.words(MOST_FOLDS, "").text)
+        around = situation.count(framed.words(MOST_FOLDS, "").text) + MESSAGE
         return Plan((self._fold(survey, covered, fresh, situation, size - around, cut),))
 
     def _least(self, situation: Situation) -> int:
