@@ -105,6 +105,11 @@ class Git:
         half.write_text(f"{id}\n")
         half.replace(path)
 
+    def drop_half_written(self) -> None:
+        """Give back the room of objects that found none."""
+        for path in (self.directory / "objects").glob("*/tmp_obj_*"):
+            path.unlink(missing_ok=True)
+
     def drop_stale_locks(self) -> None:
         """Remove what a killed git left behind. Only for the holder of the workspace's lock."""
         for path in (self.directory / "index.lock", self.directory / "packed-refs.lock", self.directory / "HEAD.lock"):

@@ -17,9 +17,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from contextfold.errors import NotFound, WorkspaceChanged, WorkspaceError
+from contextfold.errors import DiskFull, NotFound, WorkspaceChanged, WorkspaceError
 
 from .candidates import LARGEST, Excluded, Found, Look, find, ignored, look, shown, uncovered
+from .disks import said_of_disks
 from .git import Git
 from .in_the_way import is_taken
 from .lock import owned
@@ -288,13 +289,22 @@ class Snapshots:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with said_of_disks(f"the snapshots of {self.root} in {self.home}"):
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._locked():
+                yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         with owned(self.home / "lock", patience=self._patience) as handle:
             self._git.make()
             self._git.drop_stale_locks()
             self._git.inherited = (handle,)
             try:
                 yield
+            except DiskFull:
+                self._git.drop_half_written()
+                raise
             finally:
                 self._git.inherited = ()
 
