@@ -87,7 +87,9 @@ class Snapshots:
         self.root = Path(root).resolve()
         self.home = Path(home).resolve() if home is not None else default_home(self.root)
         self._largest, self._patience = largest, patience
-        if not self.root.is_dir():
+        with said_of_disks(f"the workspace {self.root}"):
+            is_there = self.root.is_dir()
+        if not is_there:
             raise WorkspaceError(
                 f"There is no directory {self.root}. Was the workspace moved or deleted? Name where it is now, or make "
                 f"the directory to restore into it."

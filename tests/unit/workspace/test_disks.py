@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -73,16 +74,19 @@ def _as_nobody(root: Path, home: Path, said: Connection) -> None:
         said.send_bytes(b"nothing")
 
 
-def test_a_home_that_is_somebody_else_s_is_told(tmp_path: Path, work: Path) -> None:
+def test_a_home_that_is_somebody_else_s_is_told() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
-    tmp_path.chmod(0o755)
-    (tmp_path / "theirs").mkdir(mode=0o700)
-    context = get_context("spawn")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_as_nobody, args=(work, tmp_path / "theirs" / "home", there))
-    process.start()
-    process.join()
-    assert b"Not allowed" in here.recv_bytes()
-    here.close()
-    there.close()
+    with TemporaryDirectory() as directory:
+        place = Path(directory)
+        place.chmod(0o755)
+        (place / "work").mkdir()
+        (place / "theirs").mkdir(mode=0o700)
+        context = get_context("spawn")
+        here, there = context.Pipe(duplex=False)
+        process = context.Process(target=_as_nobody, args=(place / "work", place / "theirs" / "home", there))
+        process.start()
+        there.close()
+        assert b"Not allowed" in here.recv_bytes()
+        process.join()
+        here.close()
