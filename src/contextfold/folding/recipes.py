@@ -44,8 +44,8 @@ def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "cl
     """The default: keeps the user's words, folds when that pays or the window asks for it, and never needs a model.
 
     With `native="prefer"` the provider's own compaction comes first where the model has it: on demand if the summarizer
-    can ask for it (`contextfold.providers`), else by itself, as the request then asks. With `native="clear"` the provider
-    clears old tool results by itself (Anthropic's context editing).
+    can ask for it (`contextfold.providers`), else by itself, as the request then asks. With `native="clear"` old tool
+    results are cleared by the provider (Anthropic's context editing).
     """
     economy = Economy(model=summarizer is not None)
     return Policy(
