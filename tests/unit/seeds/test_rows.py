@@ -25,3 +25,8 @@ def test_every_row_that_folding_answers_has_a_test() -> None:
     carried = {value for _, marker, value in used() if marker == "seed"}
     assert len(folding_rows()) == 51
     assert [row for row in folding_rows() if row not in carried] == []
+
+
+def test_every_row_of_the_digest_and_of_economics_has_a_test() -> None:
+    carried = {value for _, marker, value in used() if marker == "seed"}
+    assert [row for row in ELSEWHERE["digest and economics"].split() if row not in carried] == []
