@@ -42,14 +42,9 @@ from tests.crash.disk import UNSYNCED
 from tests.property.reference import Said
 
 REMINDER = "The file src/app.py was changed from outside. ファイルが変更されました。"
-MODELS: Mapping[str, str] = {
-    "anthropic": "claude-sonnet-5-5",
-    "openai-chat": "gpt-4.1",
-    "openai-responses": "gpt-6-sol",
-    "gemini": "gemini-3.8-flash",
-}
+MODELS: Mapping[str, str] = {"anthropic": "claude-sonnet-5-5", "openai-chat": "gpt-4.1"}
 # Settled when a request is prepared, not in a view: whose turn it is.
-LATER = frozenset({"ends-with-assistant", "ends-with-model"})
+LATER = frozenset({"ends-with-assistant"})
 KINDS: Mapping[type[Block], str] = {
     Text: "text",
     Image: "image",
