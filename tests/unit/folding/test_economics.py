@@ -282,3 +282,22 @@ def test_deciding_stays_flat_however_long_the_thread(monkeypatch: pytest.MonkeyP
             session.preview()
         spent.append(time.process_time_ns() - start)
     assert spent[1] < 3 * spent[0]
+
+
+@pytest.mark.parametrize(("alike", "full_bill"), [(True, 2.5), (False, 1.5)])
+def test_a_bill_corrects_the_account_and_that_of_full_history_where_both_sent_the_same(
+    alike: bool, full_bill: float
+) -> None:
+    before = Account(bill=1.0, full_bill=0.5)
+    counted = Account(bill=2.0, full_bill=1.5)
+    assert counted.corrected(before, 2.0, alike) == Account(bill=3.0, full_bill=full_bill)
+
+
+def test_a_session_learns_what_its_requests_really_cost() -> None:
+    session = cf.Session.open(model="claude-sonnet-4-5")
+    session.append(user("hi"))
+    session.prepare(max_tokens=100)
+    usage = {"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 1_000, "output_tokens": 1}
+    answer = {"type": "message", "id": "m", "model": "m", "role": "assistant", "usage": usage}
+    session.append({**answer, "content": [{"type": "text", "text": "hello"}]})
+    assert session._desk.books.account.bill == pytest.approx(1_000 * 3.75e-6)
