@@ -21,7 +21,7 @@ from .survey import Atom, Survey, is_person
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
-MUST_STAY = 3  # one part in so many of such a size is for the live request and the newest call, if that is enough
+MUST_STAY = 6  # one part in so many of such a size is for the live request and the newest call, if that is enough
 READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
 MESSAGE = 8  # raw tokens that a message costs beside its words
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
