@@ -59,8 +59,7 @@ def options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, 
 
 def _forms(desk: Desk) -> set[str]:
     """A block that goes back needs what made it to be declared again."""
-    forms = {str(info.details.get("form")) for info in desk.thread.folds if info.kind == "native"}
-    return forms & {"threshold", "on-demand"}
+    return {str(event.details.get("form")) for _, event in desk.natives()} & {"threshold", "on-demand"}
 
 
 # -- what came back -------------------------------------------------------------------------------------------------
@@ -132,11 +131,9 @@ def _cleared(desk: Desk, front: Sequence[Item], most: int) -> PlannedFold:
 
 def let_go(desk: Desk) -> Steps[None]:
     """Another model cannot read what this one's provider made: the originals come back, and are folded as usual."""
-    for info in desk.thread.folds:
-        is_bound = info.kind == "native" and info.details.get("form") != "clearing"
-        if is_bound and info.details.get("model") != desk.model.id:
-            number = info.id
-            yield from record(lambda now, number=number: undone(desk, now, number))  # type: ignore[misc]
+    for fold, event in desk.natives():
+        if event.details.get("form") != "clearing" and event.details.get("model") != desk.model.id:
+            yield from record(lambda now, fold=fold: undone(desk, now, fold))  # type: ignore[misc]
 
 
 def undone(desk: Desk, now: Projection, fold: int) -> list[Draft]:

@@ -117,6 +117,8 @@ class Desk:
     conversation: Conversation | None = None  # the request last prepared, as it would be without folding
     books: Books = field(init=False)
     _language: Language | None = None
+    _natives: list[int] = field(default_factory=list)
+    _natives_seen: int = 0
 
     def __post_init__(self) -> None:
         self.books = Books(self.policy)
@@ -175,6 +177,17 @@ class Desk:
     @property
     def _compacts_on_demand(self) -> bool:
         return any(isinstance(stage, Native) for stage in self.policy.stages)
+
+    def natives(self) -> list[tuple[int, Folded]]:
+        """The live folds of what a provider made by itself. Looks only at what happened since it was last asked."""
+        projection = self.thread._live.projection
+        fresh = projection.events[self._natives_seen :]
+        self._natives += [
+            entry.seq for entry in fresh if isinstance(entry.event, Folded) and entry.event.kind == "native"
+        ]
+        self._natives_seen = len(projection.events)
+        found = [projection.folds[seq] for seq in self._natives if seq in projection.folds]
+        return [(fold.seq, fold.event) for fold in found if fold.is_live]
 
     def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]:
         """The request that has the provider compact what a fold is to hide, and its dialect."""

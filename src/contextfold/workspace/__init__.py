@@ -6,11 +6,13 @@ from .calls import FILE_TOOLS, FileCall, file_calls
 from .candidates import Excluded
 from .files import Files, Restore
 from .reads import Use, Uses
+from .secrets import KEY_SHAPES
 from .snapshots import Change, Kind, Restored, Snapshot, Snapshots
 from .todos import ToDo, ToDos, to_dos
 
 __all__ = [
     "FILE_TOOLS",
+    "KEY_SHAPES",
     "Change",
     "Excluded",
     "FileCall",
