@@ -92,9 +92,8 @@ def prepare(
     if decision.action == "send":
         desk.was_warned = False
     report = yield from _fitting(desk, decision, before, made)
-    report = replace(report, layers=noting.uses(desk, attached.made), tools=gating.used(desk, report.after))
-    request = _request(desk, dialect, settings, report, desk.view() if made.folds else before, cache)
-    desk.request = replace(request, attached=attached.made, left_out=attached.left_out)
+    view = desk.view() if made.folds else before
+    desk.request = _request(desk, dialect, settings, report, view, cache, attached)
     desk.books.prepared(desk.thread, desk.view(), desk.budget(), desk.frame.tokens, desk.now())
     return desk.request
 
@@ -169,7 +168,13 @@ def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Ma
 
 
 def _request(
-    desk: Desk, dialect: str, settings: Mapping[str, object], report: Report, view: View, cache: bool
+    desk: Desk,
+    dialect: str,
+    settings: Mapping[str, object],
+    report: Report,
+    view: View,
+    cache: bool,
+    attached: attaching.Attaching,
 ) -> Request:
     budget = desk.budget()
     output = longest_answer(desk.model, budget, report.after, desk.frame.output)
@@ -183,10 +188,11 @@ def _request(
     marks = _marks(desk, dialect, rendering, view) if cache else caching.Marks()
     body = rendering.body(view, desk.thread._reading, fields, marks)
     _check(desk, dialect, view, body)
-    report = replace(report, losses=rendering.losses(view, fields))
+    layers, tools = noting.uses(desk, attached.made), gating.used(desk, report.after)
+    report = replace(report, losses=rendering.losses(view, fields), layers=layers, tools=tools)
     raw = view.tokens() + desk.frame.tokens
-    prefix = rendering.prefix(view)
-    return Request(body, desk.model.id, dialect, report, view.head, raw, betas=betas, prefix=prefix)
+    told = attached.made, attached.left_out, rendering.prefix(view), betas
+    return Request(body, desk.model.id, dialect, report, view.head, raw, *told)
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -24,6 +24,7 @@ from contextfold.summaries import Prompt
 CONTENT_SWITCH: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _PROVIDERS: Final = {"gemini": "gcp.gemini"}
 _NAME: Final = "contextfold"
+_UNSET: Final = frozenset({"ProxyTracerProvider", "NoOpTracerProvider", "_ProxyMeterProvider", "NoOpMeterProvider"})
 
 
 @dataclass(slots=True)
@@ -47,6 +48,11 @@ class _Instruments:
     hidden: Any
     refusals: Any
     is_error: Any = field(default=None)
+    providers: tuple[Callable[[], object], ...] = ()
+
+    def is_heard(self) -> bool:
+        """Whether somebody configured an SDK: without one every span would be made for nobody."""
+        return any(type(provider()).__name__ not in _UNSET for provider in self.providers)
 
 
 @cache
@@ -67,13 +73,14 @@ def _instruments() -> _Instruments | None:
         meter.create_counter("contextfold.tokens.hidden", "{token}", "Tokens that folds took out of requests"),
         meter.create_counter("contextfold.refusals", "{attempt}", "Attempts that came to nothing, by their reason"),
         trace.StatusCode.ERROR,
+        (trace.get_tracer_provider, metrics.get_meter_provider),
     )
 
 
 def operation(name: str, thread: str, model: str) -> AbstractContextManager[Told]:
     """A span around `prepare` or `fold`; what it reports is told when it ends."""
     found = _instruments()
-    return nullcontext(Told()) if found is None else _operation(found, name, thread, model)
+    return nullcontext(Told()) if found is None or not found.is_heard() else _operation(found, name, thread, model)
 
 
 @contextmanager

@@ -56,6 +56,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seen]:
 
     found = Seen()
     monkeypatch.setattr(trace, "get_tracer", found.tracers.get_tracer)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: found.tracers)
     monkeypatch.setattr(metrics, "get_meter", found.meters.get_meter)
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "6000")
     telemetry._instruments.cache_clear()
