@@ -14,8 +14,7 @@ if _IS_CHECKED:
     from contextfold.fitting import fit
     from contextfold.folding import recipes
     from contextfold.models import find as model
-    from contextfold.request import Request
-    from contextfold.session import Session
+    from contextfold.session import Request, Session
     from contextfold.store import Store, open
     from contextfold.thread import Thread
     from contextfold.validating import repair, validate
@@ -55,8 +54,7 @@ _HOMES = {
     "contextfold.domain": ("Count", "Cover", "Message", "Problem", "StandIn", "View"),
     "contextfold.errors": ("CannotCover", "CannotFit", "Conflict", "ContextFoldError", "KeyConflict", "NotFound"),
     "contextfold.fitting": ("fit",),
-    "contextfold.request": ("Request",),
-    "contextfold.session": ("Session",),
+    "contextfold.session": ("Request", "Session"),
     "contextfold.store": ("Store", "open"),
     "contextfold.thread": ("Thread",),
     "contextfold.validating": ("repair", "validate"),

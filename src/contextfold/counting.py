@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from contextfold import dialects, models, tokens
 from contextfold.domain import Count
-
-from .desk import System, Tools
-from .incoming import together, understand
+from contextfold.session import System, Tools
+from contextfold.thread.incoming import together, understand
 
 
 def count(messages: Iterable[object], *, model: str | None = None, system: System = None, tools: Tools = None) -> Count:

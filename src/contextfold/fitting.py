@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from contextfold.folding import Policy
-
-from .desk import System, Tools
-from .incoming import together
-from .request import Request
-from .session import Session
+from contextfold.session import Request, Session, System, Tools
+from contextfold.thread.incoming import together
 
 
 def fit(

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.caching import Marks, boundary, marked, marks_for
 from contextfold.models import find
 from contextfold.testing import histories
 from contextfold.testing.server import Say, StrictServer, strict_server
+from contextfold.thread.caching import Marks, boundary, marked, marks_for
 
 anthropic = pytest.importorskip("anthropic")
 

@@ -13,7 +13,7 @@ import contextfold as cf
 from contextfold import testing
 from contextfold.errors import CannotFit
 from contextfold.folding import Decision, Plan, Situation
-from contextfold.hooks import FoldNotice
+from contextfold.session import FoldNotice
 from contextfold.summaries import Prompt
 from contextfold.testing.models import raising
 from contextfold.tokens import Drift

@@ -10,10 +10,10 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects, testing
-from contextfold.desk import LOOSE
 from contextfold.domain import Appended, Item, Logged, Projection, check_view, encode
 from contextfold.folding import Policy, budget_for
 from contextfold.folding.recipes import RECIPES
+from contextfold.session.desk import LOOSE
 from contextfold.stores import MemoryLog
 from contextfold.testing import histories, nasty
 

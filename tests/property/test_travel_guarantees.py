@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, run_state_machine_as_test
 
 import contextfold as cf
-from contextfold.checkpointing import Checkpoint
 from contextfold.domain import Message, Text, decode
-from contextfold.exporting import roo_task
-from contextfold.moving import RewindReport
+from contextfold.session import Checkpoint
+from contextfold.session.exporting import roo_task
 from contextfold.testing.nasty_wire import WRITERS
+from contextfold.thread import RewindReport
 from tests.conftest import SOAK
 from tests.property.held import MODELS, HeldInMemory, InMemory, in_words
 from tests.property.machine import Guarantees, operation, operations_of

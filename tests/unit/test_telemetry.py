@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold import telemetry
 from contextfold.errors import CannotFit
 from contextfold.folding import Answer, Policy
+from contextfold.session import telemetry
 from contextfold.summaries import Prompt
 
 pytest.importorskip("opentelemetry.sdk")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from contextfold.desk import System, Tools
 from contextfold.folding import Policy
-from contextfold.incoming import together
-from contextfold.request import Request
+from contextfold.session import Request, System, Tools
+from contextfold.thread.incoming import together
 
 from .session import Session
 

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from contextfold import gating, noting
 from contextfold import session as plain
-from contextfold.desk import Desk
 from contextfold.domain import Environment, Phase
 from contextfold.folding import Steps
 from contextfold.layers import Item, Layout, State, System, Task
+from contextfold.session import Desk, gating, noting
 from contextfold.toolbox import Ruling
-from contextfold.worker import Worker
+
+from .worker import Worker
 
 T = TypeVar("T")
 

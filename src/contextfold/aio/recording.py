@@ -6,10 +6,10 @@ import weakref
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-from contextfold.desk import Desk
 from contextfold.dialects import Heard, Listener
-from contextfold.drivers import drive_async
-from contextfold.recording import written
+from contextfold.session import Desk
+from contextfold.session.drivers import drive_async
+from contextfold.session.recording import written
 
 Piece = TypeVar("Piece")
 

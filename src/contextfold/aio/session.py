@@ -8,22 +8,19 @@ from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
-from contextfold import answering, preparing, telemetry
 from contextfold import session as plain
-from contextfold.desk import Surroundings, System, Tools
 from contextfold.domain import Attacher, Message, View
 from contextfold.folding import Decision, Policy, Report
-from contextfold.hooks import Hook, Hooks
 from contextfold.models import Model
-from contextfold.request import Request
+from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answering, preparing, telemetry
 from contextfold.thread import FoldInfo
-from contextfold.worker import Worker
 
 from .layered import Layered
 from .recording import Piece, Recording
 from .store import Store
 from .thread import Thread
 from .travelling import Travels
+from .worker import Worker
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from typing import Self
 
 from contextfold import store as plain
 from contextfold.domain import Problem, ThreadRow
-from contextfold.worker import Worker
 
 from .thread import Thread
+from .worker import Worker
 
 
 def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextfold import thread as plain
 from contextfold.domain import Detail, FoldKind, Logged, Message, StandIn, View
 from contextfold.models import Model
-from contextfold.moving import RewindReport
-from contextfold.thread import Covered, FoldInfo
-from contextfold.worker import Worker
+from contextfold.thread import Covered, FoldInfo, RewindReport
+
+from .worker import Worker
 
 
 class Thread:

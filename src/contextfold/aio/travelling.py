@@ -8,16 +8,23 @@ from collections.abc import Awaitable
 from datetime import datetime
 from typing import Self, TypeVar
 
-from contextfold import checkpointing, rewinding, unfolding
 from contextfold import session as plain
-from contextfold.checkpointing import Checkpoint, CheckpointName, Workspace
-from contextfold.desk import Desk
-from contextfold.drivers import drive_async
-from contextfold.exporting import Format
 from contextfold.folding import Steps
-from contextfold.moving import RewindReport
-from contextfold.whereabouts import Where
-from contextfold.worker import Worker
+from contextfold.session import (
+    Checkpoint,
+    CheckpointName,
+    Desk,
+    Format,
+    Where,
+    Workspace,
+    checkpointing,
+    rewinding,
+    unfolding,
+)
+from contextfold.session.drivers import drive_async
+from contextfold.thread import RewindReport
+
+from .worker import Worker
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from contextfold.checkpointing import Checkpoint
+from contextfold.session import Checkpoint
 
 from .arguments import add_thread
 from .invocation import Invocation

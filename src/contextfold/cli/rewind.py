@@ -15,7 +15,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import datetime
 
-from contextfold.moving import RewindReport
+from contextfold.thread import RewindReport
 
 from .arguments import add_thread, checkpoint_name, seq
 from .invocation import Invocation

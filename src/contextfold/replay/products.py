@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotCover
 from contextfold.folding import Policy
-from contextfold.incoming import understand
+from contextfold.thread import understand
 from contextfold.transcripts import Compaction
 
 from .notes import words_of

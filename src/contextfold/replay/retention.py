@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from contextfold.domain import View
-from contextfold.reading import Reading
+from contextfold.thread import Reading
 
 from .literals import Literal, literals_in, widened, without_gutters
 from .notes import Notes, words_of

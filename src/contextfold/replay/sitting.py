@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from contextfold.domain import Message
-from contextfold.incoming import understand
 from contextfold.models import find
+from contextfold.thread import understand
 from contextfold.transcripts import Compaction, Recorded, Recording
 
 from .harmless import harmless

@@ -16,13 +16,11 @@ from msgspec.structs import replace
 
 from contextfold import dialects
 from contextfold.counting import count
-from contextfold.desk import Desk
 from contextfold.domain import Appended, Folded, View
 from contextfold.errors import CannotFit, InvalidRequest
 from contextfold.folding import Policy, reserve_of
 from contextfold.models import Model, find
-from contextfold.request import Request
-from contextfold.session import Session
+from contextfold.session import Desk, Request, Session
 from contextfold.store import open as open_store
 
 from .caching import Tally

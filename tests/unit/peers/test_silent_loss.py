@@ -1,7 +1,7 @@
 """Peers' letter A: what was said disappears, and nobody is told. Here it stays, or a handle names it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ from tests.unit.peers.talk import (
     user,
 )
 
-SUMMARIZING = {
+SUMMARIZING: dict[str, Callable[..., Policy]] = {
     "balanced": cf.recipes.balanced,
     "roo_code": cf.recipes.roo_code,
     "claude_code": cf.recipes.claude_code,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import contextfold as cf
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Budget, MadeFold, Percent, Policy, Summary, Window, budget_for
-from contextfold.hooks import FoldNotice
 from contextfold.models import Model, Profile
+from contextfold.session import FoldNotice
 from contextfold.summaries import Refusal
 from contextfold.testing import SYSTEM, Scripted, session, tools
 from tests.unit.folding.scene import WORD, assistant, chat, results, user

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
-from contextfold import answering, preparing
-from contextfold.desk import Desk, Surroundings
 from contextfold.domain import check_view, encode
-from contextfold.drivers import _do, drive
 from contextfold.folding import Effect, Steps
+from contextfold.session import Desk, Surroundings, answering, preparing
+from contextfold.session.drivers import _do, drive
 from contextfold.testing import histories, models
 
 SUMMARY = "The shop's rounding was wrong in service.py; it was mended and the tests pass again. " * 4

@@ -9,7 +9,7 @@ import contextfold as cf
 from contextfold import dialects
 from contextfold.domain import Projection, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage, CannotCover, Conflict, KeyConflict, NotFound, StoreError
-from contextfold.reading import FORGOTTEN
+from contextfold.thread import FORGOTTEN
 
 CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a.py"}}]}
 RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "print(1)"}]}

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias, get_args
 from contextfold import dialects
 from contextfold.domain import Appended, Detail, Folded, Item, Measured, Projection, Tags, encode, roo_tags
 from contextfold.errors import BadConfiguration, StoreError
+from contextfold.store import Store
 from contextfold.transcripts import RooEvent, RooSaid, RooTask
 
 from .desk import Desk
-from .store import Store
 
 Format: TypeAlias = Literal["jsonl", "roo"]
 

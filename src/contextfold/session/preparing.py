@@ -39,11 +39,12 @@ from contextfold.folding import (
     tell,
 )
 from contextfold.summaries import fold_notice
+from contextfold.thread import binding, caching
+from contextfold.thread.rendering import Rendering
 
-from . import ahead, attaching, binding, caching, compacting, gating, noting
+from . import ahead, attaching, compacting, gating, noting
 from .desk import Desk, Frame, Surroundings
 from .hooks import FoldNotice, journal
-from .rendering import Rendering
 from .request import Request
 
 INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"

@@ -29,13 +29,11 @@ from contextfold.domain import (
     Words,
 )
 from contextfold.errors import BadConfiguration, NotFound
+from contextfold.thread import Stretch, Thread, locked
+from contextfold.thread.live import Live
 
-from .bodies import Stretch
-from .live import Live
-from .locking import locked
 from .snapshots_named import snapshots_in
 from .taking import take
-from .thread import Thread
 
 
 def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:

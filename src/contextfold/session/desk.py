@@ -43,14 +43,13 @@ from contextfold.folding import (
 )
 from contextfold.models import Model
 from contextfold.summaries import Language, Source, language_of
+from contextfold.thread import Drafting, Thread
 from contextfold.tokens import Watch, learn
 
 from .bookkeeping import Books
 from .hooks import Hook, Hooks
 from .layering import Layering
-from .live import Drafting
 from .request import Request
-from .thread import Thread
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 INLINE = {"anthropic": "compact_20260112", "openai-responses": "context_management"}  # compaction inside an answer

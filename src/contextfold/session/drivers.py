@@ -21,9 +21,9 @@ from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, StoreError
 from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Writer
 from contextfold.providers import named
+from contextfold.thread import Drafting
 
 from . import telemetry
-from .live import Drafting
 
 T = TypeVar("T")
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from contextfold import dialects
 from contextfold.domain import Appended, FoldKind
 from contextfold.errors import CannotCover
+from contextfold.thread import Thread
 from contextfold.transcripts import RooSaid, RooTask
-
-from .thread import Thread
 
 log = logging.getLogger("contextfold.taking")
 

@@ -16,6 +16,9 @@ from contextfold.domain import Attacher, Measured, Message, Sent, View
 from contextfold.errors import NotFound
 from contextfold.folding import Decision, Offload, Policy, Report, recipes
 from contextfold.models import Model, limit_in
+from contextfold.store import Store
+from contextfold.store import open as open_store
+from contextfold.thread import FoldInfo, Thread
 from contextfold.workspace import Files, ToDos
 
 from . import answering, preparing, recalling, telemetry
@@ -25,9 +28,6 @@ from .hooks import Hook, Hooks
 from .layered import Layered
 from .recording import Piece, Recording
 from .request import Request
-from .store import Store
-from .store import open as open_store
-from .thread import FoldInfo, Thread
 from .travelling import Travels
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from contextfold.domain import Appended, Logged, Message, View
 from contextfold.errors import NotFound
-
-from .thread import Thread
+from contextfold.thread import Thread
 
 
 def behind(thread: Thread, fold: int) -> Sequence[Message]:

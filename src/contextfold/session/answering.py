@@ -20,11 +20,11 @@ from contextfold.folding import (
     save,
     tell,
 )
+from contextfold.thread import understand
+from contextfold.thread.binding import DETAIL, digest
 
 from . import ahead, compacting, gating
-from .binding import DETAIL, digest
 from .desk import Desk
-from .incoming import understand
 from .request import Request
 
 

@@ -10,13 +10,14 @@ from abc import abstractmethod
 from datetime import datetime
 from typing import Self
 
+from contextfold.store import Store
+from contextfold.thread import RewindReport
+
 from . import checkpointing, exporting, rewinding, unfolding
 from .checkpointing import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
 from .drivers import drive
 from .exporting import Format
-from .moving import RewindReport
-from .store import Store
 from .whereabouts import Where
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from contextfold.domain import Appended, BranchEvent, Detail, Draft, Intent, Projection, Rewound
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.folding import Signals, Steps, call, record
+from contextfold.thread import understand
+from contextfold.thread.moving import RewindReport, outcome
 from contextfold.workspace import Restored
 
 from . import checkpointing
 from .answering import offload
 from .checkpointing import Checkpoint
 from .desk import Desk
-from .incoming import understand
-from .moving import RewindReport, outcome
 from .whereabouts import Where, message_at, place, with_files
 
 

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 
 from contextfold.domain import Appended, Checkpointed, Logged
 from contextfold.errors import NotFound
+from contextfold.thread.moving import head_at
 
 from . import checkpointing
 from .checkpointing import Checkpoint, CheckpointName
 from .desk import Desk
-from .moving import head_at
 
 TO_WHERE = ("before", "after", "to_time", "to_index", "to")
 

@@ -12,9 +12,8 @@ from typing import Any, TypeAlias
 from contextfold.domain import Appended, Counter, Message, Noted, Text, ToolsProjected, View, decode
 from contextfold.errors import CannotFit
 from contextfold.layers import Layout, Projected, Renditions, Section, Shower, Showing, State, first_nonce
+from contextfold.thread import Thread
 from contextfold.toolbox import ToolList
-
-from .thread import Thread
 
 System: TypeAlias = str | Sequence[Mapping[str, Any]] | None
 

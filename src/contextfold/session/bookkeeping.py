@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from contextfold.domain import Item, Projection, Sent, View
 from contextfold.folding import Account, Budget, Call, Clear, Policy, Rents, Standing, rates_of
 from contextfold.models import Model
-
-from .thread import Thread
+from contextfold.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,10 @@
+"""Stores: what `contextfold.open` returns, and how threads come into one."""
+
+from __future__ import annotations
+
+from .store import Store, open
+
+__all__ = [
+    "Store",
+    "open",
+]
