@@ -1,6 +1,8 @@
 """What every test may lean on: the recorded sessions kept beside the repository, and Hypothesis profiles."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,11 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("The recorded sessions are not here: expected ../shared/data beside the repository.")
     return SHARED_DATA
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> Iterator[None]:
+    """A shell that starts tests in the background has them ignore Ctrl-C, and so would every process they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
