@@ -14,7 +14,7 @@ from contextfold.folding import Answer, Percent
 from contextfold.summaries import Prompt
 
 MODEL = "claude-sonnet-4-5"
-WINDOW, TURNS, ROUNDS = 40_000, 92, 15
+WINDOW, TURNS, ROUNDS = 40_000, 92, 40
 SAID = "The parser in src/parse.py keeps the port 8443 and the flag --strict, says line 1204. " * 8
 
 

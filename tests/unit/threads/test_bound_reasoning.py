@@ -107,13 +107,13 @@ def test_the_provider_may_be_asked_to_drop_by_itself() -> None:
 
 @pytest.mark.parametrize(("wish", "dropped", "left"), [("strip", True, False), ("drop_block", False, True)])
 def test_a_fold_reports_what_becomes_of_bound_reasoning(wish: str, dropped: bool, left: bool) -> None:
-    policy = cf.recipes.balanced().with_(reasoning=wish)
+    policy = cf.recipes.roo_code().with_(reasoning=wish)
     with cf.Session.open(model=BOUND, policy=policy) as session:
         for number in range(12):
             session.append({"role": "user", "content": f"Question {number}? " + "word " * 400})
             session.prepare()
             session.append(thought(number))
-        report = session.fold(to=2_500)
+        report = session.fold()
         assert report.folds
         assert report.cache is not None
         assert bool(report.cache.reasoning_dropped) == dropped
