@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contextfold.domain import Item, Projection, Sent, View
-from contextfold.folding import Account, Budget, Call, Clear, Policy, Rents, Standing, rates_of
+from contextfold.folding import Account, Budget, Call, Clear, Economy, Policy, Rents, Standing, rates_of
 from contextfold.models import Model
 from contextfold.thread import Thread
 
@@ -33,6 +33,10 @@ class Books:
         self.account = Account()
         self._sent: _Request | None = None
         self._prepared: _Request | None = None
+        self._made: tuple[Thread, View, Budget, int, float] | None = None  # prepared, and not worked out yet
+        self._stood: tuple[object, Standing] | None = (
+            None  # whoever asks again before anything happened is told the same
+        )
         self._said, self._counted = 0, 0
         self._last: Item | None = None
         self._shared: tuple[object, object, int] = (None, None, 0)
@@ -54,6 +58,14 @@ class Books:
         if self.economy is None:
             return None
         calibration, model = thread._reading.calibration, thread.model
+        pause = now - self._sent.at if self._sent is not None else 0.0
+        asked = (view.array, view.length, budget, fixed, calibration, self.account, self._sent, _is_over(model, pause))
+        if self._stood is None or self._stood[0] != asked:
+            self._stood = asked, self._stand(thread, view, budget, fixed, now, self.economy)
+        return self._stood[1]
+
+    def _stand(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, economy: Economy) -> Standing:
+        calibration, model = thread._reading.calibration, thread.model
         rates = rates_of(model, view.count.tokens + budget.fixed)
         call = self._call(thread, view, budget, fixed, now)
         full, cost = self.account.full_history(call, rates)
@@ -71,29 +83,35 @@ class Books:
             calibration.scaled(rents.removable),
             call.size - calibration.scaled(view.tokens(max(0, rents.first))),
             calibration.scaled(rents.rent),
-            rents.recalls if rents.removable >= self.economy.least else 0.0,
+            rents.recalls if rents.removable >= economy.least else 0.0,
             self.account.rent_before(call),
         )
 
     def prepared(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> None:
-        """A request was made; it counts once it is answered."""
-        if self.economy is None:
-            return
-        call = self._call(thread, view, budget, fixed, now)
-        account = self.account.after(call, self.economy, rates_of(thread.model, call.size))
-        self._prepared = _Request(view, fixed, account, now)
+        """A request was made; it counts, and is worked out, once it is answered."""
+        self._prepared, self._made = None, None if self.economy is None else (thread, view, budget, fixed, now)
+
+    def _worked_out(self) -> _Request | None:
+        if self._made is not None and self.economy is not None:
+            thread, view, budget, fixed, now = self._made
+            call = self._call(thread, view, budget, fixed, now)
+            account = self.account.after(call, self.economy, rates_of(thread.model, call.size))
+            self._prepared, self._made = _Request(view, fixed, account, now), None
+        return self._prepared
 
     @property
     def next_account(self) -> Account | None:
         """The account with the prepared request, for the event that records it."""
-        return None if self._prepared is None else self._prepared.account
+        prepared = self._worked_out()
+        return None if prepared is None else prepared.account
 
     def answered(self, billed: float | None) -> None:
         """The prepared request was sent; `billed` is what it really cost, where that is known."""
-        if self._prepared is None:
+        prepared = self._worked_out()
+        if prepared is None:
             return
         before, last = self.account, self._sent
-        self._sent, self._prepared = self._prepared, None
+        self._sent, self._prepared = prepared, None
         self.account = self._sent.account
         if billed is not None:
             is_alike = last is None or last.view.array is self._sent.view.array

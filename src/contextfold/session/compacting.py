@@ -42,6 +42,8 @@ BETAS = {
 
 def options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     """What a request says about compaction: settings, and the names of the features they belong to."""
+    if desk.policy.native == "off" and not desk.natives():
+        return {}, ()
     at = desk.compacts_at(dialect)
     if dialect == "openai-responses":
         return ({"context_management": [{"type": "compaction", "compact_threshold": at}]} if at else {}), ()

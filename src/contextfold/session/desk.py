@@ -116,6 +116,9 @@ class Desk:
     conversation: Conversation | None = None  # the request last prepared, as it would be without folding
     books: Books = field(init=False)
     _language: Language | None = None
+    _decided: tuple[object, Decision] | None = (
+        None  # a progress indicator and `prepare` ask the same, one after another
+    )
     _natives: list[int] = field(default_factory=list)
     _natives_seen: int = 0
 
@@ -227,7 +230,10 @@ class Desk:
             signals = replace(signals, compacts_at=self.compacts_at(self.spoken or self.dialect))
         if self.ahead is not None:
             signals = replace(signals, ahead="ready" if self.ahead.is_ready else "working")
-        return decide(view, budget, self.policy, self.model, signals)
+        asked = (view.array, view.length, budget, self.policy, self.model, self.thread._reading.calibration, signals)
+        if self._decided is None or self._decided[0] != asked:
+            self._decided = asked, decide(view, budget, self.policy, self.model, signals)
+        return self._decided[1]
 
     def situation(self, decision: Decision) -> Situation:
         view = self.view()
