@@ -6,8 +6,9 @@ from .calls import FILE_TOOLS, FileCall, file_calls
 from .candidates import Excluded
 from .files import Files, Restore
 from .reads import Use, Uses
+from .restoring import Change, Kind
 from .secrets import KEY_SHAPES
-from .snapshots import Change, Kind, Restored, Snapshot, Snapshots
+from .snapshots import Restored, Snapshot, Snapshots
 from .todos import ToDo, ToDos, to_dos
 
 __all__ = [

@@ -13,19 +13,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 import msgspec
 
-from contextfold.errors import DiskFull, NotFound, WorkspaceChanged, WorkspaceError
+from contextfold.errors import DiskFull, NotFound, WorkspaceError
 
-from .candidates import LARGEST, Excluded, Found, Look, find, ignored, look, shown, uncovered
+from .candidates import LARGEST, Excluded, Found, Look, find, look, shown, uncovered
 from .disks import said_of_disks
 from .git import Git
-from .in_the_way import is_taken
 from .lock import owned
+from .restoring import Change, Kind, refuse_if_changed, to_keep, write
 
-Kind: TypeAlias = Literal["added", "modified", "deleted"]
 MANY_LOOSE = 27  # objects in one of 256 drawers: about 7,000 in all, then they are packed
 _KINDS: dict[str, Kind] = {"A": "added", "M": "modified", "T": "modified", "D": "deleted"}
 
@@ -41,28 +39,12 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A path that two snapshots differ in."""
-
-    path: str
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
 class Restored:
     """What a restore did: the snapshot that undoes it, what it changed, and what it left as it was, with why."""
 
     before: Snapshot
     changed: tuple[Change, ...] = ()
     kept: tuple[Excluded, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One line of a comparison of trees."""
-
-    path: str
-    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,56 +183,19 @@ class Snapshots:
     # -- restoring --------------------------------------------------------------------------------------------------
 
     def _restored(
-        self, target: str, before: Snapshot, entries: Sequence[_Entry], looks: Mapping[str, Look | None]
+        self, target: str, before: Snapshot, entries: Sequence[Change], looks: Mapping[str, Look | None]
     ) -> Restored:
-        kept = self._kept(entries, self._excluded(target))
+        kept = to_keep(self.root, entries, {each.path for each in self._excluded(target)})
         touched = [each for each in entries if each not in kept]
-        self._refuse_if_changed(touched, looks)
+        refuse_if_changed(self.root, touched, looks)
         if touched:
             self._begin(before.id, target)
-            kept += self._written(target, touched)
+            kept += write(self._git, target, touched)
         if not kept:
             self._remember(_Latest(target, self._excluded(target)))
         self._journal.unlink(missing_ok=True)
         changed = tuple(Change(shown(each.path), each.kind) for each in entries if each not in kept)
         return Restored(before, changed, tuple(Excluded(shown(each.path), "in no snapshot") for each in kept))
-
-    def _written(self, target: str, touched: Sequence[_Entry]) -> list[_Entry]:
-        """Write these paths as they were; what was ignored then, and so in no snapshot, stays and is returned."""
-        rules = [each for each in touched if Path(each.path).name == ".gitignore" and each.kind != "deleted"]
-        if not rules:
-            self._check_out(target, touched)
-            return []
-        self._check_out(target, rules)
-        hidden = ignored(self._git, (each.path for each in touched if each.kind == "deleted"))
-        self._check_out(target, [each for each in touched if each.path not in hidden])
-        return [each for each in touched if each.path in hidden]
-
-    def _check_out(self, target: str, touched: Sequence[_Entry]) -> None:
-        added = {each.path for each in touched if each.kind == "added"}
-        # A file that takes a directory's place takes what is left in it along: git knows those paths no more.
-        paths = [each.path for each in touched if added.isdisjoint(map(str, Path(each.path).parents))]
-        named = ("--no-overlay", "--pathspec-from-file=-", "--pathspec-file-nul")
-        self._git.paths("--literal-pathspecs", "checkout", *named, target, given=paths)
-
-    def _kept(self, entries: Sequence[_Entry], excluded: Sequence[Excluded]) -> list[_Entry]:
-        """What a restore must not touch: present and in no snapshot, or left out when the target was taken."""
-        left_out = {each.path for each in excluded}
-        leaving = {each.path for each in entries if each.kind == "deleted"}
-        return [
-            each
-            for each in entries
-            if (each.kind == "added" and is_taken(self.root, each.path, leaving))
-            or (each.kind == "deleted" and shown(each.path) in left_out)
-        ]
-
-    def _refuse_if_changed(self, touched: Sequence[_Entry], looks: Mapping[str, Look | None]) -> None:
-        changed = [shown(each.path) for each in touched if look(self.root / each.path) != looks.get(each.path)]
-        if changed:
-            raise WorkspaceChanged(
-                f"Files changed while they were being restored, so nothing was: {', '.join(changed[:5])}. Let the "
-                f"other program finish, and restore again."
-            )
 
     def _begin(self, before: str, target: str) -> None:
         """From here on a cut restore can be told, and undone."""
@@ -268,11 +213,11 @@ class Snapshots:
     def _or_now(self, until: str | None) -> str:
         return self._take("").id if until is None else until
 
-    def _compared(self, since: str, until: str) -> list[_Entry]:
+    def _compared(self, since: str, until: str) -> list[Change]:
         listing = self._git.paths(
             "diff-tree", "-r", "-z", "--no-renames", "--name-status", self._known(since), self._known(until)
         )
-        return [_Entry(path, _KINDS[kind]) for kind, path in zip(listing[::2], listing[1::2], strict=True)]
+        return [Change(path, _KINDS[kind]) for kind, path in zip(listing[::2], listing[1::2], strict=True)]
 
     def _known(self, id: str) -> str:
         if not (self._git.directory / "refs" / "snapshots" / id).exists() and id not in self.ids():
