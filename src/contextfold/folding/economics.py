@@ -66,7 +66,7 @@ class Prediction:
     unit: str
 
     def details(self) -> dict[str, Detail]:
-        return {"price": self.price, "saves": self.saves, "unit": self.unit}
+        return {"price": round(self.price, 6), "saves": round(self.saves, 6), "unit": self.unit}
 
 
 def predicted(behind: int, removed: int, rates: Rates) -> Prediction:

@@ -27,7 +27,8 @@ from contextfold.errors import CannotCover
 from contextfold.folding import Context, PlannedFold, Steps, draft_fold, record
 from contextfold.summaries import cleared_text, window_text
 
-from .desk import LEAST_COMPACTION, Desk
+from .desk import Desk
+from .natives import LEAST
 
 THRESHOLD, CLEARING = "compact_20260112", "clear_tool_uses_20250919"
 BETAS = {
@@ -42,7 +43,7 @@ BETAS = {
 
 def options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
     """What a request says about compaction: settings, and the names of the features they belong to."""
-    if desk.policy.native == "off" and not desk.natives():
+    if desk.policy.native == "off" and not desk.natives.live():
         return {}, ()
     at = desk.compacts_at(dialect)
     if dialect == "openai-responses":
@@ -50,7 +51,7 @@ def options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, 
     if dialect != "anthropic":
         return {}, ()
     forms = _forms(desk) | ({"threshold"} if at else set())
-    value = at or max(desk.budget().usable, LEAST_COMPACTION)
+    value = at or max(desk.budget().usable, LEAST)
     edits = [{"type": THRESHOLD, "trigger": {"type": "input_tokens", "value": value}}] if "threshold" in forms else []
     if desk.policy.native == "clear" and CLEARING in desk.model.compaction:
         forms.add("clearing")
@@ -61,7 +62,7 @@ def options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, 
 
 def _forms(desk: Desk) -> set[str]:
     """A block that goes back needs what made it to be declared again."""
-    return {str(event.details.get("form")) for _, event in desk.natives()} & {"threshold", "on-demand"}
+    return {str(event.details.get("form")) for _, event in desk.natives.live()} & {"threshold", "on-demand"}
 
 
 # -- what came back -------------------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ def _cleared(desk: Desk, front: Sequence[Item], most: int) -> PlannedFold:
 
 def let_go(desk: Desk) -> Steps[None]:
     """Another model cannot read what this one's provider made: the originals come back, and are folded as usual."""
-    for fold, event in desk.natives():
+    for fold, event in desk.natives.live():
         if event.details.get("form") != "clearing" and event.details.get("model") != desk.model.id:
             yield from record(lambda now, fold=fold: undone(desk, now, fold))  # type: ignore[misc]
 

@@ -23,7 +23,6 @@ from contextfold.domain import (
     Sent,
     Text,
     View,
-    decode,
     subject_of,
 )
 from contextfold.errors import CannotFit
@@ -33,7 +32,6 @@ from contextfold.folding import (
     Budget,
     Conversation,
     Decision,
-    Native,
     PlannedFold,
     Policy,
     Signals,
@@ -49,12 +47,10 @@ from contextfold.tokens import Watch, learn
 from .bookkeeping import Books
 from .hooks import Hook, Hooks
 from .layering import Layering
+from .natives import Natives, compaction_request, compacts_at
 from .request import Request
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
-INLINE = {"anthropic": "compact_20260112", "openai-responses": "context_management"}  # compaction inside an answer
-LEAST_COMPACTION = 50_000  # tokens; the smallest trigger that Anthropic takes
-COMPACTION_OUTPUT = 8_000  # tokens a compaction may take
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 
@@ -115,15 +111,15 @@ class Desk:
     ahead: Ahead | None = None  # a summary that is being written in the background
     conversation: Conversation | None = None  # the request last prepared, as it would be without folding
     books: Books = field(init=False)
+    natives: Natives = field(init=False)
     _language: Language | None = None
     _decided: tuple[object, Decision] | None = (
         None  # a progress indicator and `prepare` ask the same, one after another
     )
-    _natives: list[int] = field(default_factory=list)
-    _natives_seen: int = 0
 
     def __post_init__(self) -> None:
         self.books = Books(self.policy)
+        self.natives = Natives(self.thread)
 
     @property
     def model(self) -> Model:
@@ -167,45 +163,13 @@ class Desk:
         self.thread._model = self.model.after_overflow(self.decide().used, limit)
 
     def compacts_at(self, dialect: str) -> int:
-        """From which size on the provider compacts by itself, if the policy prefers that and the model can."""
-        form = INLINE.get(dialect, "")
-        if self.policy.native != "prefer" or form not in self.model.compaction or self._compacts_on_demand:
-            return 0
-        budget = self.budget()
-        firings = [trigger.fires(budget.usable, budget, self.model) for trigger in self.policy.triggers]
-        at = max(LEAST_COMPACTION, min((firing.threshold for firing in firings if firing), default=0))
-        return at if at < budget.usable else 0
-
-    @property
-    def _compacts_on_demand(self) -> bool:
-        return any(isinstance(stage, Native) for stage in self.policy.stages)
-
-    def natives(self) -> list[tuple[int, Folded]]:
-        """The live folds of what a provider made by itself. Looks only at what happened since it was last asked."""
-        projection = self.thread._live.projection
-        fresh = projection.events[self._natives_seen :]
-        self._natives += [
-            entry.seq for entry in fresh if isinstance(entry.event, Folded) and entry.event.kind == "native"
-        ]
-        self._natives_seen = len(projection.events)
-        found = [projection.folds[seq] for seq in self._natives if seq in projection.folds]
-        return [(fold.seq, fold.event) for fold in found if fold.is_live]
+        """From which size on the provider compacts by itself; 0 where it does not."""
+        return compacts_at(self.policy, self.model, self.budget(), dialect)
 
     def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]:
         """The request that has the provider compact what a fold is to hide, and its dialect."""
-        view, dialect = self.view(), self.spoken or self.dialect
-        covered = {*planned.seqs, *planned.folds}
-        stop = max(place for place, item in enumerate(view.items) if item.seq in covered) + 1
-        rendering = self.thread._live.rendering(dialect, self.model.id)
-        fields: dict[str, object] = {"model": self.model.id}
-        if self.frame.system:
-            fields["system"] = self.frame.system
-        if dialect == "anthropic":
-            fields |= {"max_tokens": COMPACTION_OUTPUT, "compaction": {"type": "summarize"}}
-            fields |= {"tools": self.frame.tools} if self.frame.tools else {}
-        chunks = rendering.chunks(view, self.thread._reading)[:stop]
-        body: dict[str, Any] = decode(rendering.dialect.body(chunks, fields, view.item(0)))
-        return body, dialect
+        dialect = self.spoken or self.dialect
+        return compaction_request(self.thread, planned, dialect, self.frame.system, self.frame.tools), dialect
 
     def close(self) -> None:
         """Nobody will ask for what is still being written."""

@@ -1,0 +1,64 @@
+"""What a provider compacts by itself: from when on, by which request, and what it made that still stands.
+
+Looks and writes requests; `compacting` decides what becomes of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contextfold.domain import Folded, decode
+from contextfold.folding import Budget, Native, PlannedFold, Policy
+from contextfold.models import Model
+from contextfold.thread import Thread
+
+INLINE = {"anthropic": "compact_20260112", "openai-responses": "context_management"}  # compaction inside an answer
+LEAST = 50_000  # tokens; the smallest trigger that Anthropic takes
+OUTPUT = 8_000  # tokens a compaction may take
+
+
+class Natives:
+    """The live folds of what a provider made. Each time only what happened since the last look is looked at."""
+
+    def __init__(self, thread: Thread) -> None:
+        self._thread = thread
+        self._found: list[int] = []
+        self._seen = 0
+
+    def live(self) -> list[tuple[int, Folded]]:
+        projection = self._thread._live.projection
+        fresh = projection.events[self._seen :]
+        self._found += [
+            entry.seq for entry in fresh if isinstance(entry.event, Folded) and entry.event.kind == "native"
+        ]
+        self._seen = len(projection.events)
+        found = [projection.folds[seq] for seq in self._found if seq in projection.folds]
+        return [(fold.seq, fold.event) for fold in found if fold.is_live]
+
+
+def compacts_at(policy: Policy, model: Model, budget: Budget, dialect: str) -> int:
+    """From which size on the provider compacts by itself, if the policy prefers that and the model can; else 0."""
+    on_demand = any(isinstance(stage, Native) for stage in policy.stages)
+    if policy.native != "prefer" or on_demand or INLINE.get(dialect, "") not in model.compaction:
+        return 0
+    firings = [trigger.fires(budget.usable, budget, model) for trigger in policy.triggers]
+    at = max(LEAST, min((firing.threshold for firing in firings if firing), default=0))
+    return at if at < budget.usable else 0
+
+
+def compaction_request(
+    thread: Thread, planned: PlannedFold, dialect: str, system: object, tools: object
+) -> Mapping[str, Any]:
+    """The request that has the provider compact what a fold is to hide: the conversation up to there, unchanged."""
+    view, covered = thread.view, {*planned.seqs, *planned.folds}
+    stop = max(place for place, item in enumerate(view.items) if item.seq in covered) + 1
+    fields: dict[str, object] = {"model": thread.model.id}
+    if system:
+        fields["system"] = system
+    if dialect == "anthropic":
+        fields |= {"max_tokens": OUTPUT, "compaction": {"type": "summarize"}} | ({"tools": tools} if tools else {})
+    rendering = thread._live.rendering(dialect, thread.model.id)
+    chunks = rendering.chunks(view, thread._reading)[:stop]
+    body: Mapping[str, Any] = decode(rendering.dialect.body(chunks, fields, view.item(0)))
+    return body
