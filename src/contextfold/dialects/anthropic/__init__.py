@@ -7,12 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
 from .answer import claims, reply
-from .losses import losses
+from .carries import CARRIES
 from .marks import limited, marked
 from .parse import NAME, parse
 from .render import chunk
@@ -47,7 +48,7 @@ class Anthropic(Struct, frozen=True):
         return chunk(item, message)
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
-        return losses(item, message)
+        return losses(item, message, CARRIES)
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
         return body(chunks, settings, first)

@@ -8,14 +8,15 @@ from typing import Any
 from msgspec import Struct
 
 from contextfold.dialects.breakpoints import marked
+from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
 from .alternating import in_turn
 from .answer import claims, reply
+from .carries import CARRIES
 from .flavours import PLAIN, Flavour, flavour_of, flavours
-from .losses import losses
 from .parse import NAME, parse
 from .render import chunk
 from .repair import repair
@@ -49,7 +50,7 @@ class OpenAIChat(Struct, frozen=True):
         return seasoned(chunk(item, message), item, self.flavour)
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
-        return losses(item, message)
+        return losses(item, message, CARRIES)
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings, in_turn if self.flavour.alternates else list)

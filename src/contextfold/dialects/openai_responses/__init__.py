@@ -8,13 +8,14 @@ from typing import Any
 from msgspec import Struct
 
 from contextfold.dialects.breakpoints import marked
+from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply
 
 from .answer import claims, reads, reply
+from .carries import CARRIES
 from .items import side, turns
-from .losses import losses
 from .parse import NAME, parse
 from .render import chunk
 from .repair import repair
@@ -48,7 +49,7 @@ class OpenAIResponses(Struct, frozen=True):
         return chunk(item, message)
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
-        return losses(item, message)
+        return losses(item, message, CARRIES)
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings)

@@ -1,0 +1,22 @@
+"""What Anthropic's format takes over from the others."""
+
+from __future__ import annotations
+
+from contextfold.dialects.ids import short_and_simple
+from contextfold.dialects.losing import Carries
+from contextfold.domain import Document, Image, ToolCall
+
+from .parse import NAME
+from .render import arguments_object, document_source, image_source
+
+
+def _shows(block: Image | Document, _takes_media: bool) -> bool:
+    source = image_source(block) if isinstance(block, Image) else document_source(block)
+    return source is not None
+
+
+def _takes(call: ToolCall) -> bool:
+    return arguments_object(call) is not None
+
+
+CARRIES = Carries(NAME, "Anthropic has no such block", _shows, short_and_simple, _takes)

@@ -1,0 +1,62 @@
+"""What an item loses on its way into another wire format, told in words. Nothing is lost inside one dialect.
+
+Each dialect says what it carries; this module says what follows from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from contextfold.dialects.neutral import shown
+from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Carries:
+    """What one wire format takes over from the others."""
+
+    dialect: str
+    nothing_such: str  # what is said of a provider's own item
+    shows: Callable[[Image | Document, bool], bool]  # given whether the place takes media at all
+    spells: Callable[[str], str]  # the id of a call, as it is written here
+    takes_arguments: Callable[[ToolCall], bool] = lambda _call: True
+    marks_errors: bool = True
+    only_users_show: bool = False  # pictures and files have a place in what the user says, nowhere else
+    results_show: bool = True  # and in what a tool gives back
+
+
+def losses(item: Item, message: Message, wire: Carries) -> tuple[str, ...]:
+    """Every loss of one item, in the order of its blocks."""
+    if message.dialect == wire.dialect:
+        return ()
+    takes_media = not wire.only_users_show or message.role == "user"
+    return tuple(loss for block in shown(item, message) for loss in _of(block, takes_media, wire))
+
+
+def _of(block: Block, takes_media: bool, wire: Carries) -> Iterator[str]:
+    match block:
+        case Reasoning():
+            yield "reasoning is left out: it is bound to the provider that wrote it"
+        case Opaque():
+            yield f"{block.kind or 'a provider item'} is left out: {wire.nothing_such}"
+        case Image() if not wire.shows(block, takes_media):
+            yield f"an image ({block.url or block.media_type or 'unknown'}) is named, not shown"
+        case Document() if not wire.shows(block, takes_media):
+            yield f"a document ({block.title or block.url or block.media_type or 'unknown'}) is named, not shown"
+        case ToolCall():
+            yield from _of_call(block, wire)
+        case ToolResult():
+            if block.is_error and not wire.marks_errors:
+                yield f"the result of {block.call!r} is not marked as an error"
+            for inner in block.blocks:
+                yield from _of(inner, wire.results_show, wire)
+        case _:
+            pass
+
+
+def _of_call(call: ToolCall, wire: Carries) -> Iterator[str]:
+    if wire.spells(call.id) != call.id:
+        yield f"the id {call.id!r} is written as {wire.spells(call.id)!r}"
+    if not wire.takes_arguments(call):
+        yield f"the arguments of call {call.id!r} are no JSON object and are passed as text"
