@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from contextfold.dialects.neutral import shown
+from contextfold.dialects.neutral import arguments_object, shown
 from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
 
 
@@ -20,7 +20,7 @@ class Carries:
     nothing_such: str  # what is said of a provider's own item
     shows: Callable[[Image | Document, bool], bool]  # given whether the place takes media at all
     spells: Callable[[str], str]  # the id of a call, as it is written here
-    takes_arguments: Callable[[ToolCall], bool] = lambda _call: True
+    only_objects: bool = False  # arguments are written as an object, not as text
     marks_errors: bool = True
     only_users_show: bool = False  # pictures and files have a place in what the user says, nowhere else
     results_show: bool = True  # and in what a tool gives back
@@ -58,5 +58,5 @@ def _of(block: Block, takes_media: bool, wire: Carries) -> Iterator[str]:
 def _of_call(call: ToolCall, wire: Carries) -> Iterator[str]:
     if wire.spells(call.id) != call.id:
         yield f"the id {call.id!r} is written as {wire.spells(call.id)!r}"
-    if not wire.takes_arguments(call):
+    if wire.only_objects and arguments_object(call) is None:
         yield f"the arguments of call {call.id!r} are no JSON object and are passed as text"

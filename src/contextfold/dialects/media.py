@@ -5,7 +5,7 @@ Nothing is fetched, decoded or re-encoded.
 
 from __future__ import annotations
 
-from contextfold.domain import Document, Image
+from contextfold.domain import Block, Document, Image, Text
 
 
 def data_url(media_type: str, data: str) -> str:
@@ -27,6 +27,13 @@ def is_address(url: str) -> bool:
     return "://" in url
 
 
+def image_url(block: Image) -> str:
+    """The picture as an address; empty where it cannot be carried."""
+    if block.data:
+        return data_url(block.media_type, block.data)
+    return block.url if is_address(block.url) else ""
+
+
 def placeholder(block: Image | Document) -> str:
     """What is said where a picture or a file cannot be carried."""
     if isinstance(block, Image):
@@ -37,3 +44,12 @@ def placeholder(block: Image | Document) -> str:
 def document_text(block: Document) -> str:
     """A plain-text document as words, under its title."""
     return f"{block.title}\n{block.text}" if block.title else block.text
+
+
+def word(block: Block) -> str:
+    """A block as words, where the wire takes nothing else."""
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Document) and block.text:
+        return document_text(block)
+    return placeholder(block) if isinstance(block, Image | Document) else ""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult, encode
+from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult, decode, encode
+from contextfold.errors import BadMessage
 
 from .wire import Json
 
@@ -70,3 +71,29 @@ def late_blocks(block: ToolResult, edit: str | None) -> list[Block]:
 def said(blocks: Sequence[Block]) -> str:
     """The words among these blocks."""
     return "\n".join(block.text for block in blocks if isinstance(block, Text) and not is_blank(block.text))
+
+
+def fits_role(block: Block, message: Message) -> bool:
+    """Calls are the assistant's and results the user's; a system message is words."""
+    if isinstance(block, ToolCall):
+        return message.role == "assistant"
+    if isinstance(block, ToolResult):
+        return message.role == "user"
+    return message.role != "system" or isinstance(block, Text)
+
+
+def as_object(call: ToolCall) -> Json:
+    """The arguments where the wire takes an object only: what is none becomes a field of one."""
+    found = arguments_object(call)
+    return {"arguments": call.arguments} if found is None else found
+
+
+def arguments_object(call: ToolCall) -> Json | None:
+    """The arguments as an object (none at all means an empty one); None where they are something else."""
+    if is_blank(call.arguments):
+        return {}
+    try:
+        value = decode(call.arguments)
+    except BadMessage:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,10 +1,14 @@
-"""The system prompt as plain words, whichever way a caller wrote it."""
+"""The system prompt as plain words, whichever way a caller wrote it, and the words that mark one further on."""
 
 from __future__ import annotations
 
 from msgspec import Raw
 
 from contextfold.domain import decode
+
+# Where a wire takes no system message among the others, one is shown as text of the user's side, under this label; the
+# first one is lifted to the top of the request.
+LABEL = "[System message]\n"
 
 
 def words(system: object) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextfold.dialects.ids import short_and_simple
 from contextfold.dialects.losing import Carries
-from contextfold.domain import Document, Image, ToolCall
+from contextfold.domain import Document, Image
 
 from .parse import NAME
-from .render import arguments_object, document_source, image_source
+from .render import document_source, image_source
 
 
 def _shows(block: Image | Document, _takes_media: bool) -> bool:
@@ -15,8 +15,4 @@ def _shows(block: Image | Document, _takes_media: bool) -> bool:
     return source is not None
 
 
-def _takes(call: ToolCall) -> bool:
-    return arguments_object(call) is not None
-
-
-CARRIES = Carries(NAME, "Anthropic has no such block", _shows, short_and_simple, _takes)
+CARRIES = Carries(NAME, "Anthropic has no such block", _shows, short_and_simple, only_objects=True)

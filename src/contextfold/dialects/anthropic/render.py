@@ -9,7 +9,8 @@ from typing import assert_never
 
 from contextfold.dialects.ids import short_and_simple, simple
 from contextfold.dialects.media import is_address, placeholder
-from contextfold.dialects.neutral import is_blank, shown
+from contextfold.dialects.neutral import as_object, fits_role, is_blank, shown
+from contextfold.dialects.system import LABEL
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -23,17 +24,12 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
-    decode,
     encode,
 )
-from contextfold.errors import BadMessage
 
 from .parse import NAME
 from .touch import SILENT_ERROR, is_unsigned, touched
 
-# Models before Opus 4.8 reject a system message among the others, so what another dialect calls one is shown as text
-# of the user's side; the first one is lifted to the top of the request.
-SYSTEM_LABEL = "[System message]\n"
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
@@ -87,20 +83,11 @@ def _content(item: Item, message: Message) -> list[Json]:
     blocks = [
         spelled
         for block in shown(item, message)
-        if (spelled := _block(block, keeps_ids)) is not None and _fits_role(block, message)
+        if (spelled := _block(block, keeps_ids)) is not None and fits_role(block, message)
     ]
-    if message.role == "system" and blocks:
-        blocks[0] = {"type": "text", "text": f"{SYSTEM_LABEL}{blocks[0].get('text', '')}"}
+    if message.role == "system" and blocks:  # models before Opus 4.8 reject one among the others
+        blocks[0] = {"type": "text", "text": f"{LABEL}{blocks[0].get('text', '')}"}
     return blocks
-
-
-def _fits_role(block: Block, message: Message) -> bool:
-    """Calls are the assistant's and results the user's; a system message is words."""
-    if isinstance(block, ToolCall):
-        return message.role == "assistant"
-    if isinstance(block, ToolResult):
-        return message.role == "user"
-    return message.role != "system" or isinstance(block, Text)
 
 
 def _block(block: Block, keeps_ids: bool) -> Json | None:
@@ -111,7 +98,7 @@ def _block(block: Block, keeps_ids: bool) -> Json | None:
             return _media(block)
         case ToolCall():
             call = simple(block.id) if keeps_ids else short_and_simple(block.id)
-            return {"type": "tool_use", "id": call, "name": block.name, "input": _arguments(block)}
+            return {"type": "tool_use", "id": call, "name": block.name, "input": as_object(block)}
         case ToolResult():
             return _result(block, simple(block.call) if keeps_ids else short_and_simple(block.call))
         case Reasoning() | Opaque():
@@ -159,20 +146,3 @@ def document_source(block: Document) -> Json | None:
     if not is_blank(block.text):
         return {"type": "text", "media_type": "text/plain", "data": block.text}
     return {"type": "url", "url": block.url} if is_address(block.url) else None
-
-
-def _arguments(call: ToolCall) -> object:
-    """The input object; what is no object becomes a field of one, since the API takes nothing else."""
-    arguments = arguments_object(call)
-    return {"arguments": call.arguments} if arguments is None else arguments
-
-
-def arguments_object(call: ToolCall) -> Json | None:
-    """The arguments as an object (none at all means an empty one); None where they are something else."""
-    if is_blank(call.arguments):
-        return {}
-    try:
-        value = decode(call.arguments)
-    except BadMessage:
-        return None
-    return value if isinstance(value, dict) else None

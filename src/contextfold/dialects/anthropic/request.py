@@ -10,14 +10,13 @@ from typing import Any
 
 from msgspec import Raw
 
-from contextfold.dialects.system import words
+from contextfold.dialects.system import LABEL, words
 from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
 from .marks import MARK, MOST, limited, marks_in
 from .parse import NAME
-from .render import SYSTEM_LABEL
 
 # The API wants the user to speak first; a view may begin with the assistant after a fold.
 OPENER = encode({"role": "user", "content": "[The conversation continues from here.]"})
@@ -64,4 +63,4 @@ def _as_blocks(content: object) -> list[Any]:
 
 
 def _unlabelled(block: Any) -> Any:
-    return {**block, "text": block["text"].removeprefix(SYSTEM_LABEL)} if "text" in block else block
+    return {**block, "text": block["text"].removeprefix(LABEL)} if "text" in block else block

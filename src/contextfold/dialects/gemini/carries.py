@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.losing import Carries
-from contextfold.domain import Document, Image, ToolCall
+from contextfold.domain import Document, Image
 
 from .parse import NAME, UNNAMED
-from .render import arguments_object, media_part
+from .render import media_part
 
 
 def _shows(block: Image | Document, _takes_media: bool) -> bool:
@@ -18,8 +18,4 @@ def _spells(call: str) -> str:
     return call if call.startswith(UNNAMED) else short(call)
 
 
-def _takes(call: ToolCall) -> bool:
-    return arguments_object(call) is not None
-
-
-CARRIES = Carries(NAME, "Gemini has no such part", _shows, _spells, _takes)
+CARRIES = Carries(NAME, "Gemini has no such part", _shows, _spells, only_objects=True)

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.media import document_text, is_address, placeholder
-from contextfold.dialects.neutral import is_blank, shown
+from contextfold.dialects.neutral import as_object, fits_role, is_blank, shown
+from contextfold.dialects.system import LABEL
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -22,17 +23,12 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
-    decode,
     encode,
 )
-from contextfold.errors import BadMessage
 
 from .parse import NAME, UNNAMED
 from .touch import UNSIGNED, touched
 
-# There is no system message among contents, so what another dialect calls one is shown as text of the user's side; the
-# first one is lifted to the top of the request.
-SYSTEM_LABEL = "[System message]\n"
 NAMELESS = "tool"
 
 
@@ -61,19 +57,10 @@ def names_in(shape: Shape) -> Mapping[str, str]:
 
 
 def _parts(message: Message, blocks: Sequence[Block], names: Mapping[str, str]) -> list[Json]:
-    parts = [part for block in blocks if _fits_role(block, message) and (part := _part(block, names)) is not None]
-    if message.role == "system" and parts:
-        parts[0] = {"text": f"{SYSTEM_LABEL}{parts[0]['text']}"}
+    parts = [part for block in blocks if fits_role(block, message) and (part := _part(block, names)) is not None]
+    if message.role == "system" and parts:  # there is none among contents
+        parts[0] = {"text": f"{LABEL}{parts[0]['text']}"}
     return parts
-
-
-def _fits_role(block: Block, message: Message) -> bool:
-    """Calls are the model's and responses the user's; a system message is words."""
-    if isinstance(block, ToolCall):
-        return message.role == "assistant"
-    if isinstance(block, ToolResult):
-        return message.role == "user"
-    return message.role != "system" or isinstance(block, Text)
 
 
 def _sign(parts: list[Json]) -> None:
@@ -85,7 +72,7 @@ def _sign(parts: list[Json]) -> None:
 
 def _part(block: Block, names: Mapping[str, str]) -> Json | None:
     if isinstance(block, ToolCall):
-        return {"functionCall": {**_id(block.id), "name": block.name or NAMELESS, "args": arguments(block)}}
+        return {"functionCall": {**_id(block.id), "name": block.name or NAMELESS, "args": as_object(block)}}
     if isinstance(block, ToolResult):
         return {"functionResponse": _response(block, names)}
     return media_part(block) if isinstance(block, Image | Document) else _words(block)
@@ -120,20 +107,3 @@ def media_part(block: Image | Document) -> Json:
         media_type = block.media_type or ("image/png" if isinstance(block, Image) else "application/pdf")
         return {"fileData": {"mimeType": media_type, "fileUri": block.url}}
     return {"text": placeholder(block)}
-
-
-def arguments(call: ToolCall) -> object:
-    """The arguments as an object; what is no object becomes a field of one, since the API takes nothing else."""
-    found = arguments_object(call)
-    return {"arguments": call.arguments} if found is None else found
-
-
-def arguments_object(call: ToolCall) -> Json | None:
-    """The arguments as an object (none at all means an empty one); None where they are something else."""
-    if is_blank(call.arguments):
-        return {}
-    try:
-        value = decode(call.arguments)
-    except BadMessage:
-        return None
-    return value if isinstance(value, dict) else None

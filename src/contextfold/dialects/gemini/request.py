@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.system import words
+from contextfold.dialects.system import LABEL, words
 from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
 from .parse import NAME
-from .render import SYSTEM_LABEL
 
 # The API wants the user to speak first; a view may begin with the model after a fold.
 OPENER = encode({"role": "user", "parts": [{"text": "[The conversation continues from here.]"}]})
@@ -28,7 +27,7 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
     system = words(settings.pop("system", None))
     contents = list(filter(None, chunks))
     if contents and first is not None and first.shape.role == "system" and contents[0] is chunks[0]:
-        lifted = words(decode(contents.pop(0))).removeprefix(SYSTEM_LABEL)
+        lifted = words(decode(contents.pop(0))).removeprefix(LABEL)
         system = lifted if is_blank(system) else f"{system}\n{lifted}"
     if not is_blank(system) and "systemInstruction" not in settings:
         settings["systemInstruction"] = {"parts": [{"text": system}]}

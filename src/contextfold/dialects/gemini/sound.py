@@ -7,12 +7,12 @@ from typing import Any
 
 from contextfold.dialects.mending import SPEAKERS, Notes
 from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.system import LABEL
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
 from .parts import KINDS, field_of, held, kind_of, signature
 from .parts import field as field_in
-from .render import SYSTEM_LABEL
 
 _HOMES = {"functionCall": "model", "functionResponse": "user"}
 
@@ -174,5 +174,5 @@ def _system(content: Held, body: dict[str, Any], is_first: bool, notes: Notes) -
         body[name] = {"parts": [*earlier, *content.parts]}
         return []
     words = field_in(content.parts[0], "text")
-    first = {**content.parts[0], "text": f"{SYSTEM_LABEL}{words}"} if isinstance(words, str) else content.parts[0]
+    first = {**content.parts[0], "text": f"{LABEL}{words}"} if isinstance(words, str) else content.parts[0]
     return [Held(content.path, "user", [first, *content.parts[1:]], {}, is_touched=True)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from contextfold.dialects.ids import short
-from contextfold.dialects.media import data_url, document_text, is_address, placeholder
+from contextfold.dialects.media import data_url, image_url, word
 from contextfold.dialects.neutral import is_blank, shown
 from contextfold.dialects.wire import Json
-from contextfold.domain import Block, Document, Image, Item, Message, Text, ToolCall, ToolResult, encode
+from contextfold.domain import Block, Document, Image, Item, Message, ToolCall, ToolResult, encode
 
 from .parse import LEGACY, NAME
 from .stands import stands
@@ -91,21 +91,6 @@ def _part(block: Block) -> Json | None:
     return None if is_blank(words) else {"type": "text", "text": words}
 
 
-def image_url(block: Image) -> str:
-    """The picture as an address; empty where it cannot be carried."""
-    if block.data:
-        return data_url(block.media_type, block.data)
-    return block.url if is_address(block.url) else ""
-
-
 def said_of(blocks: Iterable[Block]) -> str:
     """Blocks as words, where the wire takes nothing else."""
     return "\n".join(words for block in blocks if not is_blank(words := word(block)))
-
-
-def word(block: Block) -> str:
-    if isinstance(block, Text):
-        return block.text
-    if isinstance(block, Document) and block.text:
-        return document_text(block)
-    return placeholder(block) if isinstance(block, Image | Document) else ""

@@ -10,12 +10,12 @@ from typing import Any
 
 from contextfold.dialects.mending import OPENING, Notes
 from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.system import LABEL
 
 from .flavours import Flavour
 
 Message = dict[str, Any]
 
-SYSTEM_LABEL = "[System message]\n"
 TAKING_TURNS = ("user", "assistant")
 PREAMBLE = ("system", "developer")
 OPENER: Message = {"role": "user", "content": OPENING}
@@ -116,7 +116,7 @@ def is_same(before: object, role: object) -> bool:
 
 def as_users(message: Message) -> Message:
     """A system message as labelled text of the user's side."""
-    return {"role": "user", "content": _joined(SYSTEM_LABEL.strip(), message.get("content"), "\n")}
+    return {"role": "user", "content": _joined(LABEL.strip(), message.get("content"), "\n")}
 
 
 def merged(first: Message, second: Message) -> Message:

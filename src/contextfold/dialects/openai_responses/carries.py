@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.losing import Carries
+from contextfold.dialects.media import image_url
 from contextfold.domain import Document, Image
 
 from .parse import NAME
-from .render import file_part, image_url
+from .render import file_part
 
 
 def _shows(block: Image | Document, takes_media: bool) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from contextfold.dialects.ids import short
-from contextfold.dialects.media import data_url, document_text, is_address, placeholder
+from contextfold.dialects.media import data_url, image_url, is_address, word
 from contextfold.dialects.neutral import is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import Block, Document, Image, Item, Message, Shape, Text, ToolCall, ToolResult, encode
@@ -88,25 +88,9 @@ def _part(block: Block) -> Json | None:
     return None if is_blank(words) else {"type": "input_text", "text": words}
 
 
-def image_url(block: Image) -> str:
-    """The picture as an address; empty where it cannot be carried."""
-    if block.data:
-        return data_url(block.media_type, block.data)
-    return block.url if is_address(block.url) else ""
-
-
 def file_part(block: Document) -> Json | None:
     """The document as a file; None where it is words, or cannot be carried."""
     if block.data:
         url = data_url(block.media_type, block.data)
         return {"type": "input_file", "filename": block.title or "document", "file_data": url}
     return {"type": "input_file", "file_url": block.url} if not block.text and is_address(block.url) else None
-
-
-def word(block: Block) -> str:
-    """A block as words, where the wire takes nothing else."""
-    if isinstance(block, Text):
-        return block.text
-    if isinstance(block, Document) and block.text:
-        return document_text(block)
-    return placeholder(block) if isinstance(block, Image | Document) else ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.anthropic.render import SYSTEM_LABEL
 from contextfold.dialects.anthropic.rules import Allowed, allowed_in
 from contextfold.dialects.anthropic.rules.turns import is_paused
 from contextfold.dialects.mending import GO_ON, OPENING, SPEAKERS, Notes
+from contextfold.dialects.system import LABEL
 
 from .said import Said, text
 
@@ -56,8 +56,8 @@ def _placed(message: Said, before: str, notes: Notes) -> Said:
     notes.note(message.path, "system-placement", "The system message became labelled text of the user's.")
     first, *rest = message.blocks
     if first.get("type") == "text":
-        return Said(message.path, "user", [{**first, "text": f"{SYSTEM_LABEL}{first['text']}"}, *rest], {}, True)
-    return Said(message.path, "user", [text(SYSTEM_LABEL.strip()), first, *rest], {}, True)
+        return Said(message.path, "user", [{**first, "text": f"{LABEL}{first['text']}"}, *rest], {}, True)
+    return Said(message.path, "user", [text(LABEL.strip()), first, *rest], {}, True)
 
 
 def begun_and_ended(said: list[Said], body: dict[str, Any], allowed: Allowed | None, notes: Notes) -> list[Said]:
