@@ -6,17 +6,17 @@ Steps never yield while cleaning up, so that a cancelled step leaves the thread 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from contextfold.domain import Attacher, Attachment, Draft, Logged, Projection, Turn
+from contextfold.logs import logger
 from contextfold.summaries import Prompt
 
 from .policy import Answer, Writer
 
-log = logging.getLogger("contextfold.folding")
+log = logger("folding")
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

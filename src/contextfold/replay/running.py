@@ -20,7 +20,6 @@ from contextfold.folding import Policy
 from .files import Found, Moved, named, replay_file
 from .harmless import harmless
 from .keeping import Kept, KeptFile, KeptRow
-from .quiet import quiet
 from .totals import report_of
 from .values import FULL, RECORDED, Failure, Progress, Report, Row, Settings
 from .workers import Task, work_in_processes
@@ -84,7 +83,7 @@ def replay(
     if tuple(made) != chosen.policies or {FULL, RECORDED} & set(made):
         raise BadConfiguration(f"settings.policies names {chosen.policies}, and policies has {tuple(made)}.")
     files = {Path(path): _digest(Path(path)) for path in paths}
-    with Kept(keep, chosen) as kept, quiet():
+    with Kept(keep, chosen) as kept:
         run = Run(files, called(list(files)), kept, on_progress)
         run.rows = sum(len(kept.rows.get(digest, ())) for digest in set(files.values()))
         todo = [path for path, digest in files.items() if digest not in kept.files]

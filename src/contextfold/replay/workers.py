@@ -20,7 +20,6 @@ import msgspec
 from msgspec import Struct
 
 from .files import Found, Moved, named, replay_file
-from .quiet import quiet
 from .values import Failure, Row, Settings
 
 TELL_EVERY = 16  # turns; a message for each would cost more than the turn
@@ -170,8 +169,7 @@ def _work(connection: Connection, settings: bytes) -> None:
             task = _TASK.decode(connection.recv_bytes())
         except EOFError:
             return
-        with quiet():
-            replay_file(Path(task.path), task.name, policies, chosen, task.done, partial(_send, connection))
+        replay_file(Path(task.path), task.name, policies, chosen, task.done, partial(_send, connection))
         connection.send_bytes(msgspec.json.encode(Ended()))
 
 

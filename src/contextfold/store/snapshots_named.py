@@ -5,15 +5,15 @@ Finds and forgets; taking and restoring them is the business of checkpoints.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from contextfold.domain import Checkpointed, Logged, Rewound
 from contextfold.errors import NotFound, WorkspaceError
+from contextfold.logs import logger
 from contextfold.workspace import Snapshots
 
-log = logging.getLogger("contextfold.workspace")
+log = logger("workspace")
 
 
 @dataclass(frozen=True, slots=True)

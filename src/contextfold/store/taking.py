@@ -6,16 +6,16 @@ nothing here, since no provider would take such a view; the messages are all the
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 from contextfold import dialects
 from contextfold.domain import Appended, FoldKind
 from contextfold.errors import CannotCover
+from contextfold.logs import logger
 from contextfold.thread import Thread
 from contextfold.transcripts import RooSaid, RooTask
 
-log = logging.getLogger("contextfold.taking")
+log = logger("taking")
 
 
 def take(thread: Thread, task: RooTask) -> None:

@@ -7,12 +7,12 @@ on every machine. Learns slowly about the factor and quickly about the fixed par
 
 from __future__ import annotations
 
-import logging
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-_log = logging.getLogger("contextfold.tokens")
+from contextfold.logs import logger
+
+_log = logger("tokens")
 
 # Old bills fade: a conversation that changes its system prompt is right again after some thirty calls.
 _MEMORY = 0.97

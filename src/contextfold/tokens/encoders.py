@@ -7,15 +7,16 @@ and never takes long: a text of unusual length is cut, at the cost of at most a 
 
 from __future__ import annotations
 
-import logging
 from functools import cache
 from typing import Final, Protocol
 from unicodedata import is_normalized, normalize
 
+from contextfold.logs import logger
+
 from .pieces import LONGEST, pieces
 from .tiktoken_encoder import tiktoken_encoder
 
-_log = logging.getLogger("contextfold.tokens")
+_log = logger("tokens")
 
 GROUP: Final = "contextfold.encoders"
 
