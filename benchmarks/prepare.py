@@ -85,7 +85,16 @@ def folded_session() -> cf.Session:
 
 
 def side_by_side(session: cf.Session) -> Costs:
-    """A turn without its body, `prepare`, and the floor, alternating op by op on the same history."""
+    """A turn without its body, `prepare`, and the floor, alternating op by op on the same history.
+
+    The cold turns go first: they may grow the session until it folds, and the floor would go on with what is hidden.
+    """
+
+    def rest(number: int) -> None:
+        session.append(message(number))
+        session.preview()
+
+    (cold,) = best([rest], elsewhere=ELSEWHERE)
     counter, dialect = tokens.counter_for(MODEL), dialects.find("anthropic")
     chunks = [encode(each) for each in session.prepare(max_tokens=1_000).body["messages"]]
     settings = {"model": MODEL, "max_tokens": 1_000}
@@ -99,12 +108,10 @@ def side_by_side(session: cf.Session) -> Costs:
         chunks.append(raw)
         dialect.body(chunks, settings, None)
 
-    def rest(number: int) -> None:
-        session.append(message(number))
-        session.preview()
-
-    (cold,) = best([rest], elsewhere=ELSEWHERE)
-    return Costs(cold, *best([rest, prepare, floor])[1:])
+    warm = best([rest, prepare, floor])
+    if len(session.prepare(max_tokens=1_000).json) != len(dialect.body(chunks, settings, None)):
+        raise RuntimeError("the session folded while it was measured, so the floor joined another history")
+    return Costs(cold, *warm[1:])
 
 
 def langchain(size: int) -> float:
