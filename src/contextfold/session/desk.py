@@ -113,9 +113,9 @@ class Desk:
     books: Books = field(init=False)
     natives: Natives = field(init=False)
     _language: Language | None = None
-    _decided: tuple[object, Decision] | None = (
-        None  # a progress indicator and `prepare` ask the same, one after another
-    )
+    # A progress indicator and `prepare` ask the same, one after another, and most of it is as it was a turn before.
+    _budgeted: tuple[object, Budget] | None = None
+    _decided: tuple[object, Decision] | None = None
 
     def __post_init__(self) -> None:
         self.books = Books(self.policy)
@@ -181,22 +181,27 @@ class Desk:
         return self.thread.view
 
     def budget(self) -> Budget:
-        calibration = self.thread._reading.calibration
-        fixed = calibration.scaled(self.frame.tokens)
-        return budget_for(self.model, fixed=fixed, output=self.frame.output, most=self.policy.limit)
+        model, output = self.thread.model, self.frame.output
+        fixed, most = self.thread._reading.calibration.scaled(self.frame.tokens), self.policy.limit
+        asked = model, fixed, output, most
+        if self._budgeted is None or self._budgeted[0] != asked:
+            self._budgeted = asked, budget_for(model, fixed=fixed, output=output, most=most)
+        return self._budgeted[1]
 
-    def decide(self) -> Decision:
-        view, budget, signals = self.view(), self.budget(), self.signals
+    def decide(self, view: View | None = None) -> Decision:
+        """What to do about a view, the present one where none is given."""
+        view = self.view() if view is None else view
+        budget, model, calibration = self.budget(), self.thread.model, self.thread._reading.calibration
         standing = self.books.standing(self.thread, view, budget, self.frame.tokens, self.now())
-        if standing is not None:
-            signals = replace(signals, standing=standing)
-        if self.policy.native != "off":
-            signals = replace(signals, compacts_at=self.compacts_at(self.spoken or self.dialect))
-        if self.ahead is not None:
-            signals = replace(signals, ahead="ready" if self.ahead.is_ready else "working")
-        asked = (view.array, view.length, budget, self.policy, self.model, self.thread._reading.calibration, signals)
+        compacts_at = 0 if self.policy.native == "off" else self.compacts_at(self.spoken or self.dialect)
+        ahead = self.ahead and self.ahead.is_ready
+        given = self.policy, self.signals, standing, compacts_at, ahead
+        asked = view.array, view.length, budget, model, calibration, *given
         if self._decided is None or self._decided[0] != asked:
-            self._decided = asked, decide(view, budget, self.policy, self.model, signals)
+            signals = replace(self.signals, standing=standing, compacts_at=compacts_at)
+            if self.ahead is not None:
+                signals = replace(signals, ahead="ready" if ahead else "working")
+            self._decided = asked, decide(view, budget, self.policy, model, signals)
         return self._decided[1]
 
     def situation(self, decision: Decision) -> Situation:

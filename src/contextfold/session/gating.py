@@ -24,10 +24,12 @@ PROJECTION = "projection"
 def definitions(desk: Desk, given: Tools) -> Tools:
     """The definitions for the next request; None where they stay as they were."""
     layering, before = desk.layering, desk.frame.tools
+    if given is None:
+        layering.is_changed = False
+        return None
     if not isinstance(given, ToolList):
-        if given is not None:
-            layering.tools, layering.waits = None, False
-        layering.is_changed = given is not None and before is not None and list(given) != list(before)
+        layering.tools, layering.waits = None, False
+        layering.is_changed = before is not None and list(given) != list(before)
         return given
     layering.tools = given
     differs = before is not None and list(given.definitions) != list(before)

@@ -28,13 +28,17 @@ class Natives:
 
     def live(self) -> list[tuple[int, Folded]]:
         projection = self._thread._live.projection
-        fresh = projection.events[self._seen :]
-        self._found += [
-            entry.seq for entry in fresh if isinstance(entry.event, Folded) and entry.event.kind == "native"
-        ]
-        self._seen = len(projection.events)
+        if self._seen != len(projection.events):
+            self._found += [entry.seq for entry in projection.events[self._seen :] if _is_native(entry.event)]
+            self._seen = len(projection.events)
+        if not self._found:
+            return []
         found = [projection.folds[seq] for seq in self._found if seq in projection.folds]
         return [(fold.seq, fold.event) for fold in found if fold.is_live]
+
+
+def _is_native(event: object) -> bool:
+    return isinstance(event, Folded) and event.kind == "native"
 
 
 def compacts_at(policy: Policy, model: Model, budget: Budget, dialect: str) -> int:

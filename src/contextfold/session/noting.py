@@ -147,10 +147,13 @@ def framed(desk: Desk) -> Sequence[Section]:
 
 def refresh(desk: Desk) -> None:
     """Look at the notes again before attachments are asked for; a session without layers pays nothing."""
-    state = state_of(desk)
-    if not desk.thread._live.projection.notes and state.tools is None:
+    notes, layering = desk.thread._live.projection.notes, desk.layering
+    if not notes and layering.tools is None and not desk.attachers:
         return
-    layering, layering.total = desk.layering, total_of(desk)
+    state = state_of(desk)
+    if not notes and state.tools is None:
+        return
+    layering.total = total_of(desk)
     showing = layering.shower(state, desk.counter).show(state, min(layering.total, layering.limit or layering.total))
     if showing is not layering.showing:
         layering.showing, desk.asked = showing, None  # there may be something new to attach

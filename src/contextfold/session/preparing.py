@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
 from contextfold import dialects, tokens
 from contextfold.domain import (
@@ -38,9 +38,11 @@ from contextfold.folding import (
     spent_at,
     tell,
 )
+from contextfold.layers import LayerUse
 from contextfold.summaries import fold_notice
 from contextfold.thread import binding, caching
 from contextfold.thread.rendering import Rendering
+from contextfold.toolbox import ToolUse
 
 from . import ahead, attaching, compacting, gating, noting
 from .desk import Desk, Frame, Surroundings
@@ -75,7 +77,8 @@ def prepare(
     yield from hand_over(desk, dialect)
     noting.refresh(desk)
     attached = yield from attaching.ask(desk, may_fold=True)
-    before, decision = desk.view(), desk.decide()
+    before = desk.view()
+    decision = desk.decide(before)
     desk.conversation = Conversation(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache))
     made = Made()
     if decision.will_fold:
@@ -92,10 +95,11 @@ def prepare(
         ahead.want(desk, decision)
     if decision.action == "send":
         desk.was_warned = False
-    report = yield from _fitting(desk, decision, before, made)
+    now = yield from _fitting(desk, decision, made)
     view = desk.view() if made.folds else before
-    desk.request = _request(desk, dialect, settings, report, view, cache, attached)
-    desk.books.prepared(desk.thread, desk.view(), desk.budget(), desk.frame.tokens, desk.now())
+    outcome = Outcome(decision, now, before, view, made)
+    desk.request = _request(desk, dialect, settings, outcome, cache, attached)
+    desk.books.prepared(desk.thread, view, desk.budget(), desk.frame.tokens, desk.now())
     return desk.request
 
 
@@ -136,14 +140,15 @@ def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequenc
     return policy.stages, policy.last_resort
 
 
-def _fitting(desk: Desk, decision: Decision, before: View, made: Made) -> Steps[Report]:
+def _fitting(desk: Desk, decision: Decision, made: Made) -> Steps[Decision]:
+    """The decision on what came of folding, once it fits."""
     now = desk.decide() if made.folds or made.attempts else decision
     if not now.fits:
         error = _cannot_fit(desk, now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
         yield from tell(desk.hooks.on_cannot_fit, error)
         raise error
-    return report_of(desk, decision, now, before, made)
+    return now
 
 
 def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
@@ -152,8 +157,20 @@ def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
     return CannotFit(desk.second_parts(now.second.trigger), now.second.threshold - 1, now.second.trigger)
 
 
-def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Made) -> Report:
-    after = desk.view() if made.folds else before
+class Outcome(NamedTuple):
+    """What deciding and folding came to: the decision and the view, before and after."""
+
+    first: Decision
+    now: Decision
+    before: View
+    view: View
+    made: Made
+
+
+def report_of(
+    outcome: Outcome, losses: tuple[str, ...] = (), layers: tuple[LayerUse, ...] = (), tools: ToolUse | None = None
+) -> Report:
+    first, now, before, after, made = outcome
     cache = cache_effect(before, after, made.reasoning_dropped, made.reasoning_left) if made.folds else None
     return Report(
         first.trigger,
@@ -165,6 +182,9 @@ def report_of(desk: Desk, first: Decision, now: Decision, before: View, made: Ma
         tuple(made.attempts),
         cache,
         after.count,
+        losses,
+        layers,
+        tools,
     )
 
 
@@ -172,28 +192,28 @@ def _request(
     desk: Desk,
     dialect: str,
     settings: Mapping[str, object],
-    report: Report,
-    view: View,
+    outcome: Outcome,
     cache: bool,
     attached: attaching.Attaching,
 ) -> Request:
-    budget = desk.budget()
-    output = longest_answer(desk.model, budget, report.after, desk.frame.output)
-    rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
+    model, view, used = desk.model, outcome.view, outcome.now.used
+    is_bound = binding.is_bound(model)
+    output = longest_answer(model, desk.budget(), used, desk.frame.output)
+    rendering = desk.thread._live.rendering(dialect, model.id, is_bound)
     compaction, betas = compacting.options(desk, dialect)
     fields = _fields(desk, dialect, output, {**compaction, **settings})
-    if binding.is_bound(desk.model) and desk.policy.reasoning == "drop_block":
+    if is_bound and desk.policy.reasoning == "drop_block":
         fields = binding.asking_to_drop(fields)
     if binding.asks_to_drop(fields):
         betas = (*betas, binding.BETA)
     marks = _marks(desk, dialect, rendering, view) if cache else caching.Marks()
     body = rendering.body(view, desk.thread._reading, fields, marks)
     _check(desk, dialect, view, body)
-    layers, tools = noting.uses(desk, attached.made), gating.used(desk, report.after)
-    report = replace(report, losses=rendering.losses(view, fields), layers=layers, tools=tools)
+    layers, tools = noting.uses(desk, attached.made), gating.used(desk, used)
+    report = report_of(outcome, rendering.losses(view, fields), layers, tools)
     raw = view.tokens() + desk.frame.tokens
     told = attached.made, attached.left_out, rendering.prefix(view), betas
-    return Request(body, desk.model.id, dialect, report, view.head, raw, *told)
+    return Request(body, model.id, dialect, report, view.head, raw, *told)
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
@@ -220,7 +240,7 @@ def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object
     if desk.frame.tools:
         fields["tools"] = desk.frame.tools
         fields |= gating.option(desk, dialect)
-    return fields | dict(settings) | _groups(fields, settings)
+    return {**fields, **settings, **_groups(fields, settings)} if settings else fields
 
 
 def _groups(ours: Mapping[str, object], theirs: Mapping[str, object]) -> dict[str, object]:
@@ -288,9 +308,11 @@ def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
 def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:
     """Fold because somebody asked: down to a size, or as far as is usual."""
     desk.signals, desk.instructions = Signals(asked=True, to=to), instructions
-    before, decision = desk.view(), desk.decide()
+    before = desk.view()
+    decision = desk.decide(before)
     try:
         made = yield from fold(desk, decision)
     finally:
         desk.signals, desk.instructions = Signals(), ""
-    return report_of(desk, decision, desk.decide(), before, made)
+    after = desk.view()
+    return report_of(Outcome(decision, desk.decide(after), before, after, made))

@@ -68,7 +68,8 @@ class Rendering:
             )
             places = range(len(self._chunks), view.length)
             self._chunks.extend([self._chunk(item, reading, at) for at, item in zip(places, fresh, strict=True)])
-            self._losses.update(self._lost_by(fresh))
+            if self._lost:
+                self._losses.update(self._lost_by(fresh))
             self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(fresh))
         if len(self._chunks) == view.length:
             return self._chunks
@@ -111,7 +112,8 @@ class Rendering:
     def losses(self, view: View, settings: Mapping[str, object]) -> tuple[str, ...]:
         """What the request of this view does not carry, in words: the same loss once, with how often it occurs."""
         told = [UNCHAINED.format(field=field) for field in self._broken_chains(view, settings)]
-        told += tools.losses(settings.get("tools"), self.dialect.name)
+        if given := settings.get("tools"):
+            told += tools.losses(given, self.dialect.name)
         counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))
         told += [
             f"{loss} ({times} times)" if times > 1 else loss for loss, times in islice(counted.items(), MOST_LOSSES)
