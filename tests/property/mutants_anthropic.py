@@ -82,6 +82,21 @@ def malformed(body: Body, random: Random) -> None:
         body["messages"].append({"role": "user", "content": 7 if what is None else what if what != "words" else 1.5})
 
 
+def lone_surrogate(body: Body, random: Random) -> None:
+    half = f"cut \ud83d {random.randrange(99)}"
+    choice = random.randrange(4)
+    if choice == 0:
+        body["system"] = half
+    elif choice == 1:
+        body["messages"][0]["content"] = half
+    elif choice == 2:
+        content, index = pick(body, "tool_result", random)
+        content[index]["content"] = half
+    else:
+        content, index = pick(body, "tool_use", random)
+        content[index]["input"] = {half: [half]}
+
+
 def unknown_role(body: Body, random: Random) -> None:
     plain = [each for each in body["messages"] if isinstance(each["content"], str) and each["role"] == "user"]
     random.choice(plain)["role"] = random.choice(["moderator", "tool", "developer", "human", "", None])
@@ -277,6 +292,7 @@ MUTATIONS = {
     mutate.__name__.replace("_", "-"): mutate
     for mutate in (
         malformed,
+        lone_surrogate,
         unknown_role,
         first_from_user,
         system_placement,

@@ -63,6 +63,18 @@ def malformed(body: Body, random: Random) -> None:
     body["contents"].append(what)
 
 
+def lone_surrogate(body: Body, random: Random) -> None:
+    half = f"cut \ud83d {random.randrange(99)}"
+    choice = random.randrange(3)
+    if choice == 0:
+        body["systemInstruction"] = {"parts": [{"text": half}]}
+    elif choice == 1:
+        parts, index = random.choice(places(body, "functionResponse"))
+        parts[index]["functionResponse"]["response"] = {half: half}
+    else:
+        body["contents"][0] = user(half)
+
+
 def unknown_role(body: Body, random: Random) -> None:
     body["contents"][random.choice(plain_users(body))]["role"] = random.choice(["moderator", "human", "tool", "system"])
 
@@ -145,6 +157,7 @@ MUTATIONS = {
     mutate.__name__.replace("_", "-"): mutate
     for mutate in (
         malformed,
+        lone_surrogate,
         unknown_role,
         first_from_user,
         ends_with_model,

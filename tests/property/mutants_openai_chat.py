@@ -48,6 +48,17 @@ def malformed(body: Body, random: Random) -> None:
         message["content"] = random.choice([["bare words", {"type": "text", "text": "x"}], {"text": "x"}])
 
 
+def lone_surrogate(body: Body, random: Random) -> None:
+    half = f"cut \ud83d {random.randrange(99)}"
+    choice = random.randrange(3)
+    if choice == 0:
+        body["tools"] = [{"type": "function", "function": {"name": "read", "description": half}}]
+    elif choice == 1:
+        random.choice(of_role(body, "tool"))["content"] = half
+    else:
+        random.choice(of_role(body, "user"))["content"] = [{"type": "text", "text": half}]
+
+
 def unknown_role(body: Body, random: Random) -> None:
     random.choice(of_role(body, "user"))["role"] = random.choice(["moderator", "human", "ai", "", None])
 
@@ -143,6 +154,7 @@ MUTATIONS = {
     mutate.__name__.replace("_", "-"): mutate
     for mutate in (
         malformed,
+        lone_surrogate,
         unknown_role,
         unanswered_call,
         orphan_result,

@@ -54,6 +54,17 @@ def malformed(body: Body, random: Random) -> None:
         body["input"].append({"role": "user", "content": {"type": "input_text", "text": "x"}})
 
 
+def lone_surrogate(body: Body, random: Random) -> None:
+    half = f"cut \ud83d {random.randrange(99)}"
+    choice = random.randrange(3)
+    if choice == 0:
+        body["instructions"] = half
+    elif choice == 1:
+        random.choice([item for item in body["input"] if "output" in item])["output"] = half
+    else:
+        body["input"].append(user(half))
+
+
 def unknown_role(body: Body, random: Random) -> None:
     body["input"][random.choice(users(body))]["role"] = random.choice(["moderator", "human", "tool", ""])
 
@@ -149,6 +160,7 @@ MUTATIONS = {
     mutate.__name__.replace("_", "-"): mutate
     for mutate in (
         malformed,
+        lone_surrogate,
         unknown_role,
         unanswered_call,
         orphan_output,

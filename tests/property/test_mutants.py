@@ -13,6 +13,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
+from contextfold.dialects.halves import RULE, whole
 from contextfold.testing.server import Flavour, StrictServer, strict_server
 from tests.property import mutants_anthropic, mutants_gemini, mutants_openai_chat, mutants_openai_responses
 
@@ -63,7 +64,7 @@ def mutants(dialect: str, seeds: range = SEEDS) -> Iterator[Mutant]:
 
 def rules_of(dialect: str) -> set[str]:
     package = getattr(dialects, dialect.replace("-", "_"))
-    return {str(rule.__name__).replace("_", "-") for rule in package.RULES} | {"malformed"}
+    return {str(rule.__name__).replace("_", "-") for rule in package.RULES} | {"malformed", RULE}
 
 
 @pytest.fixture(params=MODULES)
@@ -91,7 +92,7 @@ def test_every_mutant_is_found_by_its_rule_alone_and_repaired_for_good(dialect: 
 def lost(before: Any, after: Body) -> list[str]:
     """Words that were said before and are not there any more. Reasoning that lost its proof is not words."""
     shown = json.dumps(after, ensure_ascii=False)
-    return [words for words in said(before) if json.dumps(words, ensure_ascii=False)[1:-1] not in shown]
+    return [words for words in said(before) if json.dumps(whole(words), ensure_ascii=False)[1:-1] not in shown]
 
 
 def said(value: Any) -> Iterator[str]:

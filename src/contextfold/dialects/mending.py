@@ -13,6 +13,7 @@ from typing import Any
 
 from contextfold.domain import LATE, Problem, encode
 
+from .halves import lone_surrogate, whole_texts
 from .ids import short_and_simple
 from .neutral import is_blank
 
@@ -95,6 +96,9 @@ def mended(
     if not problems:
         return Repaired(dict(body))
     copy, notes = copied(body), Notes()
+    for broken in lone_surrogate(body):
+        notes.note(broken.path, broken.rule, "Half a character became U+FFFD.")
+    copy = whole_texts(copy) if notes.repairs else copy
     for mend in passes:
         mend(copy, notes)
     return Repaired(copy, tuple(notes.repairs), tuple(check(copy)))

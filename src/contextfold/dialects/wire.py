@@ -15,6 +15,8 @@ from msgspec import Raw
 from contextfold.domain import decode, encode
 from contextfold.errors import BadConfiguration
 
+from .halves import readable
+
 Json: TypeAlias = Mapping[str, object]
 
 _fields = msgspec.json.Decoder(dict[str, Raw])
@@ -62,7 +64,7 @@ def request(settings: Mapping[str, object], messages: list[bytes], field: str = 
     if field in settings:
         raise BadConfiguration(f"The messages of a request come from the view. Leave {field!r} out of the settings.")
     head = b"".join(encode(name) + b":" + _spelled(value) + b"," for name, value in settings.items())
-    head = b"{" + head + encode(field) + b":["
+    head = b"{" + readable(head) + encode(field) + b":["
     if not messages:
         return head + b"]}"
     messages[0] = head + messages[0]

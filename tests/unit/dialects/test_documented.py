@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.dialects import anthropic, gemini, openai_chat, openai_responses
+from contextfold.dialects.halves import RULE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dialects.md").read_text(encoding="utf-8")
 
@@ -20,6 +21,10 @@ def test_every_rule_of_a_dialect_has_its_line(name: str, rules: tuple[object, ..
     section = PAGE.split(f"### `{name}`")[1].split("\n##")[0]
     slugs = {str(getattr(rule, "__name__", "")).replace("_", "-") for rule in rules}
     assert set(re.findall(r"^\| `([a-z-]+)` \|", section, re.MULTILINE)) == slugs | {"malformed"}
+
+
+def test_the_rule_of_all_dialects_is_named_once() -> None:
+    assert f"`{RULE}`" in PAGE.split("## Rules")[1].split("\n###")[0]
 
 
 @pytest.mark.parametrize("example", re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))

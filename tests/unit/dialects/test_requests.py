@@ -38,8 +38,8 @@ def test_no_settings_and_no_messages_are_still_json(dialect: Anthropic | OpenAIC
 
 
 def test_settings_that_are_already_json_are_not_touched() -> None:
-    body = ANTHROPIC.body([USER], {"tools": Raw(b'[{"name": "f"}]'), "system": "a\ud800"}, None)
-    assert body == b'{"tools":[{"name": "f"}],"system":"a\\ud800","messages":[' + USER + b"]}"
+    body = ANTHROPIC.body([USER], {"tools": Raw(b'[{"name": "f"}]'), "system": "a"}, None)
+    assert body == b'{"tools":[{"name": "f"}],"system":"a","messages":[' + USER + b"]}"
 
 
 def test_messages_among_the_settings_are_refused() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
@@ -45,7 +46,7 @@ class Anthropic(Struct, frozen=True):
         return reply(body)
 
     def chunk(self, item: Item, message: Message) -> bytes:
-        return chunk(item, message)
+        return readable(chunk(item, message))
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

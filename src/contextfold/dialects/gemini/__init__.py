@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
@@ -44,7 +45,7 @@ class Gemini(Struct, frozen=True):
         return reply(body)
 
     def chunk(self, item: Item, message: Message) -> bytes:
-        return chunk(item, message, self.signed)
+        return readable(chunk(item, message, self.signed))
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.rulebook import Piece, malformed, read_pieces
 from contextfold.dialects.wire import Json
@@ -234,4 +235,5 @@ def check(body: Mapping[str, Any], is_signed: bool = False) -> list[Problem]:
     """Everything the API would reject in this request."""
     contents, problems = read_contents(body)
     asked = Asked(body, contents, is_signed)
+    problems += lone_surrogate(body)
     return problems + [problem for rule in RULES for problem in rule(asked)]

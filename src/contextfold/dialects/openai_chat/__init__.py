@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from contextfold.dialects.breakpoints import marked
+from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
@@ -47,7 +48,7 @@ class OpenAIChat(Struct, frozen=True):
         return reply(body)
 
     def chunk(self, item: Item, message: Message) -> bytes:
-        return seasoned(chunk(item, message), item, self.flavour)
+        return readable(seasoned(chunk(item, message), item, self.flavour))
 
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from contextfold.dialects.halves import whole
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.system import words
 from contextfold.dialects.tools import offered
@@ -22,5 +23,5 @@ def body(
     messages = list(filter(None, chunks))
     system = words(settings.pop("system", None))
     if not is_blank(system):
-        messages.insert(0, encode({"role": "system", "content": system}))
+        messages.insert(0, encode({"role": "system", "content": whole(system)}))
     return request(settings, arranged(messages))

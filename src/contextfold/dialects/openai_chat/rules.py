@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.rulebook import Wire, id_in, read_messages
 from contextfold.dialects.wire import Json
@@ -202,4 +203,5 @@ def check(body: Mapping[str, Any], flavour: Flavour = PLAIN) -> list[Problem]:
     """Everything the API, or a server of this flavour, would reject in this request."""
     messages, problems = read_messages(body)
     rules = (*RULES, *flavour_rules(flavour))
+    problems += lone_surrogate(body)
     return problems + [problem for rule in rules for problem in rule(messages)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.rulebook import Piece, id_in, malformed, read_pieces
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
@@ -257,4 +258,5 @@ def check(body: Mapping[str, Any], is_adjacent: bool = False) -> list[Problem]:
     """Everything the API would reject in this request."""
     entries, problems = read_entries(body)
     asked = Asked(body, entries, is_adjacent)
+    problems += lone_surrogate(body)
     return problems + [problem for rule in RULES for problem in rule(asked)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.rulebook import read_messages
 from contextfold.domain import Problem
 
@@ -51,6 +52,7 @@ def check(
     """Everything the API would reject in this request; unless told, the model's name says what it takes."""
     messages, problems = read_messages(body)
     asked = Asked(body, messages, merged(messages), allowed or allowed_in(body))
+    problems += lone_surrogate(body)
     return problems + [problem for rule in rules or RULES for problem in rule(asked)]
 
 
