@@ -42,9 +42,16 @@ from tests.crash.disk import UNSYNCED
 from tests.property.reference import Said
 
 REMINDER = "The file src/app.py was changed from outside. ファイルが変更されました。"
-MODELS: Mapping[str, str] = {"anthropic": "claude-sonnet-5-5", "openai-chat": "gpt-4.1"}
+MODELS: Mapping[str, str] = {
+    "anthropic": "claude-sonnet-5-5",
+    "openai-chat": "gpt-4.1",
+    "openai-responses": "gpt-6-sol",
+    "gemini": "gemini-2.5-pro",
+}
+# Where a wire has its messages, unless under that name.
+MESSAGES: Mapping[str, str] = {"openai-responses": "input", "gemini": "contents"}
 # Settled when a request is prepared, not in a view: whose turn it is.
-LATER = frozenset({"ends-with-assistant"})
+LATER = frozenset({"ends-with-assistant", "ends-with-model"})
 KINDS: Mapping[type[Block], str] = {
     Text: "text",
     Image: "image",
@@ -214,8 +221,9 @@ class Held:
 
     def check_request(self) -> None:
         """Nothing to say is no request: blank messages, or reasoning that nobody signed, are all there is."""
-        body = decode(self.thread.body(dialect=self.dialect, model=self.thread.model.id, max_tokens=100))
-        problems = dialects.find(self.dialect).check(body) if body["messages"] else []
+        body = decode(self.thread.body(dialect=self.dialect, model=self.thread.model.id))
+        said = body[MESSAGES.get(self.dialect, "messages")]
+        problems = dialects.find(self.dialect).check(body) if said else []
         allowed = LATER | {"unanswered-call"} if self.view.open_calls else LATER
         assert [problem for problem in problems if problem.rule not in allowed] == []
 
