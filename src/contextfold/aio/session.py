@@ -157,26 +157,32 @@ class Session(Travels, Layered):
 
     @property
     def thread(self) -> Thread:
+        """The conversation itself: every event, and the verbs that need no policy."""
         return Thread(self._session.thread, self._worker)
 
     @property
     def model(self) -> Model:
+        """The model it counts and folds for."""
         return self._session.model
 
     @property
     def policy(self) -> Policy:
+        """When and how it folds."""
         return self._session.policy
 
     @property
     def view(self) -> Awaitable[View]:
+        """What the model would see next."""
         return self._worker.run(lambda: self._session.view)
 
     @property
     def folds(self) -> Awaitable[tuple[FoldInfo, ...]]:
+        """The folds in force, each of which can be taken back by its id."""
         return self._worker.run(lambda: self._session.folds)
 
     @property
     def stats(self) -> Awaitable[plain.Stats]:
+        """What was said, what of it is in view, and what was paid."""
         return self._worker.run(lambda: self._session.stats)
 
     async def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:

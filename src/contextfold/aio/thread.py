@@ -20,10 +20,12 @@ class Thread:
 
     @property
     def name(self) -> str:
+        """Which conversation of its store it is; unique within a space."""
         return self._thread.name
 
     @property
     def model(self) -> Model:
+        """The model that views are counted for."""
         return self._thread.model
 
     @property

@@ -30,10 +30,14 @@ class Counter(Protocol):
     """Counts for one model. Implemented by the tokens room and by whoever plugs in a tokenizer."""
 
     @property
-    def exact(self) -> bool: ...
+    def exact(self) -> bool:
+        """Whether text is counted by the model's own vocabulary."""
+        ...
 
     @property
-    def method(self) -> str: ...
+    def method(self) -> str:
+        """How it counts, in a word that reports repeat."""
+        ...
 
     def shape(self, message: Message) -> Shape:
         """Weigh a message: the outline that is stored with it."""

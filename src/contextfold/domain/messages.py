@@ -29,8 +29,10 @@ class Message(Struct, frozen=True):
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
+        """The tools this message asks for, in order."""
         return tuple(block for block in self.blocks if isinstance(block, ToolCall))
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
+        """What tools answered, in order; each names the call it belongs to."""
         return tuple(block for block in self.blocks if isinstance(block, ToolResult))

@@ -53,14 +53,17 @@ class Shape(Struct, frozen=True, array_like=True):
 
     @property
     def calls(self) -> tuple[str, ...]:
+        """Ids of the calls it makes, in order."""
         return tuple(block.call for block in self.blocks if block.kind == "call")
 
     @property
     def results(self) -> tuple[str, ...]:
+        """Ids of the calls it answers, in order."""
         return tuple(block.call for block in self.blocks if block.kind == "result")
 
     @property
     def has_reasoning(self) -> bool:
+        """Whether reasoning is in it, which some providers tie to what follows."""
         return any(block.kind == "reasoning" for block in self.blocks)
 
     @property
@@ -70,4 +73,5 @@ class Shape(Struct, frozen=True, array_like=True):
 
     @property
     def images(self) -> int:
+        """How many pictures it shows; providers limit them in a request."""
         return sum(kind == "image" for block in self.blocks for kind, _, _ in block.measure.media)

@@ -41,6 +41,7 @@ class Shown:
         self._tokens, self._sizes, self._images = [0], [0], [0]
 
     def push(self, item: Item, may_cut: bool) -> None:
+        """One more at the end. Views taken before are shorter, and do not see it."""
         self.items.append(item)
         self.cuts.append(may_cut)
 

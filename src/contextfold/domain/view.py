@@ -28,10 +28,12 @@ class ViewMessage:
 
     @property
     def kind(self) -> ItemKind:
+        """A message, or what contextfold put there: a stand-in, an attachment, a completion."""
         return self.item.kind
 
     @property
     def role(self) -> Role:
+        """Who says it, in neutral words: a tool's answer is the user's side."""
         return self.item.shape.role
 
     @property
@@ -41,6 +43,7 @@ class ViewMessage:
 
     @property
     def message(self) -> Message:
+        """The message itself, read from the log when it is first asked for."""
         return self._lens.read(self.item)
 
     @property
@@ -50,10 +53,12 @@ class ViewMessage:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
+        """Its pieces in order."""
         return self.message.blocks
 
     @property
     def text(self) -> str:
+        """Its words; what tools answered is not among them."""
         return self.message.text
 
     def __repr__(self) -> str:
@@ -109,10 +114,12 @@ class View:
         return self._shown.items[: self.length]
 
     def item(self, index: int) -> Item:
+        """One outline without copying the others; counted from the end where negative."""
         return self._shown.items[range(self.length)[index]]
 
     @property
     def messages(self) -> ViewMessages:
+        """The same items as messages: sizes at once, words when they are looked at."""
         return ViewMessages(self.items, self._lens)
 
     @property

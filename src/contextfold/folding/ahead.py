@@ -35,9 +35,11 @@ class Ahead:
 
     @property
     def is_ready(self) -> bool:
+        """Whether the summary is written, or writing it failed."""
         return self.running.done()
 
     def cancel(self) -> None:
+        """Stop writing it: nobody can use it any more."""
         self.running.cancel()
 
 

@@ -90,6 +90,7 @@ class Clear:
             raise BadConfiguration(f"Clearing cannot keep or save a negative amount: {numbers}. Use 0 or more.")
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        """Every old result that pays in one batch; where the window forces it, recent ones too."""
         if self.leaves_small_sizes and situation.asks_for_a_small_size:
             return Plan.nothing()
         survey = Survey(view)

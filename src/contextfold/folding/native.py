@@ -39,6 +39,7 @@ class Native:
             raise BadConfiguration(f"{self.dialect!r} has no compaction of its own. Those that have: {known}.")
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        """One fold over everything before the tail, or why the provider cannot make it."""
         survey = Survey(view)
         covered = self._covered(survey, situation)
         if ON_DEMAND[self.dialect] not in situation.model.compaction:

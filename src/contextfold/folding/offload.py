@@ -57,6 +57,7 @@ class Offload:
         return Plan(tuple(folds)) if folds else Plan.nothing()
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        """Large results anywhere in the view; where the window forces it, shorter previews and smaller results."""
         survey = Survey(view)
         results = [result for result in results_in(survey, situation) if result.place not in survey.pinned]
         large = [result for result in results if result.tokens > situation.raw(self.over)]

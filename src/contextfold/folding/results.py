@@ -43,6 +43,7 @@ class Result:
 
     @property
     def has_media(self) -> bool:
+        """Whether pictures or files are in it; where their number is the trouble, its size does not matter."""
         return bool(self.shape.measure.media)
 
 

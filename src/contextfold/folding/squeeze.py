@@ -27,6 +27,7 @@ class Squeeze:
     name = "squeeze"
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        """The largest results among what must stay; nothing unless somebody asked for a size."""
         if situation.trigger != "explicit":
             return Plan.nothing()
         survey = Survey(view)

@@ -52,6 +52,7 @@ class Summary:
             raise BadConfiguration(f"A summary of {self.budget} tokens says nothing. Allow at least {LEAST_SUMMARY}.")
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        """One fold over everything before the tail, and the request for its summary."""
         survey = Survey(view)
         if self.fills and situation.asks_for_a_small_size:
             filled = self._filled(survey, situation)

@@ -26,6 +26,7 @@ class Atom:
 
     @property
     def places(self) -> range:
+        """Where its items stand in the view."""
         return range(self.start, self.stop)
 
 
@@ -120,6 +121,7 @@ class Survey:
         return any(place in self.pinned or self.items[place].shape.role == "system" for place in atom.places)
 
     def is_stand_in(self, atom: Atom) -> bool:
+        """Whether it shows a fold: such an atom is one item."""
         return self.items[atom.start].kind == "stand_in"
 
     # -- from atoms to what a fold names ------------------------------------------------------------------------

@@ -42,6 +42,7 @@ class Window:
             raise BadConfiguration(f"{self.keep_last} messages cannot be kept. Keep 0 or more at the end.")
 
     def plan(self, view: View, situation: Situation) -> Plan:
+        """The oldest turns, as few as will do, behind a marker."""
         survey = Survey(view)
         marker = situation.count(window_text(*_LONG_MARKER, situation.language))
         groups = self._groups(survey, situation)

@@ -45,10 +45,12 @@ class Section:
 
     @property
     def text(self) -> str:
+        """What the model reads of this layer."""
         return "\n".join(part.text for part in self.parts)
 
     @property
     def tokens(self) -> int:
+        """What it costs in every request that shows it."""
         return sum(part.tokens for part in self.parts)
 
     @property
@@ -70,18 +72,22 @@ class LayerUse:
 
     @property
     def layer(self) -> str:
+        """The layer's name."""
         return self.section.layer.name
 
     @property
     def level(self) -> int:
+        """The layer's number, 0 to 5."""
         return self.section.layer.level
 
     @property
     def allotted(self) -> int:
+        """How many tokens it could have had."""
         return self.section.allotted
 
     @property
     def used(self) -> int:
+        """How many tokens it took."""
         return self.section.tokens
 
     @property
@@ -96,6 +102,7 @@ class LayerUse:
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
+        """What is not shown, and why."""
         return self.section.left_out
 
 
@@ -108,6 +115,7 @@ class Showing:
 
     @property
     def tokens(self) -> int:
+        """What all layers cost together."""
         return sum(section.tokens for section in self.sections)
 
     @property
@@ -116,6 +124,7 @@ class Showing:
         return tuple(each for each in self.sections if each.layer.name not in FRAMED and each.parts)
 
     def uses(self, attached: Collection[str] = ()) -> tuple[LayerUse, ...]:
+        """Each layer for a report; `attached` names those that this request shows anew."""
         return tuple(LayerUse(each, each.layer.name in attached) for each in self.sections)
 
 

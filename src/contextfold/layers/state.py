@@ -55,22 +55,27 @@ class State:
 
     @property
     def phase(self) -> Phase:
+        """What the agent is doing: it decides which tools are shown."""
         return self.runtime.phase
 
     @property
     def permissions(self) -> frozenset[str]:
+        """What was granted and not revoked; nothing is granted by default."""
         return frozenset(self.runtime.permissions)
 
     @property
     def environment(self) -> Environment:
+        """Where tools act; unknown until somebody says so."""
         return self.runtime.environment
 
     @property
     def failures(self) -> tuple[Failure, ...]:
+        """What went wrong so far, newest last."""
         return self.of(Failure)
 
     @property
     def is_urgent(self) -> bool:
+        """Whether the task cannot wait; then only the tools that matter most are shown."""
         return self.task is not None and self.task.urgent
 
     @property

@@ -38,7 +38,8 @@ class Speaker(Protocol):
     """One SDK: how it is opened, asked, and asked to compact."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Whose SDK it is, as reports and errors say it."""
 
     @property
     def dialects(self) -> tuple[str, ...]:
@@ -47,11 +48,14 @@ class Speaker(Protocol):
     def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
         """A client configured as the SDK is; `ImportError` without the SDK."""
 
-    def speaks_to(self, model: str, base_url: str) -> bool: ...
+    def speaks_to(self, model: str, base_url: str) -> bool:
+        """Whether a model of this name is its provider's; a server of one's own takes any name."""
 
-    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken: ...
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
+        """One answer to a prompt. Errors leave as the SDK raised them; `Provider` puts them into our words."""
 
-    async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted: ...
+    async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted:
+        """What the provider makes of a conversation, to be sent in its place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class Drift(Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
+        """How many tokens were billed for each that was estimated."""
         return self.billed / self.estimated
 
     def __str__(self) -> str:

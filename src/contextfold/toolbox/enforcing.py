@@ -35,6 +35,7 @@ class Ruling:
 
     @property
     def is_allowed(self) -> bool:
+        """Whether nothing forbids it."""
         return not self.rule
 
     @property

@@ -1,7 +1,7 @@
 """Which lines of a log belong to the conversation as it stands, where lines name their parent.
 
 Such a log is a tree: going back and asking anew leaves a branch behind. The live branch is the one that ends last;
-lines beside it that belong to its messages (further parts, results of parallel calls) are live too. About 35 bytes
+lines beside it that belong to its messages (further parts, results of parallel calls) are live too. About 110 bytes
 are kept for each line, and nothing of what the line says.
 """
 
