@@ -41,7 +41,7 @@ from contextfold.folding import (
 from contextfold.layers import LayerUse
 from contextfold.summaries import fold_notice
 from contextfold.thread import binding, caching
-from contextfold.thread.rendering import Rendering
+from contextfold.thread.rendering import UNMARKED, Rendering
 from contextfold.toolbox import ToolUse
 
 from . import ahead, attaching, compacting, gating, noting
@@ -197,16 +197,15 @@ def _request(
     attached: attaching.Attaching,
 ) -> Request:
     model, view, used = desk.model, outcome.view, outcome.now.used
-    is_bound = binding.is_bound(model)
     output = longest_answer(model, desk.budget(), used, desk.frame.output)
-    rendering = desk.thread._live.rendering(dialect, model.id, is_bound)
+    rendering = _rendering(desk, dialect)
     compaction, betas = compacting.options(desk, dialect)
     fields = _fields(desk, dialect, output, {**compaction, **settings})
-    if is_bound and desk.policy.reasoning == "drop_block":
+    if desk.policy.reasoning == "drop_block" and binding.is_bound(model):
         fields = binding.asking_to_drop(fields)
     if binding.asks_to_drop(fields):
         betas = (*betas, binding.BETA)
-    marks = _marks(desk, dialect, rendering, view) if cache else caching.Marks()
+    marks = _marks(desk, dialect, rendering, view) if cache else UNMARKED
     body = rendering.body(view, desk.thread._reading, fields, marks)
     _check(desk, dialect, view, body)
     layers, tools = noting.uses(desk, attached.made), gating.used(desk, used)
@@ -218,10 +217,13 @@ def _request(
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
     """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
-    rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
-    fields = _fields(desk, dialect, LEAST_TURN, settings)
-    marks = _marks(desk, dialect, rendering, view) if cache else caching.Marks()
+    rendering, fields = _rendering(desk, dialect), _fields(desk, dialect, LEAST_TURN, settings)
+    marks = _marks(desk, dialect, rendering, view) if cache else UNMARKED
     return rendering.body(view, desk.thread._reading, fields, marks)
+
+
+def _rendering(desk: Desk, dialect: str) -> Rendering:
+    return desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
 
 
 def _marks(desk: Desk, dialect: str, rendering: Rendering, view: View) -> caching.Marks:
@@ -293,10 +295,11 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
 
 def _last_speaker(desk: Desk, dialect: str, view: View) -> str:
     """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show."""
-    rendering = desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
-    chunks = rendering.chunks(view, desk.thread._reading)
-    places = range(view.length - 1, -1, -1)
-    return next((view.item(at).shape.role for at in places if chunks[at]), "")
+    chunks = _rendering(desk, dialect).chunks(view, desk.thread._reading)
+    last = view.length - 1
+    while last >= 0 and not chunks[last]:
+        last -= 1
+    return view.item(last).shape.role if last >= 0 else ""
 
 
 def attach(desk: Desk, kind: str, text: str) -> Steps[None]:

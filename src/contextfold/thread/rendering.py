@@ -63,9 +63,10 @@ class Rendering:
             self._follow(view.array, view)
         if len(self._chunks) < view.length:
             fresh = view.array.items[len(self._chunks) : view.length]
-            self._bodies.load(
-                [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
-            )
+            if len(fresh) > 1:  # in one go; a single one is read when its turn comes
+                self._bodies.load(
+                    [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
+                )
             places = range(len(self._chunks), view.length)
             self._chunks.extend([self._chunk(item, reading, at) for at, item in zip(places, fresh, strict=True)])
             if self._lost:
@@ -114,6 +115,8 @@ class Rendering:
         told = [UNCHAINED.format(field=field) for field in self._broken_chains(view, settings)]
         if given := settings.get("tools"):
             told += tools.losses(given, self.dialect.name)
+        if not self._lost:
+            return tuple(told)
         counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))
         told += [
             f"{loss} ({times} times)" if times > 1 else loss for loss, times in islice(counted.items(), MOST_LOSSES)
