@@ -1,6 +1,6 @@
 """The ground floor: what a conversation is, and what a model sees of it. Pure: no I/O, no clock, no chance."""
 
-from .attachments import Attacher, Attachment, AttachmentIndex, Branch, Turn, subject_of
+from .attachments import Attacher, Attachment, AttachmentIndex, Branch, Language, Turn, subject_of
 from .blocks import Block, Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult, nested
 from .chain import GENESIS, SALT_BYTES, blobs_of, commitment, decode_event, digest, encode_event, link
 from .counts import Count, Counter
@@ -80,6 +80,7 @@ __all__ = [
     "Intent",
     "Item",
     "ItemKind",
+    "Language",
     "Lens",
     "Logged",
     "Measure",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from .events import Attached, Detail
 from .log import Logged
 from .view import View, ViewMessage
+
+Language: TypeAlias = Literal["en", "ja"]  # those in which there are texts of our own
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Turn:
     count: Callable[[str], int]  # raw tokens of a text
     shown: Callable[[str, str], str | None]  # (kind, key) -> the newest such attachment, if the view still shows it
     branch: Branch
+    language: Language = "en"  # of the thread's stand-ins, and so of what stands beside them
 
 
 # Whoever is asked: a function, a method, an object. In an asynchronous session it may be a coroutine function.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
 
-Language: TypeAlias = Literal["en", "ja"]
+from contextfold.domain import Language
+
+__all__ = ["Language", "language_of"]
 
 _NOT_WORDS = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|[\w.~-]*/[\w./~-]+|<[^>\n]{1,200}>", re.DOTALL)
 _KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]")

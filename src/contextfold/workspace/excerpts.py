@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .wording import ENGLISH, Wording
+
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
@@ -15,19 +17,21 @@ class Excerpt:
     left_out: str = ""
 
 
-def excerpt(text: str, first: int | None, last: int | None, count: Callable[[str], int], most: int) -> Excerpt:
+def excerpt(
+    text: str, first: int | None, last: int | None, count: Callable[[str], int], most: int, words: Wording = ENGLISH
+) -> Excerpt:
     """The wanted lines (from 1), from their start, in at most so many tokens."""
     lines = text.splitlines(keepends=True)
     start = min(first or 1, max(1, len(lines)))
     wanted = lines[start - 1 : last]
     kept = _longest(wanted, count, most)
     if kept < len(wanted) and kept == 0:
-        return _of_one_line(wanted[0], start, len(lines), count, most)
+        return _of_one_line(wanted[0], start, len(lines), count, most, words)
     stop = start + kept - 1
     shown = "".join(wanted[:kept]).removesuffix("\n")
-    where = "whole" if kept == len(lines) else f"lines {start}-{stop} of {len(lines)}"
-    left_out = f"lines {stop + 1}-{start + len(wanted) - 1} do not fit here" if kept < len(wanted) else ""
-    return Excerpt(shown, where, left_out)
+    where = words.some_lines.format(first=start, last=stop, lines=len(lines)) if kept < len(lines) else words.whole
+    missing = words.lines_cut.format(first=stop + 1, last=start + len(wanted) - 1)
+    return Excerpt(shown, where, missing if kept < len(wanted) else "")
 
 
 def _longest(lines: list[str], count: Callable[[str], int], most: int) -> int:
@@ -42,7 +46,7 @@ def _longest(lines: list[str], count: Callable[[str], int], most: int) -> int:
     return low
 
 
-def _of_one_line(line: str, number: int, lines: int, count: Callable[[str], int], most: int) -> Excerpt:
+def _of_one_line(line: str, number: int, lines: int, count: Callable[[str], int], most: int, words: Wording) -> Excerpt:
     letters = _longest(list(line), count, most)
-    left_out = f"{len(line) - letters:,} characters of line {number} do not fit here"
-    return Excerpt(line[:letters], f"the beginning of line {number} of {lines}", left_out)
+    left_out = words.letters_cut.format(many=f"{len(line) - letters:,}", line=number)
+    return Excerpt(line[:letters], words.line_start.format(line=number, lines=lines), left_out)

@@ -21,15 +21,13 @@ from .evidence import is_as_shown
 from .excerpts import excerpt
 from .reads import Use, Uses
 from .showing import Allowed, Shown, Version, read, version_now
+from .wording import WORDINGS, Since, Wording
 
 MOST_TOKENS = 50_000  # of all restored files together, whatever is asked for
 WATCHED = 200  # files, the last used first, that are compared at each turn
 LISTED = 50  # files that the list of what is hidden names
 SHARE = 3  # one part in so many of the free room goes to files, so that they do not bring on the next fold
 
-_CHANGED_HEAD = (
-    "[These files changed on disk since you last read or wrote them. Read them again before you rely on them.]"
-)
 CHANGED, LIST, FILE = "changed-files", "files", "file"  # kinds of attachment
 
 
@@ -124,18 +122,18 @@ class Files:
         lines = [line for use in self.used[:WATCHED] if (line := self._difference(turn, use))]
         told = (turn.shown(CHANGED, CHANGED) or "").splitlines()
         if any(line not in told for line in lines):
-            yield Attachment(CHANGED, "\n".join([_CHANGED_HEAD, *lines]), CHANGED)
+            yield Attachment(CHANGED, "\n".join([WORDINGS[turn.language].changed, *lines]), CHANGED)
 
     def _difference(self, turn: Turn, use: Use) -> str:
-        known = self._known[use.path].version
+        known, words = self._known[use.path].version, WORDINGS[turn.language]
         now = version_now(self.root, use.path, known)
         if now is None:
-            return f"- {_name(use.path)} (deleted)" if known is not None else ""
+            return words.deleted.format(path=_name(use.path)) if known is not None else ""
         if known is not None and now.digest == known.digest:
             self._known[use.path].version = now
             return ""
-        mark = f"sha256 {now.digest[:12]}"
-        return "" if mark in (turn.shown(FILE, use.path) or "") else f"- {_name(use.path)} (modified, {mark})"
+        is_shown = _mark(now) in (turn.shown(FILE, use.path) or "")
+        return "" if is_shown else words.modified.format(path=_name(use.path), mark=_mark(now))
 
     # -- what a fold took -------------------------------------------------------------------------------------------
 
@@ -143,15 +141,16 @@ class Files:
         hidden = [use for use in self.used if not turn.branch.shows(use.seq)]
         if not hidden:
             return
-        limits = self._restore
+        limits, words = self._restore, WORDINGS[turn.language]
         spent = _Spent(min(limits.tokens, MOST_TOKENS, turn.room // SHARE), limits.files)
         listed: list[str] = []
         for use in hidden:
             shown = read(self.root, use.path, self._allowed)
             self._choose(turn, use, shown, spent)
-            listed.append(_listing(use, shown))
-        head = "[Files you used in messages that are folded away, the last used first]"
-        yield Attachment(LIST, "\n".join([head, *listed[:LISTED], *_more(len(listed) - LISTED)]), LIST)
+            listed.append(_listing(use, shown, words))
+        if len(listed) > LISTED:
+            listed[LISTED:] = [words.more.format(many=len(listed) - LISTED)]
+        yield Attachment(LIST, "\n".join([words.files, *listed]), LIST)
         yield from reversed(spent.chosen)
 
     def _choose(self, turn: Turn, use: Use, shown: Shown, spent: _Spent) -> None:
@@ -165,17 +164,21 @@ class Files:
             spent.chosen.append(Attachment(FILE, text, use.path, details))
 
     def _shown_again(self, use: Use, text: str, version: Version, turn: Turn, most: int) -> str:
-        about = excerpt(text, use.first, use.last, lambda piece: turn.count(piece), most - 100)
+        words = WORDINGS[turn.language]
+        about = excerpt(text, use.first, use.last, lambda piece: turn.count(piece), most - 100, words)
         if not about.text:
             return ""
         known = self._known[use.path]
-        since = "unchanged" if known.version == version else "CHANGED"
-        since = since if known.is_sure or since == "CHANGED" else "may have changed"
-        head = (
-            f"[File {_name(use.path)} as it is on disk now, {about.where}, sha256 {version.digest[:12]}; {since} since "
-            f"you {'wrote' if use.action == 'write' else 'read'} it in message {use.seq}]"
+        since: Since = "changed" if known.version != version else "same" if known.is_sure else "unsure"
+        head = words.restored.format(
+            path=_name(use.path),
+            where=about.where,
+            mark=_mark(version),
+            since=words.since[since],
+            did=words.did[use.action],
+            seq=use.seq,
         )
-        tail = f"\n[Cut: {about.left_out}. Read the file for the rest.]" if about.left_out else ""
+        tail = f"\n{words.cut.format(left_out=about.left_out)}" if about.left_out else ""
         return f"{head}\n{frame('file', about.text, nonce_of([about.text]))}{tail}"
 
 
@@ -184,10 +187,17 @@ def _name(path: str) -> str:
     return " ".join(path.encode("unicode_escape").decode().split()) if not path.isprintable() else path
 
 
-def _listing(use: Use, shown: Shown) -> str:
-    digest = f"sha256 {shown.version.digest[:12]}" if shown.version is not None and not shown.refusal else shown.refusal
-    return f"- {_name(use.path)}, {use.lines}, {use.action} in message {use.seq}, {digest}"
+def _mark(version: Version) -> str:
+    """What tells one version from another."""
+    return f"sha256 {version.digest[:12]}"
 
 
-def _more(many: int) -> list[str]:
-    return [f"- and {many} more"] if many > 0 else []
+def _listing(use: Use, shown: Shown, words: Wording) -> str:
+    about = words.refusals[shown.refusal].format(detail=shown.detail) if shown.refusal else ""
+    return words.file.format(
+        path=_name(use.path),
+        lines=words.lines_of(use.first, use.last),
+        action=words.actions[use.action],
+        seq=use.seq,
+        about=about or (_mark(shown.version) if shown.version else ""),
+    )

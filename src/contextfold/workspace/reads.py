@@ -41,13 +41,6 @@ class Use:
     text: str = ""  # what the model was shown, or wrote as the whole file
     is_whole: bool = False  # `text` is the file, byte for byte
 
-    @property
-    def lines(self) -> str:
-        """The lines it was about, for people and models."""
-        if self.first is None and self.last is None:
-            return "all lines"
-        return f"lines {self.first or 1}-{self.last or 'end'}"
-
 
 class Uses:
     """The files of one conversation by path; takes messages in order, and can begin again."""

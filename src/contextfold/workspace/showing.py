@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .ignoring import is_ignored
 from .secrets import holds_key, is_secret_name
+from .wording import Refusal
 
 LARGEST = 2_000_000  # bytes of a file that is shown
 
@@ -36,22 +37,23 @@ class Shown:
 
     text: str = ""
     version: Version | None = None
-    refusal: str = ""
+    refusal: Refusal | None = None
+    detail: str = ""  # what the refusal names: a size, the system's own word
 
 
-def refusal(root: Path, path: str, allowed: Allowed | None = None) -> str:
-    """Why a file may not be shown; empty when it may."""
+def refusal(root: Path, path: str, allowed: Allowed | None = None) -> Refusal | None:
+    """Why a file may not be shown; None when it may."""
     place = root / path
     real = Path(os.path.realpath(place))
     if not real.is_relative_to(os.path.realpath(root)):
-        return "outside the workspace"
+        return "outside"
     if is_secret_name(place.name) or is_secret_name(real.name):
-        return "secret by its name"
+        return "secret"
     if is_ignored(root, path):
         return "ignored"
     if allowed is not None and not allowed(path):
-        return "not allowed"
-    return ""
+        return "forbidden"
+    return None
 
 
 def read(root: Path, path: str, allowed: Allowed | None = None) -> Shown:
@@ -64,25 +66,25 @@ def read(root: Path, path: str, allowed: Allowed | None = None) -> Shown:
         with os.fdopen(handle, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                return Shown(refusal="not a file")
+                return Shown(refusal="no-file")
             if status.st_size > LARGEST:
-                return Shown(refusal=f"larger than {LARGEST:,} bytes")
+                return Shown(refusal="too-large", detail=f"{LARGEST:,}")
             content = file.read(LARGEST)
     except FileNotFoundError:
-        return Shown(refusal="not there any more")
+        return Shown(refusal="gone")
     except OSError as error:
-        return Shown(refusal=f"cannot be read: {error.strerror}")
+        return Shown(refusal="unreadable", detail=str(error.strerror))
     return _text(content, Version(status.st_mtime_ns, len(content), sha256(content).hexdigest()))
 
 
 def _text(content: bytes, version: Version) -> Shown:
     if holds_key(content):
-        return Shown(refusal="holds something shaped like a key")
+        return Shown(refusal="key")
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return Shown(version=version, refusal="not text")
-    return Shown(version=version, refusal="not text") if "\0" in text else Shown(text, version)
+        return Shown(version=version, refusal="no-text")
+    return Shown(version=version, refusal="no-text") if "\0" in text else Shown(text, version)
 
 
 def version_now(root: Path, path: str, known: Version | None) -> Version | None:

@@ -14,6 +14,8 @@ from typing import Any
 from contextfold.domain import Attachment, ToolCall, Turn, decode
 from contextfold.errors import BadMessage
 
+from .wording import WORDINGS
+
 TO_DOS = "to-dos"
 TODO_TOOLS = frozenset({"todowrite", "updatetodolist", "updateplan", "writetodos", "todo", "settodos", "updatetodos"})
 _DONE = frozenset({"completed", "complete", "done", "cancelled", "canceled"})
@@ -49,7 +51,7 @@ class ToDos:
         self._follow(turn)
         still_open = [todo for todo in self._list if todo.is_open]
         if still_open and not turn.branch.shows(self._seq):
-            head = f"[Your open to-dos, from message {self._seq}]"
+            head = WORDINGS[turn.language].to_dos.format(seq=self._seq)
             lines = (f"- [{' ' if todo.status == 'pending' else todo.status}] {todo.text}" for todo in still_open)
             yield Attachment(TO_DOS, "\n".join([head, *lines]), TO_DOS)
 

@@ -47,14 +47,14 @@ def test_the_last_use_counts_and_is_the_newest(tmp_path: Path) -> None:
         *(called(r1={"path": "a"}), answered("r1"), called(r2={"path": "b"}), answered("r2")),
         *(called(r3={"path": "a", "start_line": 2, "end_line": 3}), answered("r3")),
     )
-    assert [(use.path, use.seq, use.lines) for use in uses.latest()] == [("a", 7, "lines 2-3"), ("b", 5, "all lines")]
+    assert [(use.path, use.seq, use.first, use.last) for use in uses.latest()] == [("a", 7, 2, 3), ("b", 5, None, None)]
 
 
 def test_a_write_keeps_the_lines_that_were_looked_at(tmp_path: Path) -> None:
     read = called(r1={"path": "a", "start_line": 5})
     uses = used(tmp_path, read, answered("r1"), called(w1={"path": "a", "content": "x"}), answered("w1"))
     (use,) = uses.latest()
-    assert (use.action, use.lines, use.text, use.is_whole) == ("write", "lines 5-end", "x", True)
+    assert (use.action, use.first, use.last, use.text, use.is_whole) == ("write", 5, None, "x", True)
 
 
 def test_a_path_is_one_file_however_it_is_written(tmp_path: Path) -> None:
