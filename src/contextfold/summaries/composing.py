@@ -16,13 +16,14 @@ from .lines import Line, lines_of, split
 from .passages import History, Topic, history_of
 from .request import SummaryRequest
 from .requests import keep, sayings, sentences, told
+from .roots import common_root
 from .scoring import DEFINES, chances, plain_words, word_chances
 from .terms import Term, terms_in
 from .texts import wording
 
 # Shares of the budget; what they leave unused, and the rest, is for lines.
-REQUESTS, PLAN, LAST, FILES, NAMES = 0.35, 0.04, 0.06, 0.06, 0.08
-_MOST_NAMES = 240  # tokens; beyond, lines are the better use of room
+REQUESTS, PLAN, LAST, FILES, NAMES = 0.35, 0.04, 0.06, 0.06, 0.12
+_MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
 _ROUNDS = 3
 _SPARE = 8  # tokens not worth another round
 
@@ -42,6 +43,7 @@ class Composer:
         self.history: History = history_of((*request.earlier, *request.sources), previous, request.kept)
         self.lines: list[Line] = lines_of(self.history.passages)
         self.words = wording(request.language)
+        self.root = common_root(self.history.files)
         self.shown = Shown()
         said = [passage for passage in self.history.passages if passage.speaker == "user"]
         wanted = "\n".join(passage.text for passage in said[-2:])
@@ -58,7 +60,7 @@ class Composer:
     def page(self) -> Page:
         """The page; its text may still be a little over the budget, because parts are counted one by one."""
         budget = self.request.budget
-        page = Page(self.request.language)
+        page = Page(self.request.language, root=self.root)
         self._show_what_stands()
         page.requests = self._requests(int(budget * REQUESTS))
         page.plan = self._plan(int(budget * PLAN))
@@ -188,7 +190,7 @@ class Composer:
     def _heading_cost(self, topic: Topic) -> int:
         cost = self._headings.get(topic)
         if cost is None:
-            cost = self._headings[topic] = self.count(heading(topic, self.words)) + 1
+            cost = self._headings[topic] = self.count(heading(topic, self.words, self.root)) + 1
         return cost
 
     def _names(self, topic: Topic) -> tuple[Term, ...]:

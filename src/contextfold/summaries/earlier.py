@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from .cuts import MARK
+from .roots import restored
 from .wording import ENGLISH, JAPANESE, Wording
 
 _SPEECH = frozenset({"requests", "decisions", "work"})
@@ -64,20 +65,24 @@ def _joined(told: Iterator[Entry]) -> Iterator[Entry]:
 
 def _entries(digest: str, words: Wording) -> Iterator[Entry]:
     sections = {f"## {heading}": name for name, heading in words.headings.items()}
-    section, seq = "", 0
+    opening = f"{words.marks['root']} "
+    section, seq, root = "", 0, ""
     for line in digest.strip().splitlines():
         if line in sections:
             section = sections[line]
+            continue
+        if line.startswith(opening):
+            root = line.removeprefix(opening)
             continue
         told = _TOLD.fullmatch(line)
         if told:
             seq = int(told.group(1)) if told.group(1) else seq
             yield Entry(section, told.group(3).removeprefix(f"{MARK} "), seq)
         elif section in ("files", "commands"):
-            yield from _opened(section, line, words)
+            yield from _opened(section, line, words, root)
 
 
-def _opened(section: str, line: str, words: Wording) -> Iterator[Entry]:
+def _opened(section: str, line: str, words: Wording, root: str) -> Iterator[Entry]:
     """A heading of a file or command, and the names listed behind it."""
     line, _, also = line.partition(f"; {words.marks['also']} ")
     line, arrow, end = line.rpartition(" → ") if line.endswith(words.marks["failed"]) else (line, "", "")
@@ -88,7 +93,7 @@ def _opened(section: str, line: str, words: Wording) -> Iterator[Entry]:
     done = [part.strip() for part in named.get("done", "").split(",")]
     actions = tuple(_actions(done, words))
     failed = bool(arrow and end) or words.marks["failed"] in done
-    yield Entry(section, "", int(named.get("seq", "0")), named["name"], actions, failed)
+    yield Entry(section, "", int(named.get("seq", "0")), restored(named["name"], root), actions, failed)
     if also:
         yield Entry(section, f"{words.marks['also']} {also}")
 

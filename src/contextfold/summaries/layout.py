@@ -5,7 +5,7 @@ No line of the history ever begins a line of the digest, so none can pass for a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .cuts import MARK
@@ -13,6 +13,7 @@ from .frames import neutral
 from .language import Language
 from .lines import Line
 from .passages import Topic
+from .roots import is_below, shortened
 from .texts import wording
 from .wording import Wording
 
@@ -28,6 +29,7 @@ class Page:
     topics: list[Topic] = field(default_factory=list)  # headings, also those without a kept line
     last: list[str] = field(default_factory=list)
     names: dict[Topic, list[str]] = field(default_factory=dict)  # what else a file or command speaks of
+    root: str = ""  # the directory a mark stands for
 
     def text(self) -> str:
         """The digest."""
@@ -42,15 +44,25 @@ class Page:
             ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
             ("requests", self.requests + _told(pasted, f"> {MARK}")),
             ("plan", self.plan),
-            ("files", _grouped(about_files, [topic for topic in self.topics if topic.is_file], self.names, words)),
-            (
-                "commands",
-                _grouped(about_commands, [topic for topic in self.topics if not topic.is_file], self.names, words),
-            ),
+            ("files", self._grouped(about_files, words, is_file=True)),
+            ("commands", self._grouped(about_commands, words, is_file=False)),
             ("decisions", _told(told, "-")),
             ("work", self.last),
         )
         return neutral("\n".join(_sections(sections, words)))
+
+    def _grouped(self, lines: Sequence[Line], words: Wording, *, is_file: bool) -> list[str]:
+        """Headings in time, each with its lines; in front of them what the mark stands for, if one of them has it."""
+        by_topic: dict[Topic, list[Line]] = {topic: [] for topic in self.topics if topic.is_file == is_file}
+        for line in _in_time(lines):
+            if line.passage.topic is not None:
+                by_topic.setdefault(line.passage.topic, []).append(line)
+        out = [f"{words.marks['root']} {self.root}"] if any(is_below(each.name, self.root) for each in by_topic) else []
+        for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
+            also = f"; {words.marks['also']} {', '.join(self.names[topic])}" if topic in self.names else ""
+            out.append(heading(topic, words, self.root) + also)
+            out.extend(f"- {line.text}" for line in own)
+        return out
 
 
 def _sections(sections: Iterable[tuple[str, list[str]]], words: Wording) -> Iterable[str]:
@@ -60,31 +72,16 @@ def _sections(sections: Iterable[tuple[str, list[str]]], words: Wording) -> Iter
             yield from lines
 
 
-def _grouped(
-    lines: Sequence[Line], topics: Iterable[Topic], names: Mapping[Topic, Sequence[str]], words: Wording
-) -> list[str]:
-    by_topic: dict[Topic, list[Line]] = {topic: [] for topic in topics}
-    for line in _in_time(lines):
-        if line.passage.topic is not None:
-            by_topic.setdefault(line.passage.topic, []).append(line)
-    out: list[str] = []
-    for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
-        also = f"; {words.marks['also']} {', '.join(names[topic])}" if topic in names else ""
-        out.append(heading(topic, words) + also)
-        out.extend(f"- {line.text}" for line in own)
-    return out
-
-
-def heading(topic: Topic, words: Wording) -> str:
-    """A file with what was done to it, or a command with how it ended."""
+def heading(topic: Topic, words: Wording, root: str = "") -> str:
+    """A file with what was done to it, or a command with how it ended; a mark for the root where one is given."""
     marks = words.marks
     if topic.is_file:
         done = ", ".join(
             f"{marks[action]} {many}×" if many > 1 else marks[action] for action, many in topic.actions.items()
         )
-        return f"{topic.name} ({done}{', ' + marks['failed'] if topic.failed else ''})"
+        return f"{shortened(topic.name, root)} ({done}{', ' + marks['failed'] if topic.failed else ''})"
     end = "" if not topic.failed and topic.answered else f" → {marks['failed' if topic.answered else 'pending']}"
-    return f"#{topic.seq} {topic.name}{end}"
+    return f"#{topic.seq} {shortened(topic.name, root)}{end}"
 
 
 def _told(lines: Sequence[Line], mark: str) -> list[str]:

@@ -84,7 +84,8 @@ def _path(token: str) -> tuple[Term, ...]:
     if all(part.isdigit() for part in parts):
         return ()
     whole = Term("path", "/".join(parts[-2:]))
-    return (whole, Term("path", parts[-1])) if len(parts) > 1 else (whole,)
+    is_file = len(parts) > 1 and _HAS_EXTENSION.search(parts[-1])
+    return (whole, Term("path", parts[-1])) if is_file else (whole,)
 
 
 def _name(token: str) -> tuple[Term, ...]:

@@ -88,6 +88,7 @@ ENGLISH = Wording(
         "item": "provider item",
         "pending": "waiting for its result",
         "also": "also there:",
+        "root": "… stands for",
     },
 )
 
@@ -141,5 +142,6 @@ JAPANESE = Wording(
         "item": "プロバイダー項目",
         "pending": "結果待ち",
         "also": "ほかに：",
+        "root": "「…」は次の省略：",
     },
 )
