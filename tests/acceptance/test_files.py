@@ -336,6 +336,15 @@ async def test_a_workspace_that_went_away_is_no_end_of_the_conversation(
     assert "- a.py (deleted)" in shown(request)
 
 
+async def test_a_japanese_thread_is_told_in_japanese(opened: Open, project: Path) -> None:
+    (project / "a.py").write_text("値 = 1\n")
+    session = await opened(WINDOW, workspace=project)
+    await say(session, [user("端数の計算を直してください。"), *read(project, "a.py", 1)])
+    await say(session, [assistant("読みました。"), user("続けてください。")])
+    request = await folded(session)
+    assert file_text(request, "a.py").startswith("[ファイル a.py の現在の内容（全体、sha256 ")
+
+
 # -- to-dos -----------------------------------------------------------------------------------------------------------
 
 

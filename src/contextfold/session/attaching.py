@@ -153,6 +153,7 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
         desk.count_text,
         lambda kind, key: _shown(desk, kind, key),
         _Branch(desk),
+        desk.language(),
     )
 
 
