@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from contextfold.domain import Detail, StandIn, View
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import SummaryRequest, digest, emergency_header, gap_text, pruned_notice
+from contextfold.summaries import SummaryRequest, digest, emergency_header, gap_text, pruned_notice, reuse
 
 from .plan import Plan, PlannedFold, Situation
 from .scoring import Scoring
@@ -79,9 +79,17 @@ class Prune:
         tools = {block.call: block.name for item in survey.items for block in item.shape.blocks if block.kind == "call"}
         last = max(1, len(survey.items))
 
+        again = reuse(survey.sources(survey.atoms)) if self.scoring.reuse_bonus else {}
+
         def score(atom: Atom) -> float:
             return max(
-                self.scoring.score(survey.items[place], survey.messages[place].message, tools, (place + 1) / last)
+                self.scoring.score(
+                    (item := survey.items[place]),
+                    survey.messages[place].message,
+                    tools,
+                    (place + 1) / last,
+                    again.get(item.seq, 0.0),
+                )
                 for place in atom.places
             )
 

@@ -49,18 +49,23 @@ class Scoring:
     signals: Mapping[Signal, float] = field(default_factory=lambda: dict(SIGNALS))
     keywords: tuple[str, ...] = KEYWORDS
     keyword_bonus: float = 0.3
+    reuse_bonus: float = 0.5  # for what holds much that will be needed again
 
     def __post_init__(self) -> None:
         weights = (self.recency, self.role, self.content)
         if min(weights) < 0 or abs(sum(weights) - 1) > 0.001:
             raise BadConfiguration(f"The weights {weights} are shares of a score. Make them 0 or more and add up to 1.")
 
-    def score(self, item: Item, message: Message, tools: Mapping[str, str], recency: float) -> float:
-        """The weight of one message; `tools` names the tool of each call, `recency` is 1 for the newest."""
+    def score(self, item: Item, message: Message, tools: Mapping[str, str], recency: float, reuse: float = 0) -> float:
+        """The weight of one message; `tools` names the tool of each call, `recency` is 1 for the newest.
+
+        `reuse` is how much it holds of what will be needed again, from 0 to 1.
+        """
         speaker = speaker_of(item)
         value = self.signals.get(signal_of(item, tools), 0.0)
         if self.keywords and _pattern(self.keywords).search(_words(message)):
             value += self.keyword_bonus
+        value += self.reuse_bonus * reuse
         role = self.roles.get(speaker, 0.5)
         return recency * self.recency + role * self.role + min(value, 1.0) * self.content
 

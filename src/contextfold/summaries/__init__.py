@@ -7,6 +7,7 @@ from .language import Language, language_of
 from .prompt import Prompt, prompt
 from .refusal import Refusal
 from .request import Source, SummaryRequest
+from .reuse import reuse
 from .sections import missing_sections, second_pass
 from .sharing import Shared, closing_request
 from .speech import placeholder, said, spoken
@@ -52,6 +53,7 @@ __all__ = [
     "placeholder",
     "prompt",
     "pruned_notice",
+    "reuse",
     "said",
     "second_pass",
     "spoken",

@@ -127,6 +127,18 @@ def test_scoring_can_be_told_what_matters() -> None:
     assert {19, 21} <= set(scene.hidden())
 
 
+def test_of_two_alike_the_one_stays_that_names_what_is_worked_on() -> None:
+    talk = [assistant(f"hm {n} " + WORD * 60) for n in range(40)]
+    talk[20] = assistant("It is `round_to_cents` in src/money/rounding.py. " + WORD * 50)
+    said = [*talk, user("Now make the rounding of cents faster.")]
+    told, blind = Scene(said), Scene(said)
+    told.fold(Prune(tail=0.2), 0.4)
+    blind.fold(Prune(Scoring(reuse_bonus=0), tail=0.2), 0.4)
+    assert 20 in blind.hidden()
+    assert 20 not in told.hidden()
+    assert {19, 21} <= set(told.hidden())
+
+
 # -- what is left behind --------------------------------------------------------------------------------------------
 
 
