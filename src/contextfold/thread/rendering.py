@@ -1,7 +1,8 @@
 """The bytes of a view in one dialect for one model, kept beside it so that a request's body is a join.
 
 Follows the view's shared array: what was appended is rendered once; a fold, unfold or rewind makes a new array, for
-which everything still visible is taken from what was kept. What could not be carried is kept beside the bytes.
+which everything still visible is taken from what was kept. What could not be carried is kept beside the bytes. While
+only the end changes, not even the join is made again.
 """
 
 from __future__ import annotations
@@ -13,9 +14,23 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec.structs import replace
 
-from contextfold.dialects import openai_responses, tools
+from contextfold.dialects import anthropic, gemini, openai_responses, tools
+from contextfold.dialects.anthropic.marks import MARK
 from contextfold.dialects.families import are_strangers
-from contextfold.domain import Block, BlockShape, Dialect, Edit, Item, Message, Opaque, Reasoning, Shape, Shown, View
+from contextfold.domain import (
+    Block,
+    BlockShape,
+    Dialect,
+    Edit,
+    Item,
+    Message,
+    Opaque,
+    Reasoning,
+    Shape,
+    Shown,
+    View,
+    encode,
+)
 
 from .binding import Prefixes
 from .bodies import Bodies
@@ -29,6 +44,8 @@ MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
 STALE = "{what} is left out: what stands before it has changed since it was written"
 UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whole view is sent"
+GROWING = (anthropic.NAME, gemini.NAME)  # wires whose bodies end with the messages, each written by itself
+END, EMPTY = b"]}", b"[]}"
 
 Variant: TypeAlias = tuple[Hashable, bool]  # an item, and whether its reasoning is stale
 
@@ -40,6 +57,47 @@ class Marking(Protocol):
     def marked(self, chunk: bytes) -> bytes:
         """The chunk with a mark at its end; the very same bytes where none can be put."""
         ...
+
+
+class Newest:
+    """The newest body, gone on with while the view only grows: copied once, where writing it anew reads it all.
+
+    Anything else that changed has it written anew: settings, an earlier chunk, one more cache mark. One body is kept,
+    which is the one that was handed out last.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._terms: tuple[bytes, str] = (b"", "")
+        self._chunks: list[bytes] = []
+        self._body = EMPTY
+
+    def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: Item | None) -> bytes:
+        """The body of these chunks."""
+        if self._dialect.name not in GROWING:
+            return self._dialect.body(chunks, settings, first)
+        known = len(self._chunks)
+        fresh = chunks[known:]
+        # By their bytes: what a caller gives, such as a list of tools, may be changed where it stands.
+        terms = encode(dict(settings)), first.shape.role if first is not None else ""
+        if terms == self._terms and self._chunks == chunks[:known] and self._takes(fresh):
+            self._body = self._grown(fresh)
+            self._chunks += fresh
+        else:
+            self._body = self._dialect.body(chunks, settings, first)
+            self._terms, self._chunks = terms, list(chunks)
+        return self._body
+
+    def _takes(self, fresh: Sequence[bytes]) -> bool:
+        """Whether there is something to go on from, and nothing new asks for less in front of it."""
+        return not self._body.endswith(EMPTY) and not any(MARK in chunk for chunk in fresh)
+
+    def _grown(self, fresh: Sequence[bytes]) -> bytes:
+        said = list(filter(None, fresh))
+        if not said:
+            return self._body
+        said[-1] += END
+        return b",".join([memoryview(self._body)[: -len(END)], *said])
 
 
 class Rendering:
@@ -56,6 +114,7 @@ class Rendering:
         self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
         self._bounded: tuple[Shown | None, int] = (None, 0)
+        self._newest = Newest(dialect)
 
     def chunks(self, view: View, reading: Reading) -> Sequence[bytes]:
         """The view's wire messages in order."""
@@ -86,7 +145,7 @@ class Rendering:
             chunks = self._marked(list(chunks), marks.items)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
-        return self.dialect.body(chunks, marked(taken, marks), view.item(0) if view.length else None)
+        return self._newest.with_(chunks, marked(taken, marks), view.item(0) if view.length else None)
 
     def prefix(self, view: View) -> str:
         """The digest of all that this view shows, where the model checks it; else nothing."""
@@ -126,7 +185,7 @@ class Rendering:
     def forget(self) -> None:
         """Render everything anew: something shown may have been forgotten."""
         self._array, self._chunks, self._kept, self._names = None, [], {}, {}
-        self._lost, self._losses = {}, Counter()
+        self._lost, self._losses, self._newest = {}, Counter(), Newest(self.dialect)
 
     def _follow(self, array: Shown, view: View) -> None:
         """Start over on a new array, keeping the bytes of what is still visible."""
