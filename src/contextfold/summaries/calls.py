@@ -57,7 +57,8 @@ _DULL_KEYS = frozenset(
     [
         "description",
         "outputmode",
-        "workdir",
+        "workdir",  # where a command runs is not what it is about
+        "workingdirectory",
         "cwd",
         "timeout",
         "status",
@@ -70,6 +71,10 @@ _DULL_KEYS = frozenset(
 )
 
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]?(?:[\w.@+~ -]+[/\\])*[\w.@+-]*\.\w{1,8}|(?:~|\.{1,2})?/[\w.@+/-]+")
+_PART = r"""(?:head|tail)(?: -n ?\d+| -\d+)?|sed -n ['"]?[\d$,;p ]+['"]?"""
+_SHOWS = re.compile(  # commands that show a file, whole or in part, and do nothing else
+    rf"""(?:cat|nl(?: -ba)?|{_PART}) ['"]?(?P<path>(?:[\w.@+~-]*/)*[\w@+-]*\.\w{{1,8}})['"]?(?: \| (?:{_PART}))?"""
+)
 _PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+)$", re.MULTILINE)
 _WRITES = re.compile(r"write|create|save|insert|append|new", re.IGNORECASE)
 _EDITS = re.compile(r"edit|replace|patch|update|modify|diff|insert", re.IGNORECASE)
@@ -98,8 +103,7 @@ def uses_of(call: ToolCall) -> tuple[Use, ...]:
     if named.path and not named.search:
         return (_file_use(call.name, named),)
     if named.command:
-        first, _, rest = named.command.strip().partition("\n")
-        return (Use("ran", label="$ " + _one_line(first), new=rest),)
+        return (_command_use(named.command),)
     return (Use("ran", label=_one_line(f"{call.name} {named.label}"), new=named.rest),)
 
 
@@ -133,6 +137,8 @@ class _Named:
 
 def _kind(key: str, value: str) -> str:
     plain = re.sub(r"[^a-z]", "", key.rpartition(".")[2].lower())
+    if plain in _DULL_KEYS and len(value) < 200:
+        return "dull"
     if plain in _OLD_KEYS:
         return "old"
     if plain in _NEW_KEYS:
@@ -143,8 +149,6 @@ def _kind(key: str, value: str) -> str:
         return "search"
     if (plain in _PATH_KEYS and "\n" not in value) or (len(value) < 300 and _PATH.fullmatch(value)):
         return "path"
-    if plain in _DULL_KEYS and len(value) < 200:
-        return "dull"
     return "short" if len(value) <= 120 and "\n" not in value else "rest"
 
 
@@ -157,10 +161,19 @@ def _file_use(tool: str, named: _Named) -> Use:
     elif _DELETES.search(verb):
         action = "deleted"
     elif named.command and verb is tool:
-        return Use("ran", label="$ " + _one_line(named.command), new=named.command)
+        return _command_use(named.command)
     return Use(
         action, path=named.path, label=_one_line(f"{tool} {named.label}"), new=named.new or named.rest, old=named.old
     )
+
+
+def _command_use(command: str) -> Use:
+    """Its first line is its name; what follows, a script or a text to write, is what it brings."""
+    shows = _SHOWS.fullmatch(command.strip())
+    if shows:
+        return Use("read", path=shows["path"], label="$ " + _one_line(command))
+    first, _, rest = command.strip().partition("\n")
+    return Use("ran", label="$ " + _one_line(first), new=rest)
 
 
 def _patched(text: str) -> Iterator[Use]:

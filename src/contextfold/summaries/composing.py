@@ -74,12 +74,12 @@ class Composer:
     def _spend(self, page: Page, budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
         coverage = self._coverage(page)
-        for _ in range(_ROUNDS):
+        names = min(int(budget * NAMES), _MOST_NAMES)
+        for number in range(_ROUNDS):
             left = budget - self.count(page.text())
             if left <= _SPARE:
                 return
-            names = 0 if page.names else min(int(budget * NAMES), _MOST_NAMES)
-            lines, opened = coverage.choose(left - names)
+            lines, opened = coverage.choose(left if number else left - names)
             page.lines += lines
             page.topics += opened
             page.names = page.names or self._also(page, names)

@@ -122,7 +122,8 @@ class Coverage:
                 return 0.0, 0
             gain, price = self.worth.of_line(one, self.shown), self.prices.line(one)
         if topic is not None and topic not in self.shown.topics:
-            gain += self.worth.of_terms(self.prices.names(topic), self.shown)
+            names, own = self.prices.names(topic), one.terms if isinstance(one, Line) else ()
+            gain += self.worth.of_terms((term for term in names if term not in own), self.shown)
             price += self.prices.heading(topic)
         return (gain / price**SIZE_POWER, price) if price else (0.0, 0)
 

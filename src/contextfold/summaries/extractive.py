@@ -40,7 +40,9 @@ def _fitted(page: Page, budget: int, count: Count) -> str:
 def _shortened(page: Page) -> bool:
     """Take a little away; False if only the user's words and the last words are left."""
     if page.names:
-        page.names = {}
+        topic, names = page.names.popitem()
+        if names[:-1]:
+            page.names[topic] = names[:-1]
     elif page.lines:
         del page.lines[-max(1, len(page.lines) // 50) :]
     elif page.topics:

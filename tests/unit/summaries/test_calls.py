@@ -1,0 +1,73 @@
+"""What a tool call does is read off the shape of its arguments, whatever agents call their tools."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from contextfold.domain import ToolCall
+from contextfold.summaries.calls import LABEL, Use, uses_of
+
+
+def use(tool: str, **arguments: object) -> Use:
+    (found,) = uses_of(ToolCall("c1", tool, msgspec.json.encode(arguments).decode()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("cat src/cards/deck.py", "src/cards/deck.py"),
+        ("sed -n '1,260p' src/cards/deck.py", "src/cards/deck.py"),
+        ("nl -ba src/cards/deck.py | sed -n '40,80p'", "src/cards/deck.py"),
+        ("head -50 'docs/rules.md'", "docs/rules.md"),
+        ("tail -n 20 /var/log/deck.log", "/var/log/deck.log"),
+    ],
+)
+def test_a_command_that_only_shows_a_file_reads_it(command: str, path: str) -> None:
+    found = use("exec_command", cmd=command, workdir="/home/ada/work")
+    assert (found.action, found.path) == ("read", path)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a.py b.py",
+        "cat a.py > b.py",
+        "cat a.py | grep deck",
+        "sed -i 's/a/b/' deck.py",
+        "cat deck.py && rm deck.py",
+        "head deck.py; make",
+    ],
+)
+def test_a_command_that_does_more_is_a_command(command: str) -> None:
+    found = use("bash", command=command)
+    assert (found.action, found.path, found.label) == ("ran", "", f"$ {command}")
+
+
+@pytest.mark.parametrize("key", ["workdir", "cwd", "working_directory", "workingDirectory"])
+def test_where_a_command_runs_is_not_what_it_is_about(key: str) -> None:
+    found = use("exec_command", cmd="git status", **{key: "/home/ada/work/engine"})
+    assert (found.action, found.path, found.label) == ("ran", "", "$ git status")
+
+
+def test_a_model_s_name_is_no_file() -> None:
+    found = use("spawn_agent", model="gpt-5.4", message="Review the deck.")
+    assert found.path == ""
+
+
+def test_a_command_is_told_once_and_brings_what_follows_its_first_line() -> None:
+    found = use("shell", command="python - <<'E'\nprint(deck.open())\nE", path="/home/ada/work/engine")
+    assert found.label == "$ python - <<'E'"
+    assert found.new == "print(deck.open())\nE"
+
+
+def test_an_editor_s_verb_is_no_command() -> None:
+    found = use("str_replace_editor", command="view", path="/src/deck.py")
+    assert (found.action, found.path) == ("read", "/src/deck.py")
+
+
+def test_a_label_is_one_short_line() -> None:
+    found = use("bash", command="echo " + "card " * 200)
+    assert len(found.label) <= LABEL + 2
+    assert "\n" not in found.label
