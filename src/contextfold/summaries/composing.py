@@ -157,7 +157,8 @@ class Composer:
             for term in line.terms:
                 if term.kind in _NAMED and term not in self.shown.terms and (topic.is_file or term not in where):
                     where[term] = topic
-        return where
+        told_longer = {term.key.rpartition("/")[2] for term in where if "/" in term.key}
+        return {term: topic for term, topic in where.items() if term.key not in told_longer}
 
     def _wanted(self, topic: Topic) -> float:
         return max((self.chances.get(term, 0.0) for term in self._names(topic)), default=0.0)
