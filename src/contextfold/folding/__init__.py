@@ -1,6 +1,6 @@
 """Deciding what to fold: triggers, one decision, strategies, and the pipeline that runs them. Pure: no I/O."""
 
-from .account import Account, Call, billed_cost
+from .account import Account, Call, FullHistory, billed_cost
 from .ahead import Ahead
 from .ahead import settle as settle_ahead
 from .ahead import start as start_ahead
@@ -19,6 +19,7 @@ from .registry import strategy, strategy_names
 from .rents import Rents
 from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
 from .scoring import Scoring
+from .staying import Staying
 from .summary import Summary
 from .triggers import Firing, Headroom, Ladder, Limit, Percent, Trigger
 from .window import Window
@@ -43,6 +44,7 @@ __all__ = [
     "Economy",
     "Effect",
     "Firing",
+    "FullHistory",
     "Headroom",
     "Ladder",
     "Limit",
@@ -64,6 +66,7 @@ __all__ = [
     "Signals",
     "Situation",
     "Standing",
+    "Staying",
     "Steps",
     "Strategy",
     "Summarize",

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self, cast
 
 from contextfold.domain import Detail
 
-from .economics import Economy, Rates, paying_tail
+from .economics import UNSURE, Economy, Rates, paying_tail
 
 FULL_SUMMARY = 2_000  # tokens of the summary that full history must make when the window is full
 FULL_QUESTION = 500
-LATE = 1.03  # full history is taken to be folded a little late: counts are estimates, and the guard must not hope
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +33,74 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Both bills after the last request, and where full history stands."""
+class FullHistory:
+    """What full history would have cost so far, and the raw tokens of its last request, without system and tools."""
 
     bill: float = 0.0
-    full_bill: float = 0.0
-    full: int = 0  # raw tokens of full history's last request, without system and tools
+    tokens: int = 0
+
+    def after(self, call: Call, new: int, rates: Rates, window: float) -> FullHistory:
+        """With one more request and what was said for it; a window that is full makes it ask for a summary."""
+        tokens = max(0, self.tokens + new)
+        size = call.fixed + int(tokens * call.factor)
+        before = 0 if call.is_cold else call.fixed + int(min(self.tokens, tokens) * call.factor)
+        bill = self.bill + before * rates.read + (size - before) * rates.write
+        if size <= window:
+            return FullHistory(bill, tokens)
+        asked = FULL_QUESTION * rates.write + FULL_SUMMARY * rates.output
+        bill += asked + call.fixed * rates.read + FULL_SUMMARY * rates.write
+        return FullHistory(bill, int(FULL_SUMMARY / call.factor))
+
+    def corrected(self, before: FullHistory, by: float) -> FullHistory:
+        """After a bill told by how much the last request was counted wrong."""
+        return replace(self, bill=before.bill + (self.bill - before.bill) * by)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What was paid until the last request, and where full history stands.
+
+    Nobody can tell to the token when its window is full. So it is kept twice, once with a window that is full a little
+    late and once a little early; whichever is cheaper counts.
+    """
+
+    bill: float = 0.0
+    late: FullHistory = FullHistory()
+    early: FullHistory = FullHistory()
     said: int = 0
     rent: int = 0  # tokens times requests that the next summary could have saved
     summary: int = 0
 
+    @property
+    def full_bill(self) -> float:
+        return min(self.late.bill, self.early.bill)
+
+    @property
+    def full(self) -> int:
+        """Raw tokens of full history's last request."""
+        return min(self.late.tokens, self.early.tokens)
+
     @classmethod
     def of(cls, details: Mapping[str, Detail]) -> Self:
         """The account that a `Sent` event carries."""
-        numbers = {name: details.get(name) for name in ("bill", "full_bill", "full", "said", "rent", "summary")}
-        if not all(isinstance(value, int | float) for value in numbers.values()):
+        numbers = [details.get(name) for name in ("bill", "full_bill", "full", "said", "rent", "summary")]
+        if not all(isinstance(value, int | float) for value in numbers):
             return cls()
-        return cls(**numbers)  # type: ignore[arg-type]  # checked in the line above
+        bill, full_bill, full, said, rent, summary = cast("list[Any]", numbers)
+        late = FullHistory(full_bill, full)
+        early_bill, early = details.get("early_bill"), details.get("early")
+        if isinstance(early_bill, int | float) and isinstance(early, int):
+            return cls(bill, late, FullHistory(early_bill, early), said, rent, summary)
+        return cls(bill, late, late, said, rent, summary)
 
     def details(self) -> dict[str, Detail]:
         """As it is written down."""
         return {
             "bill": self.bill,
-            "full_bill": self.full_bill,
-            "full": self.full,
+            "full_bill": self.late.bill,
+            "full": self.late.tokens,
+            "early_bill": self.early.bill,
+            "early": self.early.tokens,
             "said": self.said,
             "rent": self.rent,
             "summary": self.summary,
@@ -65,27 +108,18 @@ class Account:
 
     def after(self, call: Call, economy: Economy, rates: Rates) -> Account:
         """With one more request."""
-        full, cost = self.full_history(call, rates)
-        return Account(
-            self.bill + call.cached * rates.read + (call.size - call.cached) * rates.write,
-            self.full_bill + cost,
-            full,
-            call.said,
-            self.rent_with(call, economy),
-            call.summary,
+        full = self.with_full_history(call, rates)
+        paid = call.cached * rates.read + (call.size - call.cached) * rates.write
+        return replace(
+            full, bill=self.bill + paid, said=call.said, rent=self.rent_with(call, economy), summary=call.summary
         )
 
-    def full_history(self, call: Call, rates: Rates) -> tuple[int, float]:
-        """What full history would send now (raw) and pay for it; a full window makes it ask for a summary."""
-        full = max(0, self.full + call.said - self.said)
-        size = call.fixed + int(full * call.factor)
-        before = 0 if call.is_cold else call.fixed + int(min(self.full, full) * call.factor)
-        cost = before * rates.read + (size - before) * rates.write
-        if size <= LATE * call.usable:
-            return full, cost
-        asked = FULL_QUESTION * rates.write + FULL_SUMMARY * rates.output
-        cost += asked + call.fixed * rates.read + FULL_SUMMARY * rates.write
-        return int(FULL_SUMMARY / call.factor), cost
+    def with_full_history(self, call: Call, rates: Rates) -> Account:
+        """Full history's next request added, and none of ours."""
+        new = call.said - self.said
+        doubt = UNSURE * abs(new) * call.factor
+        late = self.late.after(call, new, rates, call.usable + doubt)
+        return replace(self, late=late, early=self.early.after(call, new, rates, call.usable - doubt))
 
     def rent_before(self, call: Call) -> int:
         """The rent since the last summary."""
@@ -98,10 +132,13 @@ class Account:
 
     def corrected(self, before: Account, billed: float, is_alike: bool) -> Account:
         """After a bill told what the last request really cost; one that was merely longer tells full history's, too."""
-        counted, full_bill = self.bill - before.bill, self.full_bill
-        if is_alike and counted > 0:
-            full_bill = before.full_bill + (full_bill - before.full_bill) * min(2.0, max(0.5, billed / counted))
-        return replace(self, bill=before.bill + billed, full_bill=full_bill)
+        counted = self.bill - before.bill
+        paid = replace(self, bill=before.bill + billed)
+        if not is_alike or counted <= 0:
+            return paid
+        by = min(2.0, max(0.5, billed / counted))
+        late, early = self.late.corrected(before.late, by), self.early.corrected(before.early, by)
+        return replace(paid, late=late, early=early)
 
 
 # Where providers say how much of a prompt came from their cache, and how much was written to it.

@@ -142,8 +142,9 @@ def _afforded(firing: Firing, budget: Budget, policy: Policy, model: Model, sign
     now = signals.standing
     if policy.economy is None or now is None:
         return firing
-    goal = policy.economy.affordable_goal(now, rates_of(model, now.size), firing.goal, budget.usable)
-    return None if goal is None else replace(firing, goal=goal)
+    rates = rates_of(model, now.size)
+    goal = policy.economy.affordable_goal(now, rates, firing.goal, budget.usable)
+    return policy.economy.follows(now, rates) if goal is None else replace(firing, goal=goal)
 
 
 def _paying(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:

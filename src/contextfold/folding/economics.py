@@ -23,6 +23,7 @@ RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they 
 LARGE_WINDOW = 128_000
 TAIL, TAIL_PART = 15_000, 16
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
+UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
 SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
 SMALL_SHARE = 0.75  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
 
@@ -89,6 +90,18 @@ class Standing:
     rent: int = 0  # tokens times requests since they could have gone
     recalls: float = 0.0  # how many of them will be asked for again
     summary_rent: int = 0  # tokens times requests since a summary could have taken them
+    first: int = 0  # tokens that stay in front of a summary, beside system and tools
+    newest: int = 0  # tokens of the newest exchange, which no fold takes
+    kept: int = 0  # other tokens that stay: the live request, pins, the user's own words
+
+    def left(self, summary: int) -> int:
+        """The least a request comes down to, with a summary of this size."""
+        return self.fixed + self.first + summary + self.newest + self.kept
+
+    def price_at(self, size: int, rates: Rates) -> float:
+        """Of this request, folded to a size: all behind the first message is written anew."""
+        cached = min(self.cached, self.fixed + self.first)
+        return cached * rates.read + (size - cached) * rates.write
 
     def bill_as_it_is(self, rates: Rates) -> float:
         """All requests, this one as it stands included."""
@@ -128,23 +141,56 @@ class Economy:
 
     def fires(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         """What pays now, if anything does and the guard allows it."""
-        return self._guarded(now, rates) or self._clearing(now, rates, window) or self._summary(now, rates, window)
+        return self.follows(now, rates) or self._clearing(now, rates, window) or self._summary(now, rates, window)
 
     def affordable_goal(self, now: Standing, rates: Rates, goal: int, window: int) -> int | None:
         """How far down a fold that the window asks for should go; None if it must wait until nothing else is left.
 
-        Coming down to `goal` means writing that much anew. Where savings do not cover it amply, little is kept.
+        Coming down to `goal` means writing that much anew. Where savings do not cover it amply, little is kept, as long
+        as full history could still be followed from there; else, if the request does not fit, what no fold takes.
         """
-        room = self._bound(now) - now.bill
-        if 2 * _written(now, rates, goal) <= room:
+        least, short = now.left(self.summary), now.fixed + self.summary + 2 * paying_tail(window)
+        is_forced = now.size + UNSURE * now.newest > window
+        if not is_forced and now.size - max(short, least) < self._worth:
+            return None
+        room = self._bound(now) - now.bill - self._asked(rates)
+        if 2 * now.price_at(max(goal, least), rates) <= room:
             return goal
-        short = min(goal, now.fixed + self.summary + 2 * paying_tail(window))
-        return short if _written(now, rates, short) <= room or now.size > window else None
+        is_smaller = now.fixed + now.full >= max(short, least)
+        if now.price_at(max(short, least), rates) + (0 if is_smaller else self._following(now, rates)) <= room:
+            return min(goal, short)
+        return min(goal, least) if is_forced else None
 
-    def price_of_summary(self, fixed: int, tail: int, rates: Rates) -> float:
-        """What the next request costs after a summary, and the question if a model is asked; whatever its size was."""
-        asked = self.question * rates.write + self.summary * rates.output if self.model else 0.0
-        return asked + (self.summary + tail) * rates.write + fixed * rates.read
+    def price_of_summary(self, now: Standing, tail: int, rates: Rates) -> float:
+        """What this request costs after a summary, and the question if a model is asked; whatever its size was."""
+        return self._asked(rates) + now.price_at(now.left(self.summary) + max(0, tail - now.newest), rates)
+
+    def follows(self, now: Standing, rates: Rates) -> Firing | None:
+        """Full history was summarized and is the smaller one now: follow before it cannot be afforded any more.
+
+        Only where that makes the request the smaller one, so that it is done once for each summary of full history's.
+        """
+        full, left = now.fixed + now.full, now.left(self.summary)
+        if full >= now.size or left > full or now.size - left < self._worth:
+            return None
+        later = self._following(now, rates) + (now.size - full) * rates.read
+        if now.bill_as_it_is(rates) + later <= self._bound(now):
+            return None
+        reason = "the full history would cost less from here on: it would have been summarized by now"
+        return Firing(GUARD, 0, left, reason, "summary")
+
+    @property
+    def _worth(self) -> int:
+        """Tokens that a summary must take away, for whatever reason it is made."""
+        return max(self.least, 3 * self.summary)
+
+    def _following(self, now: Standing, rates: Rates) -> float:
+        """What it takes to come down to the least later on; whatever is newest then is new to full history, too."""
+        return self._asked(rates) + now.price_at(now.left(self.summary) - now.newest, rates)
+
+    def _asked(self, rates: Rates) -> float:
+        """What a model asks for writing a summary."""
+        return self.question * rates.write + self.summary * rates.output if self.model else 0.0
 
     def _bound(self, now: Standing) -> float:
         return (1 + max(0.0, self.excess - OFF)) * now.full_bill
@@ -167,30 +213,14 @@ class Economy:
     def _summary(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         tail = paying_tail(window)
         left = now.fixed + self.summary + 2 * tail
-        if now.size - left < self.least or now.size < min(self.floor, window // 2):
+        if now.size - max(left, now.left(self.summary)) < self.least or now.size < min(self.floor, window // 2):
             return None
-        price, rent = self.price_of_summary(now.fixed, tail, rates), now.summary_rent * rates.read
+        price, rent = self.price_of_summary(now, tail, rates), now.summary_rent * rates.read
         at = self.summary_at * (1.0 if window >= LARGE_WINDOW else SMALL_SHARE)
         if rent < at * price or now.bill + price > self._bound(now):
             return None
         reason = f"a summary pays: {_money(rent, rates)} went into what it replaces for {_money(price, rates)}"
         return Firing(SUMMARY, 0, left, reason, "summary")
-
-    def _guarded(self, now: Standing, rates: Rates) -> Firing | None:
-        """Full history was summarized and is the smaller one now: follow before it cannot be afforded any more."""
-        left = now.fixed + self.summary
-        if now.fixed + now.full >= now.size or now.size - left < max(self.least, 3 * self.summary):
-            return None
-        price = self.price_of_summary(now.fixed, 0, rates)
-        if now.bill_as_it_is(rates) + price + (now.size - now.fixed - now.full) * rates.read <= self._bound(now):
-            return None
-        reason = "the full history would cost less from here on: it would have been summarized by now"
-        return Firing(GUARD, 0, left, reason, "summary")
-
-
-def _written(now: Standing, rates: Rates, size: int) -> float:
-    """The price of a request of this size of which only system and tools are still cached."""
-    return now.fixed * rates.read + max(0, size - now.fixed) * rates.write
 
 
 def _money(amount: float, rates: Rates) -> str:

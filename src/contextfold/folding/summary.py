@@ -14,8 +14,8 @@ from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, Source, SummaryRequest, summary_text
 
+from .economics import GUARD, paying_tail
 from .economics import SUMMARY as PAYS
-from .economics import paying_tail
 from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
 
@@ -92,7 +92,9 @@ class Summary:
         return 1 if situation.trigger == "explicit" else situation.raw(self._size(situation)) // 2
 
     def _size(self, situation: Situation) -> int:
-        room = min(situation.budget.limit // 8, (situation.goal - situation.budget.fixed) // 4)
+        room = situation.budget.limit // 8
+        if situation.trigger != GUARD:  # which counted on all of it
+            room = min(room, (situation.goal - situation.budget.fixed) // 4)
         return max(LEAST_SUMMARY, min(self.budget, room))
 
     def _fold(
@@ -141,7 +143,10 @@ class Summary:
             return survey.view.cut_at_or_before(kept[0]) if kept else len(survey.items)
         instructions = min(sum(atom.tokens for atom in said), self._instructed(situation))
         staying = survey.view.tokens() - sum(atom.tokens for atom in loose) + instructions
-        room = situation.raw(situation.goal - situation.budget.fixed - self._size(situation)) - staying
+        around = situation.used - int(
+            survey.view.tokens() * situation.factor
+        )  # bills tell of more than system and tools
+        room = situation.raw(situation.goal - around - self._size(situation)) - staying
         return _longest_tail(survey, frozenset(loose), self._length(situation), room)
 
     def _length(self, situation: Situation) -> int:
@@ -151,7 +156,11 @@ class Summary:
         return situation.raw(min(self.tail, situation.budget.limit // 4))
 
     def _instructed(self, situation: Situation) -> int:
-        return situation.raw(min(self.keep_instructions, situation.budget.limit // 8))
+        return situation.raw(self.instructed(situation.budget.limit))
+
+    def instructed(self, limit: int) -> int:
+        """Tokens of people's words that stay, in a request with this much room for messages."""
+        return min(self.keep_instructions, limit // 8)
 
     def _instructions(self, said: Sequence[Atom], situation: Situation) -> frozenset[Atom]:
         """The newest of what people said that fit; one that does not fit makes room for an older, shorter one."""

@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from contextfold.domain import Item, Projection, Sent, View
-from contextfold.folding import Account, Budget, Call, Clear, Economy, Policy, Rents, Standing, rates_of
+from contextfold.folding import (
+    Account,
+    Budget,
+    Call,
+    Clear,
+    Economy,
+    Policy,
+    Rents,
+    Standing,
+    Staying,
+    Summary,
+    rates_of,
+)
 from contextfold.models import Model
 from contextfold.thread import Thread
 
@@ -29,7 +41,8 @@ class Books:
 
     def __init__(self, policy: Policy) -> None:
         clear = next((stage for stage in policy.stages if isinstance(stage, Clear)), Clear())
-        self.economy, self.rents = policy.economy, Rents(clear)
+        self.summary = next((stage for stage in policy.stages if isinstance(stage, Summary)), Summary())
+        self.economy, self.rents, self.staying = policy.economy, Rents(clear), Staying()
         self.account = Account()
         self._sent: _Request | None = None
         self._prepared: _Request | None = None
@@ -41,7 +54,7 @@ class Books:
         self._last: Item | None = None
         self._shared: tuple[object, object, int] = (None, None, 0)
         self._read: object = None  # the array whose newest summary is known
-        self._summary = 0
+        self._newest = 0
 
     def resume(self, thread: Thread, fixed: int) -> None:
         """Go on from the newest request in the log."""
@@ -68,23 +81,29 @@ class Books:
         calibration, model = thread._reading.calibration, thread.model
         rates = rates_of(model, view.count.tokens + budget.fixed)
         call = self._call(thread, view, budget, fixed, now)
-        full, cost = self.account.full_history(call, rates)
+        full = self.account.with_full_history(call, rates)
         weigh = thread._reading.counter
         rents = self.rents
         keep = int(min(rents.clear.keep_tokens, budget.limit // 4) / calibration.factor)
         rents.follow(view, lambda item, block: weigh.block_tokens(item.shape.blocks[block].measure), keep)
+        staying = self.staying
+        staying.follow(view)
+        instructed = int(self.summary.instructed(budget.limit) / calibration.factor)
         return Standing(
             call.size,
             call.fixed,
             call.cached,
-            calibration.scaled(full),
+            int(full.full * call.factor),
             self.account.bill,
-            self.account.full_bill + cost,
+            full.full_bill,
             calibration.scaled(rents.removable),
             call.size - calibration.scaled(view.tokens(max(0, rents.first))),
             calibration.scaled(rents.rent),
             rents.recalls if rents.removable >= economy.least else 0.0,
             self.account.rent_before(call),
+            calibration.scaled(staying.first),
+            calibration.scaled(staying.newest),
+            calibration.scaled(staying.pinned + staying.live + min(staying.said, instructed)),
         )
 
     def prepared(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> None:
@@ -126,11 +145,12 @@ class Books:
         cached = 0
         if sent is not None and not is_cold and sent.fixed == fixed:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
-        around = max(0, size - calibration.scaled(view.tokens()))  # what calibration found beside the messages, too
+        factor = min(calibration.factor, size / max(1, view.tokens()))  # nothing less than nothing is around them
+        around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
         said = self._said_so_far(thread._live.projection, thread)
         if self._read is not view.array:
-            self._read, self._summary = view.array, _newest_summary(view)
-        return Call(size, around, cached, said, calibration.factor, budget.usable, self._summary, is_cold)
+            self._read, self._newest = view.array, _newest_summary(view)
+        return Call(size, around, cached, said, factor, budget.usable, self._newest, is_cold)
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""

@@ -15,13 +15,19 @@ from contextfold.folding import (
     Call,
     Clear,
     Economy,
+    FullHistory,
     Rates,
     Rents,
+    Signals,
     Standing,
+    Staying,
     billed_cost,
+    budget_for,
+    decide,
     price_of_edit,
     rates_of,
 )
+from contextfold.folding.survey import Survey
 from contextfold.models import Cache, Prices
 from contextfold.testing.wire import WireMessage
 
@@ -95,7 +101,7 @@ def test_what_will_be_asked_for_again_makes_clearing_dearer() -> None:
 
 def test_a_summary_waits_for_four_times_its_price_and_for_a_size_worth_it() -> None:
     economy = Economy(model=True)
-    price = economy.price_of_summary(10_000, 12_500, SONNET)
+    price = economy.price_of_summary(standing(), 12_500, SONNET)
     assert price == pytest.approx((500 + 2_000 + 12_500) * 3.75e-6 + 2_000 * 15e-6 + 10_000 * 0.3e-6)
     due = int(4 * price / SONNET.read) + 1
     assert economy.fires(standing(summary_rent=due - 1_000), SONNET, WINDOW) is None
@@ -112,18 +118,43 @@ def test_nothing_is_bought_that_full_history_could_not_afford() -> None:
 
 
 def test_full_history_that_was_summarized_is_followed_before_it_cannot_be_afforded() -> None:
-    firing = Economy().fires(standing(full=2_000, full_bill=2.0), SONNET, WINDOW)
+    firing = Economy().fires(standing(full=8_000, newest=3_000, full_bill=2.0), SONNET, WINDOW)
     assert firing is not None
-    assert firing.trigger == "guard"
-    assert Economy().fires(standing(full=2_000, full_bill=4.0), SONNET, WINDOW) is None
+    assert (firing.trigger, firing.goal) == ("guard", 10_000 + 2_000 + 3_000)
+    assert Economy().fires(standing(full=8_000, full_bill=4.0), SONNET, WINDOW) is None
+
+
+def test_full_history_is_followed_only_where_that_makes_the_request_the_smaller_one() -> None:
+    for stays in ({"first": 7_000}, {"newest": 7_000}, {"kept": 7_000}):
+        assert Economy().follows(standing(full=8_000, full_bill=2.0, **stays), SONNET) is None
+        assert Economy().follows(standing(full=12_000, full_bill=2.0, **stays), SONNET) is not None
 
 
 def test_a_fold_that_can_wait_waits_for_money_and_a_forced_one_goes_further_down() -> None:
     economy = Economy()
     assert economy.affordable_goal(standing(full_bill=9.0), SONNET, 90_000, WINDOW) == 90_000
     assert economy.affordable_goal(standing(bill=2.0, full_bill=2.0), SONNET, 90_000, WINDOW) is None
-    forced = standing(size=WINDOW + 1, bill=2.0, full_bill=2.0)
+    forced = standing(size=WINDOW + 1, bill=2.0, full_bill=2.1)
     assert economy.affordable_goal(forced, SONNET, 90_000, WINDOW) == 10_000 + 2_000 + 2 * 12_500
+    poor = standing(size=WINDOW + 1, bill=2.0, full_bill=2.0, newest=5_000)
+    assert economy.affordable_goal(poor, SONNET, 90_000, WINDOW) == 10_000 + 2_000 + 5_000
+
+
+def test_what_no_fold_takes_is_part_of_the_price() -> None:
+    economy = Economy()
+    assert economy.affordable_goal(standing(full_bill=2.1), SONNET, 20_000, WINDOW) is not None
+    for stays in ("newest", "kept"):
+        assert economy.affordable_goal(standing(full_bill=2.1, **{stays: 50_000}), SONNET, 20_000, WINDOW) is None
+    assert economy.affordable_goal(standing(full_bill=9.0, newest=85_000), SONNET, 20_000, WINDOW) is None  # in vain
+
+
+def test_the_guard_is_asked_too_where_the_window_asks_for_a_fold_that_cannot_be_afforded() -> None:
+    scene = Scene([user(WORD * 85_000)])
+    poor = standing(size=85_000, cached=85_000, full=20_000, bill=2.03, full_bill=2.0)
+    signals = Signals(standing=poor)
+    model = replace(cf.model("claude-sonnet-4-5"), window=100_000)
+    decision = decide(scene.view, budget_for(model, output=100), cf.recipes.balanced(), model, signals)
+    assert decision.trigger == "guard"
 
 
 @pytest.mark.parametrize("wrong", [{"clear_at": 0}, {"summary_at": -1}, {"excess": -0.1}, {"floor": -1}])
@@ -173,20 +204,81 @@ def test_following_one_message_at_a_time_tells_the_same_as_reading_all_at_once()
     assert steps.recalls == whole.recalls > 0
 
 
+# -- what no fold takes -----------------------------------------------------------------------------------------------
+
+
+def test_what_stays_is_what_a_survey_says_and_the_first_message() -> None:
+    said = [user("first " + WORD * 50), *step("a", WORD * 500), user("live " + WORD * 30), *step("b", WORD * 70)]
+    said += [*step("c", WORD * 200), *step("d", WORD * 90)]
+    scene, steps = Scene(said), Staying()
+    steps.follow(scene.view)
+    survey = Survey(scene.view)
+    fixed = sum(scene.view.tokens(place, place + 1) for place in survey.fixed)
+    assert steps.first == scene.view.tokens(0, 1) > 40
+    assert steps.newest == scene.view.tokens(len(said) - 2) > 90
+    assert steps.live + steps.newest == fixed
+    scene.thread.pin(scene.seqs[2])
+    steps.follow(scene.view)
+    survey = Survey(scene.view)
+    assert steps.pinned > 400
+    assert steps.live + steps.newest + steps.pinned == sum(
+        scene.view.tokens(place, place + 1) for place in survey.fixed if place != 1
+    )
+    assert steps.said == 0
+
+
+def test_older_words_of_people_stay_beside_the_live_request() -> None:
+    scene = Scene([user("first"), assistant("ok"), user(WORD * 40), assistant("ok"), user(WORD * 60)])
+    steps = Staying()
+    steps.follow(scene.view)
+    assert steps.said == scene.view.tokens(2, 3) >= 40
+    assert steps.newest == scene.view.tokens(4) > 50
+    assert steps.live == 0  # it is the newest
+
+
+def test_following_what_stays_one_message_at_a_time_tells_the_same() -> None:
+    said = [user("go"), *(message for n in range(9) for message in step(f"r{n}", WORD * (100 + 37 * n))), user("more")]
+    scene, steps, whole = Scene(said[:1]), Staying(), Staying()
+    for message in said[1:]:
+        steps.follow(scene.view)
+        scene.thread.append(message)
+    steps.follow(scene.view)
+    whole.follow(scene.view)
+    assert [getattr(steps, name) for name in ("first", "newest", "pinned", "live", "said")] == [
+        getattr(whole, name) for name in ("first", "newest", "pinned", "live", "said")
+    ]
+
+
 # -- accounts ---------------------------------------------------------------------------------------------------------
 
 
 def test_an_account_survives_being_written_down() -> None:
-    account = Account(1.5, 2.5, 100, 200, 300, 4)
+    account = Account(1.5, FullHistory(2.5, 100), FullHistory(2.4, 90), 200, 300, 4)
     assert Account.of(account.details()) == account
     assert Account.of({}) == Account()
 
 
+def test_an_account_from_before_full_history_was_kept_twice_is_read() -> None:
+    old = {"bill": 1.5, "full_bill": 2.5, "full": 100, "said": 200, "rent": 300, "summary": 4}
+    assert Account.of(old) == Account(1.5, FullHistory(2.5, 100), FullHistory(2.5, 100), 200, 300, 4)
+
+
 def test_full_history_asks_for_a_summary_when_the_window_is_full() -> None:
     call = Call(5_000, 1_000, 0, 9_000, 1.0, 8_000, 0, is_cold=True)
-    full, cost = Account().full_history(call, SONNET)
-    assert full == 2_000
-    assert cost == pytest.approx(12_500e-6 * 3.75 + 2_000e-6 * 15 + 1_000e-6 * 0.3)
+    full = Account().with_full_history(call, SONNET)
+    assert full.full == 2_000
+    assert full.full_bill == pytest.approx(12_500e-6 * 3.75 + 2_000e-6 * 15 + 1_000e-6 * 0.3)
+
+
+def test_a_window_that_may_or_may_not_be_full_counts_as_what_is_cheaper() -> None:
+    nearly = Call(7_990, 1_000, 0, 6_990, 1.0, 8_000, 0, is_cold=True)
+    account = Account().after(nearly, Economy(), SONNET)
+    assert (account.late.tokens, account.early.tokens) == (6_990, 2_000)
+    assert account.full_bill == account.late.bill < account.early.bill
+    assert account.full == 2_000
+    for said in range(7_000, 27_000, 20):  # from here on both grow alike, and the one that was summarized reads less
+        account = account.after(Call(7_990, 1_000, 7_990, said, 1.0, 80_000, 0, is_cold=False), Economy(), SONNET)
+    assert account.full_bill == account.early.bill < account.late.bill
 
 
 # -- sessions ---------------------------------------------------------------------------------------------------------
@@ -288,9 +380,9 @@ def test_deciding_stays_flat_however_long_the_thread(monkeypatch: pytest.MonkeyP
 def test_a_bill_corrects_the_account_and_that_of_full_history_where_both_sent_the_same(
     alike: bool, full_bill: float
 ) -> None:
-    before = Account(bill=1.0, full_bill=0.5)
-    counted = Account(bill=2.0, full_bill=1.5)
-    assert counted.corrected(before, 2.0, alike) == Account(bill=3.0, full_bill=full_bill)
+    before = Account(1.0, FullHistory(0.5), FullHistory(0.5))
+    counted = Account(2.0, FullHistory(1.5), FullHistory(1.5))
+    assert counted.corrected(before, 2.0, alike) == Account(3.0, FullHistory(full_bill), FullHistory(full_bill))
 
 
 def test_a_session_learns_what_its_requests_really_cost() -> None:
