@@ -57,6 +57,10 @@ def _facts(session: cf.Session) -> dict[str, object]:
         "largest_request": max((each.tokens for each in sent), default=0),
         "billed_input": stats.billed,
         "usage": dict(usage),
+        "spent": round(stats.spent, 6),
+        "full_history": round(stats.full_history, 6),
+        "unit": stats.unit,
+        "saved": round(stats.saved, 4),
         "will_fold": session.will_fold,
         "decision": session.preview().reason,
     }

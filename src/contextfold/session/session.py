@@ -14,7 +14,7 @@ from typing import Self
 
 from contextfold.domain import Attacher, Measured, Message, Sent, View
 from contextfold.errors import NotFound
-from contextfold.folding import Decision, Offload, Policy, Report, recipes
+from contextfold.folding import Decision, Offload, Policy, Report, rates_of, recipes
 from contextfold.models import Model, limit_in
 from contextfold.store import Store
 from contextfold.store import open as open_store
@@ -42,6 +42,14 @@ class Stats:
     folds: int
     requests: int
     billed: int  # input tokens over all requests, as far as providers said
+    spent: float = 0.0  # on the input of all requests, in `unit`: as billed, else as counted
+    full_history: float = 0.0  # what they would have cost without folding; 0 where the policy keeps no account
+    unit: str = "tokens"  # USD where the model's prices are known
+
+    @property
+    def saved(self) -> float:
+        """The share of full history's cost that folding saved so far; below 0 where it has not paid yet."""
+        return 1 - self.spent / self.full_history if self.full_history else 0.0
 
 
 class Session(Travels, Layered):
@@ -207,6 +215,7 @@ class Session(Travels, Layered):
     def stats(self) -> Stats:
         view, events = self.view, self.thread.events
         bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
+        account = self._desk.books.account
         return Stats(
             sum(1 for entry in events if recalling.is_message(entry)),
             view.length,
@@ -215,6 +224,9 @@ class Session(Travels, Layered):
             len(self.folds),
             sum(1 for entry in events if isinstance(entry.event, Sent)),
             sum(bills),
+            account.bill,
+            account.full_bill,
+            rates_of(self.model, 0).unit,
         )
 
     def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:

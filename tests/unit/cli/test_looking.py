@@ -79,6 +79,7 @@ def test_stats_are_those_of_the_session(cli: Cli, store: Path) -> None:
         assert stats["messages"] == session.stats.messages
         assert stats["tokens"] == session.stats.tokens
         assert stats["hidden"] == session.stats.hidden > 0
+        assert (stats["spent"], stats["unit"]) == (round(session.stats.spent, 6), session.stats.unit)
     assert stats["folds"] == {"summary": 1}
     assert stats["events"]["appended"] == stats["messages"]
     assert "hidden" in cli("stats").out

@@ -326,6 +326,36 @@ def test_a_session_folds_when_it_pays_and_says_what_that_saves(tmp_path: Path) -
 
 
 @pytest.mark.usefixtures("window")
+def test_a_session_tells_what_folding_saved() -> None:
+    with cf.Session.open(model="claude-sonnet-4-5") as session:
+        session.append(user("Read everything."))
+        assert (session.stats.spent, session.stats.full_history, session.stats.saved) == (0, 0, 0)
+        loop(session, range(5))
+        assert session.stats.spent == pytest.approx(session.stats.full_history)
+        loop(session, range(5, 75))
+        stats = session.stats
+        assert stats.folds
+        assert 0 < stats.spent < stats.full_history
+        assert stats.saved == pytest.approx(1 - stats.spent / stats.full_history)
+        assert stats.unit == "USD"
+
+
+def test_what_was_spent_is_what_was_billed() -> None:
+    with cf.Session.open(model="claude-sonnet-4-5") as session:
+        session.append(user("hello"))
+        session.prepare()
+        usage = {
+            "input_tokens": 10,
+            "cache_creation_input_tokens": 90,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 1,
+        }
+        said = {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
+        session.append({**said, "type": "message", "id": "msg", "model": "m", "usage": usage})
+        assert session.stats.spent == pytest.approx(100 * 3.75e-6)
+
+
+@pytest.mark.usefixtures("window")
 def test_money_stays_spent_after_a_rewind() -> None:
     session = cf.Session.open(model="claude-sonnet-4-5")
     first = session.append(user("Read everything."))
