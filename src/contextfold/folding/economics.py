@@ -25,7 +25,7 @@ TAIL, TAIL_PART = 15_000, 16
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
 UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
 SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
-SMALL_SHARE = 0.75  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
+SMALL_SHARE = 0.5  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +149,17 @@ class Economy:
         Coming down to `goal` means writing that much anew. Where savings do not cover it amply, little is kept, as long
         as full history could still be followed from there; else, if the request does not fit, what no fold takes.
         """
-        least, short = now.left(self.summary), now.fixed + self.summary + 2 * paying_tail(window)
-        is_forced = now.size + UNSURE * now.newest > window
-        if not is_forced and now.size - max(short, least) < self._worth:
+        part = max(0, window - now.fixed) // 8  # little room has space for a small summary only
+        summary, tail = min(self.summary, part), min(paying_tail(window), part)
+        least, short = now.left(summary), now.fixed + summary + 2 * tail
+        left, is_forced = min(now.size, max(short, least)), now.size + UNSURE * now.newest > window
+        if now.cached and not is_forced and now.size - least < min(part, max(self.least, 3 * summary)):
             return None
         room = self._bound(now) - now.bill - self._asked(rates)
         if 2 * now.price_at(max(goal, least), rates) <= room:
             return goal
-        is_smaller = now.fixed + now.full >= max(short, least)
-        if now.price_at(max(short, least), rates) + (0 if is_smaller else self._following(now, rates)) <= room:
+        is_smaller = now.fixed + now.full >= left
+        if now.price_at(left, rates) + (0 if is_smaller else self._following(now, rates)) <= room:
             return min(goal, short)
         return min(goal, least) if is_forced else None
 
@@ -171,18 +173,13 @@ class Economy:
         Only where that makes the request the smaller one, so that it is done once for each summary of full history's.
         """
         full, left = now.fixed + now.full, now.left(self.summary)
-        if full >= now.size or left > full or now.size - left < self._worth:
+        if full >= now.size or left > full or now.size - left < max(self.least, 3 * self.summary):
             return None
         later = self._following(now, rates) + (now.size - full) * rates.read
         if now.bill_as_it_is(rates) + later <= self._bound(now):
             return None
         reason = "the full history would cost less from here on: it would have been summarized by now"
         return Firing(GUARD, 0, left, reason, "summary")
-
-    @property
-    def _worth(self) -> int:
-        """Tokens that a summary must take away, for whatever reason it is made."""
-        return max(self.least, 3 * self.summary)
 
     def _following(self, now: Standing, rates: Rates) -> float:
         """What it takes to come down to the least later on; whatever is newest then is new to full history, too."""

@@ -148,6 +148,11 @@ def test_what_no_fold_takes_is_part_of_the_price() -> None:
     assert economy.affordable_goal(standing(full_bill=9.0, newest=85_000), SONNET, 20_000, WINDOW) is None  # in vain
 
 
+def test_a_small_window_is_folded_before_it_is_full() -> None:
+    small = standing(size=5_000, fixed=1_000, cached=4_800, full=4_000, bill=0.05, full_bill=0.1)
+    assert Economy().affordable_goal(small, SONNET, 3_000, 6_000) is not None
+
+
 def test_the_guard_is_asked_too_where_the_window_asks_for_a_fold_that_cannot_be_afforded() -> None:
     scene = Scene([user(WORD * 85_000)])
     poor = standing(size=85_000, cached=85_000, full=20_000, bill=2.03, full_bill=2.0)
