@@ -147,7 +147,8 @@ class Economy:
         """How far down a fold that the window asks for should go; None if it must wait until nothing else is left.
 
         Coming down to `goal` means writing that much anew. Where savings do not cover it amply, little is kept, as long
-        as full history could still be followed from there; else, if the request does not fit, what no fold takes.
+        as full history could still be followed from there; else, if the request does not fit, what no fold takes. What
+        a model asks for a summary is no reason to wait: with a window this full, full history must ask one as well.
         """
         part = max(0, window - now.fixed) // 8  # little room has space for a small summary only
         summary, tail = min(self.summary, part), min(paying_tail(window), part)
@@ -155,7 +156,7 @@ class Economy:
         left, is_forced = min(now.size, max(short, least)), now.size + UNSURE * now.newest > window
         if now.cached and not is_forced and now.size - least < min(part, max(self.least, 3 * summary)):
             return None
-        room = self._bound(now) - now.bill - self._asked(rates)
+        room = self._bound(now) - now.bill
         if 2 * now.price_at(max(goal, least), rates) <= room:
             return goal
         is_smaller = now.fixed + now.full >= left
@@ -175,7 +176,7 @@ class Economy:
         full, left = now.fixed + now.full, now.left(self.summary)
         if full >= now.size or left > full or now.size - left < max(self.least, 3 * self.summary):
             return None
-        later = self._following(now, rates) + (now.size - full) * rates.read
+        later = self._asked(rates) + self._following(now, rates) + (now.size - full) * rates.read
         if now.bill_as_it_is(rates) + later <= self._bound(now):
             return None
         reason = "the full history would cost less from here on: it would have been summarized by now"
@@ -183,7 +184,7 @@ class Economy:
 
     def _following(self, now: Standing, rates: Rates) -> float:
         """What it takes to come down to the least later on; whatever is newest then is new to full history, too."""
-        return self._asked(rates) + now.price_at(now.left(self.summary) - now.newest, rates)
+        return now.price_at(now.left(self.summary) - now.newest, rates)
 
     def _asked(self, rates: Rates) -> float:
         """What a model asks for writing a summary."""
