@@ -21,6 +21,7 @@ MILLION = 1_000_000
 # What forgetting costs, from recorded agent runs: a recall is one more request, and its answer stays for a while.
 RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they stay in, tokens that ask for them
 LARGE_WINDOW = 128_000
+SMALL_WINDOW = 16_000  # usable tokens below which there is little to win: what stays in view is worth more
 TAIL, TAIL_PART = 15_000, 16
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
 UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
@@ -146,10 +147,13 @@ class Economy:
     def affordable_goal(self, now: Standing, rates: Rates, goal: int, window: int) -> int | None:
         """How far down a fold that the window asks for should go; None if it must wait until nothing else is left.
 
-        Coming down to `goal` means writing that much anew. Where savings do not cover it amply, little is kept, as long
-        as full history could still be followed from there; else, if the request does not fit, what no fold takes. What
-        a model asks for a summary is no reason to wait: with a window this full, full history must ask one as well.
+        Coming down to `goal` means writing that much anew, which small windows always do. Where savings do not cover it
+        amply, little is kept, as long as full history could still be followed from there; else, if the request does not
+        fit, what no fold takes. What a model asks for a summary is no reason to wait: with a window this full, full
+        history must ask one as well.
         """
+        if window < SMALL_WINDOW:
+            return goal
         part = max(0, window - now.fixed) // 8  # little room has space for a small summary only
         summary, tail = min(self.summary, part), min(paying_tail(window), part)
         least, short = now.left(summary), now.fixed + summary + 2 * tail

@@ -25,7 +25,7 @@ def use(tool: str, **arguments: object) -> Use:
     ],
 )
 def test_a_command_that_only_shows_a_file_reads_it(command: str, path: str) -> None:
-    found = use("exec_command", cmd=command, workdir="/home/ada/work")
+    found = use("exec_command", cmd=command, workdir="/srv/ada/work")
     assert (found.action, found.path) == ("read", path)
 
 
@@ -47,7 +47,7 @@ def test_a_command_that_does_more_is_a_command(command: str) -> None:
 
 @pytest.mark.parametrize("key", ["workdir", "cwd", "working_directory", "workingDirectory"])
 def test_where_a_command_runs_is_not_what_it_is_about(key: str) -> None:
-    found = use("exec_command", cmd="git status", **{key: "/home/ada/work/engine"})
+    found = use("exec_command", cmd="git status", **{key: "/srv/ada/work/engine"})
     assert (found.action, found.path, found.label) == ("ran", "", "$ git status")
 
 
@@ -57,7 +57,7 @@ def test_a_model_s_name_is_no_file() -> None:
 
 
 def test_a_command_is_told_once_and_brings_what_follows_its_first_line() -> None:
-    found = use("shell", command="python - <<'E'\nprint(deck.open())\nE", path="/home/ada/work/engine")
+    found = use("shell", command="python - <<'E'\nprint(deck.open())\nE", path="/srv/ada/work/engine")
     assert found.label == "$ python - <<'E'"
     assert found.new == "print(deck.open())\nE"
 

@@ -12,7 +12,7 @@ from contextfold.summaries.extractive import digest
 from contextfold.summaries.request import Source, SummaryRequest
 from contextfold.summaries.roots import KEPT, common_root, is_below, restored, shortened
 
-HOME = "/home/ada/work/engine"
+HOME = "/srv/ada/work/engine"
 DEEP = [f"{HOME}/src/engine/parts/cards/{name}.py" for name in ("reader", "writer", "store")]
 
 
