@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from statistics import median
 
@@ -141,7 +142,8 @@ def joined(root: Path, sessions: int) -> tuple[int, float]:
                 for each in histories.session(seed, tokens=120_000):
                     thread.append(each)
         messages = decode(thread.body(model=MODEL, max_tokens=1))["messages"]
-        joining = fastest(lambda: thread.body(model=MODEL, max_tokens=1))
+        lengths = count(2)  # another answer each time, or the last body would be handed out again
+        joining = fastest(lambda: thread.body(model=MODEL, max_tokens=next(lengths)))
         return len(messages), joining / fastest(lambda: orjson.dumps(messages))
 
 

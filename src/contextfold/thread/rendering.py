@@ -142,7 +142,7 @@ class Rendering:
             self._array = None
         chunks = self.chunks(view, reading)
         if marks.items:
-            chunks = self._marked(list(chunks), marks.items)
+            chunks = self.dialect.limited(self._marked(list(chunks), marks.items), min(marks.items))
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
         return self._newest.with_(chunks, marked(taken, marks), view.item(0) if view.length else None)

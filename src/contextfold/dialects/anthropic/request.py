@@ -1,6 +1,7 @@
 """The whole Anthropic request: system and tools on top, the first message from the user.
 
-The joined messages are not looked at, except the very first.
+Messages come with no more cache marks than the API takes, and are not looked at, except the very first; only where
+system or tools have marks of their own, some must go.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
-from .marks import MARK, MOST, limited, marks_in
+from .marks import MOST, limited, marks_in
 from .parse import NAME
 
 # The API wants the user to speak first; a view may begin with the assistant after a fold.
@@ -32,11 +33,8 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
         settings["system"] = _with_system(settings.get("system"), messages.pop(0))
     if messages and _speaker(messages[0]) == "assistant":
         messages.insert(0, OPENER)
-    whole = request(settings, list(messages))
-    if whole.count(MARK) <= MOST:  # asked of the joined bytes, at memory speed
-        return whole
     marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
-    return request(settings, limited(messages, most=max(0, MOST - marks)))
+    return request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
 
 
 def _is_lifted(first: Item | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:

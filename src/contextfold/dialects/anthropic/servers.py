@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain
 from contextfold.domain import decode
 
-_MARKS = (b"server_tool_use", b"mcp_tool_use", b"_tool_result")
+_MARK = b"_tool_"  # in the type of every such call and result, and in no type of the caller's own tools
 _CALLS = ("server_tool_use", "mcp_tool_use")
 _REACH = 4  # chunks before the new ones in which the turn they end is looked for
 
@@ -29,7 +29,7 @@ _spoken = msgspec.json.Decoder(_Spoken)
 def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
     """The chunks without calls of a server that nobody answered before the turn was over; the older were looked at."""
     for at in range(max(0, since - _REACH), len(chunks)):
-        if any(mark in chunks[at] for mark in _MARKS):
+        if _MARK in chunks[at]:
             turn = _turn(chunks, at)
             if turn is not None:
                 _settle(chunks, turn)
