@@ -127,7 +127,7 @@ class Account:
 
     def rent_with(self, call: Call, economy: Economy) -> int:
         """The same, with this request."""
-        spare = call.size - call.fixed - economy.summary - paying_tail(call.usable)
+        spare = call.size - call.fixed - economy.size(call.usable) - paying_tail(call.usable)
         return self.rent_before(call) + max(0, spare)
 
     def corrected(self, before: Account, billed: float, is_alike: bool) -> Account:

@@ -144,7 +144,7 @@ def _afforded(firing: Firing, budget: Budget, policy: Policy, model: Model, sign
         return firing
     rates = rates_of(model, now.size)
     goal = policy.economy.affordable_goal(now, rates, firing.goal, budget.usable)
-    return policy.economy.follows(now, rates) if goal is None else replace(firing, goal=goal)
+    return policy.economy.follows(now, rates, budget.usable) if goal is None else replace(firing, goal=goal)
 
 
 def _paying(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:

@@ -22,7 +22,7 @@ MILLION = 1_000_000
 RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they stay in, tokens that ask for them
 LARGE_WINDOW = 128_000
 SMALL_WINDOW = 16_000  # usable tokens below which there is little to win: what stays in view is worth more
-TAIL, TAIL_PART = 15_000, 16
+TAIL, TAIL_PART = 6_000, 16
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
 UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
 SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
@@ -121,15 +121,16 @@ class Standing:
 class Economy:
     """Clear when the rent reaches the price `clear_at` times, summarize when it does `summary_at` times.
 
-    `excess` is what a conversation may ever cost above its full history, as a share. `summary` is a summary's size,
-    `floor` the size from which on one is made for money alone (half of a small window). `model`: a model writes it.
+    `excess` is what a conversation may ever cost above its full history, as a share. `summary` is a summary's size in a
+    small window, `floor` the size from which on one is made for money alone (half of a small window). `model`: a model
+    writes it.
     """
 
     clear_at: float = 1.0
     summary_at: float = 4.0
     excess: float = 0.05
     summary: int = 2_000
-    floor: int = 70_000
+    floor: int = 40_000
     question: int = 500  # tokens that ask a model for a summary
     model: bool = False
     least: int = 1_000  # tokens an edit must take away
@@ -142,7 +143,9 @@ class Economy:
 
     def fires(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         """What pays now, if anything does and the guard allows it."""
-        return self.follows(now, rates) or self._clearing(now, rates, window) or self._summary(now, rates, window)
+        return (
+            self.follows(now, rates, window) or self._clearing(now, rates, window) or self._summary(now, rates, window)
+        )
 
     def affordable_goal(self, now: Standing, rates: Rates, goal: int, window: int) -> int | None:
         """How far down a fold that the window asks for should go; None if it must wait until nothing else is left.
@@ -155,7 +158,7 @@ class Economy:
         if window < SMALL_WINDOW:
             return goal
         part = max(0, window - now.fixed) // 8  # little room has space for a small summary only
-        summary, tail = min(self.summary, part), min(paying_tail(window), part)
+        summary, tail = min(self.size(window), part), min(paying_tail(window), part)
         least, short = now.left(summary), now.fixed + summary + 2 * tail
         left, is_forced = min(now.size, max(short, least)), now.size + UNSURE * now.newest > window
         if now.cached and not is_forced and now.size - least < min(part, max(self.least, 3 * summary)):
@@ -164,31 +167,36 @@ class Economy:
         if 2 * now.price_at(max(goal, least), rates) <= room:
             return goal
         is_smaller = now.fixed + now.full >= left
-        if now.price_at(left, rates) + (0 if is_smaller else self._following(now, rates)) <= room:
+        if now.price_at(left, rates) + (0 if is_smaller else self._following(now, rates, window)) <= room:
             return min(goal, short)
         return min(goal, least) if is_forced else None
 
-    def price_of_summary(self, now: Standing, tail: int, rates: Rates) -> float:
-        """What this request costs after a summary, and the question if a model is asked; whatever its size was."""
-        return self._asked(rates) + now.price_at(now.left(self.summary) + max(0, tail - now.newest), rates)
+    def size(self, window: int) -> int:
+        """A summary's size: twice as much in a large window, where no model is paid for writing it."""
+        return self.summary if self.model or window < LARGE_WINDOW else 2 * self.summary
 
-    def follows(self, now: Standing, rates: Rates) -> Firing | None:
+    def price_of_summary(self, now: Standing, rates: Rates, window: int) -> float:
+        """What this request costs after a summary, and the question if a model is asked; whatever its size was."""
+        kept = max(0, paying_tail(window) - now.newest)
+        return self._asked(rates) + now.price_at(now.left(self.size(window)) + kept, rates)
+
+    def follows(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         """Full history was summarized and is the smaller one now: follow before it cannot be afforded any more.
 
         Only where that makes the request the smaller one, so that it is done once for each summary of full history's.
         """
-        full, left = now.fixed + now.full, now.left(self.summary)
-        if full >= now.size or left > full or now.size - left < max(self.least, 3 * self.summary):
+        full, left = now.fixed + now.full, now.left(self.size(window))
+        if full >= now.size or left > full or now.size - left < max(self.least, 3 * self.size(window)):
             return None
-        later = self._asked(rates) + self._following(now, rates) + (now.size - full) * rates.read
+        later = self._asked(rates) + self._following(now, rates, window) + (now.size - full) * rates.read
         if now.bill_as_it_is(rates) + later <= self._bound(now):
             return None
         reason = "the full history would cost less from here on: it would have been summarized by now"
         return Firing(GUARD, 0, left, reason, "summary")
 
-    def _following(self, now: Standing, rates: Rates) -> float:
+    def _following(self, now: Standing, rates: Rates, window: int) -> float:
         """What it takes to come down to the least later on; whatever is newest then is new to full history, too."""
-        return now.price_at(now.left(self.summary) - now.newest, rates)
+        return now.price_at(now.left(self.size(window)) - now.newest, rates)
 
     def _asked(self, rates: Rates) -> float:
         """What a model asks for writing a summary."""
@@ -213,11 +221,11 @@ class Economy:
         return Firing(CLEARING, 0, now.size - now.removable * 3 // 4, reason, "clear")
 
     def _summary(self, now: Standing, rates: Rates, window: int) -> Firing | None:
-        tail = paying_tail(window)
-        left = now.fixed + self.summary + 2 * tail
-        if now.size - max(left, now.left(self.summary)) < self.least or now.size < min(self.floor, window // 2):
+        summary = self.size(window)
+        left = now.fixed + summary + 2 * paying_tail(window)
+        if now.size - max(left, now.left(summary)) < self.least or now.size < min(self.floor, window // 2):
             return None
-        price, rent = self.price_of_summary(now, tail, rates), now.summary_rent * rates.read
+        price, rent = self.price_of_summary(now, rates, window), now.summary_rent * rates.read
         at = self.summary_at * (1.0 if window >= LARGE_WINDOW else SMALL_SHARE)
         if rent < at * price or now.bill + price > self._bound(now):
             return None

@@ -14,7 +14,7 @@ from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, Source, SummaryRequest, summary_text
 
-from .economics import GUARD, paying_tail
+from .economics import GUARD, LARGE_WINDOW, paying_tail
 from .economics import SUMMARY as PAYS
 from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
@@ -32,8 +32,9 @@ class Summary:
     """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
 
     `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
-    `budget` is the size of the summary; both shrink with the window, the summary also with the goal. With `fills`, who
-    asks for a small size gets a summary that takes all of it, but for a quarter for the newest messages.
+    `budget` is the size of the summary; both shrink with the window, the summary also with the goal. With `fills`, for
+    words that cost nothing, it is twice that in a large window, and who asks for a small size gets a summary that takes
+    all of it, but for a quarter for the newest messages.
     """
 
     tail: int = 20_000
@@ -95,7 +96,8 @@ class Summary:
         room = situation.budget.limit // 8
         if situation.trigger != GUARD:  # which counted on all of it
             room = min(room, (situation.goal - situation.budget.fixed) // 4)
-        return max(LEAST_SUMMARY, min(self.budget, room))
+        most = 2 * self.budget if self.fills and situation.budget.usable >= LARGE_WINDOW else self.budget
+        return max(LEAST_SUMMARY, min(most, room))
 
     def _fold(
         self,

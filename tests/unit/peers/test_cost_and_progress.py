@@ -68,10 +68,10 @@ def test_a_store_grows_by_little_more_than_what_was_said(tmp_path: Path) -> None
 
 @pytest.mark.peer("C1")
 def test_a_session_on_disk_grows_with_its_turns_not_with_their_square(tmp_path: Path) -> None:
-    sizes = [stored(tmp_path, turns, whole_turn) for turns in (25, 50, 100, 200)]
+    sizes = [stored(tmp_path, turns, whole_turn) for turns in (50, 100, 200, 400)]
     _, early, late = (after - before for before, after in pairwise(sizes))
     assert late <= 2.2 * early
-    assert sizes[-1] <= 2 * 200 * TURN
+    assert sizes[-1] <= 2 * 400 * TURN
 
 
 # -- summaries without end ------------------------------------------------------------------------------------------
