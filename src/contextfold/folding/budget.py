@@ -30,6 +30,7 @@ class Budget:
 
     @property
     def usable(self) -> int:
+        """Tokens for the input, once the answer has its room."""
         left = self.window - self.reserve
         return left if self.most is None else min(left, self.most)
 
@@ -40,6 +41,7 @@ class Budget:
 
     @property
     def limit(self) -> int:
+        """Tokens for messages, once system and tools have theirs."""
         return self.usable - self.fixed
 
 

@@ -52,10 +52,12 @@ class Decision:
 
     @property
     def fits(self) -> bool:
+        """Whether the request may be sent as it stands."""
         return self.used <= self.usable and self.second is None
 
     @property
     def will_fold(self) -> bool:
+        """Whether `prepare` would fold now."""
         return self.action == "fold"
 
 

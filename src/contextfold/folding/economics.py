@@ -68,6 +68,7 @@ class Prediction:
     unit: str
 
     def details(self) -> dict[str, Detail]:
+        """As it is written into the fold's event."""
         return {"price": round(self.price, 6), "saves": round(self.saves, 6), "unit": self.unit}
 
 
@@ -109,6 +110,7 @@ class Standing:
         return self.bill + self.cached * rates.read + (self.size - self.cached) * rates.write
 
     def price_of_clearing(self, rates: Rates) -> float:
+        """What clearing all that may go adds to the next request; below 0 it takes off."""
         return price_of_edit(max(0, self.cached - self.front), self.removable, rates)
 
     def price_of_forgetting(self, rates: Rates) -> float:

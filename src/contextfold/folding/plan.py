@@ -58,6 +58,7 @@ class Plan:
 
     @classmethod
     def nothing(cls, why: Refusal = Refusal.NOTHING_TO_FOLD) -> Plan:
+        """No fold, and why."""
         return cls(refusal=why)
 
 
@@ -110,6 +111,10 @@ class Strategy(Protocol):
     """Decides what to fold: a plain, deterministic function of values. Never does I/O, never calls a model."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What folds of this strategy are called in the log."""
+        ...
 
-    def plan(self, view: View, situation: Situation) -> Plan: ...
+    def plan(self, view: View, situation: Situation) -> Plan:
+        """Which items to fold and what stands in for them, or why nothing; the pipeline checks and carries it out."""
+        ...

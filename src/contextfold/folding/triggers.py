@@ -33,7 +33,9 @@ class Firing:
 class Trigger(Protocol):
     """Fires when a request of `used` tokens should be folded."""
 
-    def fires(self, used: int, budget: Budget, model: Model, /) -> Firing | None: ...
+    def fires(self, used: int, budget: Budget, model: Model, /) -> Firing | None:
+        """Where folding begins and how far down it should go; None while all is well."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Headroom:
         return Firing("headroom", threshold, int(budget.usable * self.goal)) if used >= threshold else None
 
     def threshold(self, budget: Budget, model: Model) -> int:
+        """Tokens at which folding begins with this model."""
         output = min(model.output or budget.reserve, self.most_output)
         fixed = budget.window - output - self.buffer
         return fixed if fixed * 2 >= budget.window else max(1, int(budget.usable * self.share))

@@ -193,26 +193,32 @@ class Session(Travels, Layered):
 
     @property
     def thread(self) -> Thread:
+        """The log behind this session; what it is told to do, `prepare` takes account of."""
         return self._desk.thread
 
     @property
     def model(self) -> Model:
+        """The model that requests are made for."""
         return self._desk.model
 
     @property
     def policy(self) -> Policy:
+        """What decides when to fold and how."""
         return self._desk.policy
 
     @property
     def view(self) -> View:
+        """What the model would see now, messages only; folds nothing."""
         return self._desk.view()
 
     @property
     def folds(self) -> tuple[FoldInfo, ...]:
+        """The folds that shape the view now, oldest first."""
         return self._desk.thread.folds
 
     @property
     def stats(self) -> Stats:
+        """Numbers for people and dashboards: messages, folds, tokens, money."""
         view, events = self.view, self.thread.events
         bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
         account = self._desk.books.account

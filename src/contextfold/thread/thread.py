@@ -84,6 +84,7 @@ class Thread:
 
     @property
     def name(self) -> str:
+        """What it was opened as; unique in its space."""
         return self._live.row.name
 
     @property
