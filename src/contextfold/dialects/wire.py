@@ -72,5 +72,16 @@ def request(settings: Mapping[str, object], messages: list[bytes], field: str = 
     return b",".join(messages)
 
 
+def grown(whole: bytes, messages: Iterable[bytes]) -> bytes | None:
+    """A request with more messages: copied once, where writing it anew reads it all. None where it has none yet."""
+    if whole.endswith(b"[]}"):
+        return None
+    said = list(filter(None, messages))
+    if not said:
+        return whole
+    said[-1] += b"]}"
+    return b",".join([memoryview(whole)[:-2], *said])
+
+
 def _spelled(value: object) -> bytes:
     return bytes(value) if isinstance(value, Raw) else encode(value)

@@ -54,6 +54,11 @@ def paying_tail(usable: int) -> int:
     return min(TAIL, usable // TAIL_PART)
 
 
+def summary_size(small: int, window: int, *, is_free: bool) -> int:
+    """A summary's tokens: twice as many in a large window, where nobody is paid for writing it."""
+    return 2 * small if is_free and window >= LARGE_WINDOW else small
+
+
 def price_of_edit(behind: int, removed: int, rates: Rates) -> float:
     """What an edit adds to the next request: `behind` cached tokens follow it, `removed` are gone. Below 0: a gain."""
     return behind * (rates.write - rates.read) - removed * rates.write
@@ -174,8 +179,8 @@ class Economy:
         return min(goal, least) if is_forced else None
 
     def size(self, window: int) -> int:
-        """A summary's size: twice as much in a large window, where no model is paid for writing it."""
-        return self.summary if self.model or window < LARGE_WINDOW else 2 * self.summary
+        """A summary's size in this window."""
+        return summary_size(self.summary, window, is_free=not self.model)
 
     def price_of_summary(self, now: Standing, rates: Rates, window: int) -> float:
         """What this request costs after a summary, and the question if a model is asked; whatever its size was."""

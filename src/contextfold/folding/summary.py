@@ -14,7 +14,7 @@ from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, Source, SummaryRequest, summary_text
 
-from .economics import GUARD, LARGE_WINDOW, paying_tail
+from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
 from .plan import Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
@@ -96,7 +96,7 @@ class Summary:
         room = situation.budget.limit // 8
         if situation.trigger != GUARD:  # which counted on all of it
             room = min(room, (situation.goal - situation.budget.fixed) // 4)
-        most = 2 * self.budget if self.fills and situation.budget.usable >= LARGE_WINDOW else self.budget
+        most = summary_size(self.budget, situation.budget.usable, is_free=self.fills)
         return max(LEAST_SUMMARY, min(most, room))
 
     def _fold(

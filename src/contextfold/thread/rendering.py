@@ -14,8 +14,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec.structs import replace
 
-from contextfold.dialects import anthropic, gemini, openai_responses, tools
-from contextfold.dialects.anthropic.marks import MARK
+from contextfold.dialects import openai_responses, tools
 from contextfold.dialects.families import are_strangers
 from contextfold.domain import (
     Block,
@@ -44,8 +43,6 @@ MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
 STALE = "{what} is left out: what stands before it has changed since it was written"
 UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whole view is sent"
-GROWING = (anthropic.NAME, gemini.NAME)  # wires whose bodies end with the messages, each written by itself
-END, EMPTY = b"]}", b"[]}"
 
 Variant: TypeAlias = tuple[Hashable, bool]  # an item, and whether its reasoning is stale
 
@@ -59,6 +56,15 @@ class Marking(Protocol):
         ...
 
 
+@runtime_checkable
+class Growing(Protocol):
+    """A dialect whose bodies end with the messages, each written by itself."""
+
+    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
+        """A body that it wrote, with these chunks behind its own; None where it must be written anew."""
+        ...
+
+
 class Newest:
     """The newest body, gone on with while the view only grows: copied once, where writing it anew reads it all.
 
@@ -67,37 +73,28 @@ class Newest:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
+        self._dialect, self._growing = dialect, dialect if isinstance(dialect, Growing) else None
         self._terms: tuple[bytes, str] = (b"", "")
         self._chunks: list[bytes] = []
-        self._body = EMPTY
+        self._body = b""
 
     def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: Item | None) -> bytes:
         """The body of these chunks."""
-        if self._dialect.name not in GROWING:
+        if self._growing is None:
             return self._dialect.body(chunks, settings, first)
         known = len(self._chunks)
         fresh = chunks[known:]
         # By their bytes: what a caller gives, such as a list of tools, may be changed where it stands.
         terms = encode(dict(settings)), first.shape.role if first is not None else ""
-        if terms == self._terms and self._chunks == chunks[:known] and self._takes(fresh):
-            self._body = self._grown(fresh)
+        is_longer = terms == self._terms and self._chunks == chunks[:known]
+        grown = self._growing.grown(self._body, fresh) if is_longer else None
+        if grown is not None:
+            self._body = grown
             self._chunks += fresh
         else:
             self._body = self._dialect.body(chunks, settings, first)
             self._terms, self._chunks = terms, list(chunks)
         return self._body
-
-    def _takes(self, fresh: Sequence[bytes]) -> bool:
-        """Whether there is something to go on from, and nothing new asks for less in front of it."""
-        return not self._body.endswith(EMPTY) and not any(MARK in chunk for chunk in fresh)
-
-    def _grown(self, fresh: Sequence[bytes]) -> bytes:
-        said = list(filter(None, fresh))
-        if not said:
-            return self._body
-        said[-1] += END
-        return b",".join([memoryview(self._body)[: -len(END)], *said])
 
 
 class Rendering:
@@ -142,7 +139,7 @@ class Rendering:
             self._array = None
         chunks = self.chunks(view, reading)
         if marks.items:
-            chunks = self.dialect.limited(self._marked(list(chunks), marks.items), min(marks.items))
+            chunks = self._marked(list(chunks), marks.items)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
         return self._newest.with_(chunks, marked(taken, marks), view.item(0) if view.length else None)

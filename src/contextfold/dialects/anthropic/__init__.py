@@ -19,7 +19,7 @@ from .marks import limited, marked
 from .parse import NAME, parse
 from .render import chunk
 from .repair import repair
-from .request import OPENER, body
+from .request import OPENER, body, grown
 from .rules import RULES, Allowed, check
 from .servers import settled
 
@@ -53,6 +53,9 @@ class Anthropic(Struct, frozen=True):
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
         return body(chunks, settings, first)
+
+    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
+        return grown(body, fresh)
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
         return limited(settled(chunks, since), since)

@@ -11,12 +11,12 @@ from typing import Any
 
 from msgspec import Raw
 
+from contextfold.dialects import wire
 from contextfold.dialects.system import LABEL, words
 from contextfold.dialects.tools import offered
-from contextfold.dialects.wire import request
 from contextfold.domain import Item, decode, encode
 
-from .marks import MOST, limited, marks_in
+from .marks import MARK, MOST, limited, marks_in
 from .parse import NAME
 
 # The API wants the user to speak first; a view may begin with the assistant after a fold.
@@ -34,7 +34,12 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
     if messages and _speaker(messages[0]) == "assistant":
         messages.insert(0, OPENER)
     marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
-    return request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
+    return wire.request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
+
+
+def grown(whole: bytes, chunks: Sequence[bytes]) -> bytes | None:
+    """The request with more messages; one more mark may mean one less in front of it."""
+    return None if any(MARK in chunk for chunk in chunks) else wire.grown(whole, chunks)
 
 
 def _is_lifted(first: Item | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:

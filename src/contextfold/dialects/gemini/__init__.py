@@ -10,7 +10,7 @@ from msgspec import Struct
 from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
-from contextfold.dialects.wire import Json
+from contextfold.dialects.wire import Json, grown
 from contextfold.domain import Item, Message, Problem, Reply
 
 from .answer import claims, reply
@@ -52,6 +52,9 @@ class Gemini(Struct, frozen=True):
 
     def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
         return body(chunks, settings, first)
+
+    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
+        return grown(body, fresh)
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
         return limited(chunks, since)
