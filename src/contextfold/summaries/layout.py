@@ -5,7 +5,7 @@ No line of the history ever begins a line of the digest, so none can pass for a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .cuts import MARK
@@ -40,29 +40,40 @@ class Page:
         earlier = [line for line in told if line.passage.speaker == "previous"]
         pasted = [line for line in told if line.passage.speaker == "user"]
         told = [line for line in told if line.passage.speaker not in ("previous", "user")]
+        files, commands = self._grouped(about_files, is_file=True), self._grouped(about_commands, is_file=False)
+        root = self._root_in(files, words)
         sections = (
             ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
             ("requests", self.requests + _told(pasted, f"> {MARK}")),
             ("plan", self.plan),
-            ("files", self._grouped(about_files, words, is_file=True)),
-            ("commands", self._grouped(about_commands, words, is_file=False)),
+            ("files", root + self._headed(files, words)),
+            ("commands", ([] if root else self._root_in(commands, words)) + self._headed(commands, words)),
             ("decisions", _told(told, "-")),
             ("work", self.last),
         )
         return neutral("\n".join(_sections(sections, words)))
 
-    def _grouped(self, lines: Sequence[Line], words: Wording, *, is_file: bool) -> list[str]:
-        """Headings in time, each with its lines; in front of them what the mark stands for, if one of them has it."""
+    def _grouped(self, lines: Sequence[Line], *, is_file: bool) -> dict[Topic, list[Line]]:
+        """The lines of each heading, those without a kept line included."""
         by_topic: dict[Topic, list[Line]] = {topic: [] for topic in self.topics if topic.is_file == is_file}
         for line in _in_time(lines):
             if line.passage.topic is not None:
                 by_topic.setdefault(line.passage.topic, []).append(line)
-        out = [f"{words.marks['root']} {self.root}"] if any(is_below(each.name, self.root) for each in by_topic) else []
+        return by_topic
+
+    def _headed(self, by_topic: Mapping[Topic, Sequence[Line]], words: Wording) -> list[str]:
+        """Headings in time, each with its lines."""
+        out: list[str] = []
         for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
             also = f"; {words.marks['also']} {', '.join(self.names[topic])}" if topic in self.names else ""
             out.append(heading(topic, words, self.root) + also)
             out.extend(f"- {line.text}" for line in own)
         return out
+
+    def _root_in(self, topics: Iterable[Topic], words: Wording) -> list[str]:
+        """What the mark stands for, if one of these headings has it; it is said in front of the first that does."""
+        is_needed = any(is_below(topic.name, self.root) for topic in topics)
+        return [f"{words.marks['root']} {self.root}"] if is_needed else []
 
 
 def _sections(sections: Iterable[tuple[str, list[str]]], words: Wording) -> Iterable[str]:

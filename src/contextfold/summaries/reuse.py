@@ -13,7 +13,7 @@ from .passages import history_of
 from .request import Source
 from .scoring import chances
 
-_HALF = 0.001  # expected uses for each byte at which a message is worth half of the most
+_HALF = 0.001  # expected uses for each character at which a message is worth half of the most
 
 
 def reuse(sources: Iterable[Source]) -> dict[int, float]:

@@ -73,6 +73,17 @@ def test_a_digest_says_the_root_once_and_is_read_back_in_full(language: str, lin
     assert [entry.opens for entry in entries(page) if entry.opens] == DEEP
 
 
+def test_the_root_is_not_said_again_for_commands() -> None:
+    ran = [
+        Source(90, Message("assistant", (ToolCall("x", "bash", f'{{"command": "pytest {DEEP[0]} -k open_deck"}}'),))),
+        Source(91, Message("user", (ToolResult("x", (Text("1 passed in open_deck_0"),)),))),
+    ]
+    page = digest(SummaryRequest((*_session(DEEP), *ran), budget=900), count)
+    assert "#90 $ pytest …/src/engine/parts/cards/reader.py" in page
+    assert page.count(HOME) == 1
+    assert f"$ pytest {DEEP[0]} -k open_deck" in [entry.opens for entry in entries(page)]
+
+
 def test_a_digest_without_repeated_paths_has_no_such_line() -> None:
     page = digest(SummaryRequest(_session(["src/reader.py", "src/writer.py"]), budget=900), count)
     assert "stands for" not in page
