@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from contextfold.domain import ThreadRow
-from contextfold.errors import Conflict
+from contextfold.errors import Conflict, StoreError
 from contextfold.stores import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import message
 
@@ -89,6 +89,18 @@ def write_at_full_speed(say: Connection, path: Path, seed: int) -> None:
             say.send_bytes(f"forgotten {last}".encode())
 
 
+def forget_again(log: SqliteLog, name: str, seq: int, tries: int = 20) -> None:
+    """As the error says: while another process reads older pictures, forget once more."""
+    for left in range(tries - 1, -1, -1):
+        try:
+            log.forget(name, [seq])
+        except StoreError:
+            if not left:
+                raise
+        else:
+            return
+
+
 def write_beside_others(say: Connection, path: Path, number: int, seconds: float) -> None:
     """Append to a thread that others append to as well, going on from wherever it is, until the time is over."""
     log = open_sqlite(path)
@@ -103,7 +115,7 @@ def write_beside_others(say: Connection, path: Path, number: int, seconds: float
         log.append(own.name, [message(body, parent=turn)], expected=turn)
         say.send_bytes(f"{last} {turn}".encode())
         if number == 0 and turn % 50 == 49:
-            log.forget(own.name, [turn])
+            forget_again(log, own.name, turn)
     log.close()
 
 
