@@ -11,23 +11,25 @@ PAPERS = TESTS.parent / "docs" / "papers.md"
 ROWS = {
     "seed": {"R": 39, "E": 31, "C": 23, "D": 24, "F": 11, "X": 10},
     "peer": {"A": 17, "B": 11, "C": 7, "D": 5},
+    "finding": {"N": 17, "S": 10, "W": 16, "H": 10, "Q": 9, "K": 14, "P": 12},
 }
 
 
 def listed() -> dict[str, list[str]]:
-    seeds, _, peers = PAPERS.read_text().partition("\n## Peers\n")
+    seeds, peers, findings = re.split(r"\n## (?:Peers|Findings)\n", PAPERS.read_text())
     return {
         marker: re.findall(r"^- \*\*(\w+)\*\* ", part, re.MULTILINE)
-        for marker, part in [("seed", seeds), ("peer", peers)]
+        for marker, part in [("seed", seeds), ("peer", peers), ("finding", findings)]
     }
 
 
 def marks(tree: ast.AST) -> Iterator[tuple[str, list[ast.expr], int]]:
-    """Each `pytest.mark.seed(...)` or `pytest.mark.peer(...)`, wherever it stands."""
+    """Each mark that names a row of a paper, wherever it stands."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(
-                func=ast.Attribute(value=ast.Attribute(attr="mark"), attr="seed" | "peer" as name), args=args
+                func=ast.Attribute(value=ast.Attribute(attr="mark"), attr="seed" | "peer" | "finding" as name),
+                args=args,
             ):
                 yield name, args, node.lineno
             case _:
