@@ -12,7 +12,7 @@ JOBS ?= 2
 help:
 	@echo "make demo    see it work: a long agent session through a small window, checked as it goes"
 	@echo "make test    the whole test suite, with coverage thresholds"
-	@echo "make check   format, lint, types, floors, wheel"
+	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
 	@echo "make reference  write docs/reference/ from code and help"
@@ -41,6 +41,7 @@ check: setup
 	@echo "lint" && $(PYTHON) -m ruff check --quiet .
 	@echo "types" && $(PYTHON) -m mypy --no-error-summary $(CHECKED)
 	@echo "floors" && { floors=$$(.venv/bin/lint-imports --no-logo 2>&1) || { echo "$$floors"; exit 1; }; }
+	@echo "walk" && $(PYTHON) scripts/check_walk.py
 	@echo "wheel" && $(PYTHON) scripts/check_wheel.py
 
 bench: setup
