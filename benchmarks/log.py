@@ -20,7 +20,7 @@ import apsw
 import contextfold as cf
 from benchmarks.frame import Row, at_most, reported
 from contextfold.domain import Appended, BlockShape, Draft, Measure, Shape, ThreadRow, encode
-from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.logs import SqliteLog, open_sqlite
 
 MODEL = "claude-sonnet-5-5"
 OPERATIONS, ROUNDS = 1_000, 5

@@ -14,8 +14,8 @@ import pytest
 import contextfold as cf
 from contextfold.domain import Rewound
 from contextfold.errors import CannotUnfold, NotFound
+from contextfold.logs import MemoryLog
 from contextfold.store import Store
-from contextfold.stores import MemoryLog
 from tests.acceptance.scenario import (
     MODEL,
     WORD,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.domain import ThreadRow
-from contextfold.stores import MemoryLog, SqliteLog, open_sqlite
+from contextfold.logs import MemoryLog, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import DurableLogContract, EventLogContract, appended
 from tests.crash.disk import UNSYNCED
 

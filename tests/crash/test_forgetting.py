@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from contextfold.domain import Logged, ThreadRow
 from contextfold.errors import StoreError
-from contextfold.stores import Place, SqliteLog, open_sqlite
+from contextfold.logs import Address, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
 from tests.crash.writers import Writer, hold_open
@@ -148,12 +148,12 @@ class Words:
     def install(self, connection: apsw.Connection) -> None:
         connection.execute("CREATE TABLE derived_words (space, thread, seq, body BLOB)")
 
-    def apply(self, connection: apsw.Connection, place: Place, entries: Sequence[tuple[Logged, bytes]]) -> None:
-        rows = ((place.space, place.thread, logged.seq, body) for logged, body in entries)
+    def apply(self, connection: apsw.Connection, address: Address, entries: Sequence[tuple[Logged, bytes]]) -> None:
+        rows = ((address.space, address.thread, logged.seq, body) for logged, body in entries)
         connection.executemany("INSERT INTO derived_words VALUES (?, ?, ?, ?)", rows)
 
-    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
-        rows = ((place.space, place.thread, seq) for seq in seqs)
+    def forget(self, connection: apsw.Connection, address: Address, seqs: Sequence[int]) -> None:
+        rows = ((address.space, address.thread, seq) for seq in seqs)
         connection.executemany("DELETE FROM derived_words WHERE space = ? AND thread = ? AND seq = ?", rows)
 
 

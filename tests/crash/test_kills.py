@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from contextfold.stores import open_sqlite
+from contextfold.logs import open_sqlite
 from tests.conftest import SOAK
 from tests.crash.writers import Writer, fingerprint, write_at_full_speed
 

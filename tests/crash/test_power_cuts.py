@@ -14,7 +14,7 @@ import pytest
 
 from contextfold.domain import ThreadRow
 from contextfold.errors import StoreError
-from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import message
 from tests.conftest import SOAK
 from tests.crash.disk import Disk, PowerCut, cutting

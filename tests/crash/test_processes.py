@@ -7,7 +7,7 @@ from stat import S_IMODE
 
 import pytest
 
-from contextfold.stores import open_sqlite
+from contextfold.logs import open_sqlite
 from tests.conftest import SOAK
 from tests.crash.writers import Writer, gather, open_and_append, write_beside_others
 

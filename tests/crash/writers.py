@@ -14,7 +14,7 @@ from typing import Any
 
 from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, StoreError
-from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import message
 
 # One process imports everything once, and every writer is forked from it: a kill then costs milliseconds to prepare.

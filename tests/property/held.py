@@ -15,7 +15,7 @@ from random import Random
 from typing import Protocol
 
 import contextfold as cf
-from contextfold import dialects, stores
+from contextfold import dialects, logs
 from contextfold.domain import (
     Attached,
     Block,
@@ -238,9 +238,9 @@ class InFile:
     def log(self) -> EventLog:
         return self._log()
 
-    def _log(self) -> stores.SqliteLog:
+    def _log(self) -> logs.SqliteLog:
         """Without fsyncs: a process dies here, no power is cut."""
-        return stores.open_sqlite(self.path, vfs=UNSYNCED.name)
+        return logs.open_sqlite(self.path, vfs=UNSYNCED.name)
 
     def opened(self) -> cf.Store:
         return cf.Store(self._log())
@@ -262,7 +262,7 @@ class InMemory:
     """One log in memory. What was not written to it is gone with the store."""
 
     def __init__(self) -> None:
-        self._log = stores.MemoryLog()
+        self._log = logs.MemoryLog()
 
     def log(self) -> EventLog:
         return self._log

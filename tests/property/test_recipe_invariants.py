@@ -13,8 +13,8 @@ from contextfold import dialects, testing
 from contextfold.domain import Appended, Item, Logged, Projection, check_view, encode
 from contextfold.folding import Policy, budget_for
 from contextfold.folding.recipes import RECIPES
+from contextfold.logs import MemoryLog
 from contextfold.session.desk import LOOSE
-from contextfold.stores import MemoryLog
 from contextfold.testing import histories, nasty
 
 MODEL = "claude-sonnet-4-5"

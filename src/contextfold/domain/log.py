@@ -1,4 +1,4 @@
-"""What the house asks of an event log. Implementations live in `contextfold.stores`.
+"""What the house asks of an event log. Implementations live in `contextfold.logs`.
 
 A log keeps events in order and bodies byte for byte; it knows nothing of heads, folds or views.
 """

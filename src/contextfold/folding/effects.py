@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from contextfold.domain import Attacher, Attachment, Draft, Logged, Projection, Turn
-from contextfold.logs import logger
+from contextfold.loggers import logger
 from contextfold.summaries import Prompt
 
 from .policy import Answer, Writer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from contextfold.domain import Checkpointed, Logged, Rewound
 from contextfold.errors import NotFound, WorkspaceError
-from contextfold.logs import logger
+from contextfold.loggers import logger
 from contextfold.workspace import Snapshots
 
 log = logger("workspace")

@@ -11,7 +11,7 @@ from threading import RLock
 from types import TracebackType
 from typing import Self
 
-from contextfold import models, stores, tokens, transcripts
+from contextfold import logs, models, tokens, transcripts
 from contextfold.domain import (
     INTERRUPTED,
     LATE,
@@ -39,14 +39,14 @@ from .taking import take
 def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given."""
     if path is None or os.fspath(path) == ":memory:":
-        return Store(stores.MemoryLog())
-    return Store(stores.open_sqlite(path, space=space))
+        return Store(logs.MemoryLog())
+    return Store(logs.open_sqlite(path, space=space))
 
 
 class Store:
     """All threads of one space in one file."""
 
-    def __init__(self, log: stores.SealedLog, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time) -> None:
         self._log, self._clock = log, clock
         self._live: dict[str, Live] = {}
         self._lock: AbstractContextManager[object] = RLock()
@@ -125,14 +125,14 @@ class Store:
     @locked
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the live store consistently and verify the copy."""
-        if not isinstance(self._log, stores.SqliteLog):
+        if not isinstance(self._log, logs.SqliteLog):
             raise BadConfiguration("Only a store in a file can be backed up. Export its threads instead.")
         self._log.backup(path)
 
     @locked
     def export(self, thread: str, path: str | os.PathLike[str]) -> None:
         """Write a thread as JSON lines: every event with its exact bytes, and its chain."""
-        stores.export_thread(self._log, thread, Path(path))
+        logs.export_thread(self._log, thread, Path(path))
 
     @locked
     def import_(self, path: str | os.PathLike[str], *, name: str | None = None) -> Thread:
@@ -141,7 +141,7 @@ class Store:
         A directory is a task of Roo Code: its messages are said again, and what it hid is folded.
         """
         if not Path(path).is_dir():
-            return self.thread(stores.import_thread(self._log, Path(path), name))
+            return self.thread(logs.import_thread(self._log, Path(path), name))
         task = transcripts.read_task(Path(path))
         chosen = name or Path(path).name
         if self._row(chosen) is not None:

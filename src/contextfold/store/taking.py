@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextfold import dialects
 from contextfold.domain import Appended, FoldKind
 from contextfold.errors import CannotCover
-from contextfold.logs import logger
+from contextfold.loggers import logger
 from contextfold.thread import Thread
 from contextfold.transcripts import RooSaid, RooTask
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextfold.logs import logger
+from contextfold.loggers import logger
 
 _log = logger("tokens")
 

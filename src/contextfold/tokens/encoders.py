@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final, Protocol
 from unicodedata import is_normalized, normalize
 
-from contextfold.logs import logger
+from contextfold.loggers import logger
 
 from .pieces import LONGEST, pieces
 from .tiktoken_encoder import tiktoken_encoder

@@ -9,7 +9,7 @@ import pytest
 import contextfold as cf
 from contextfold.errors import CannotFit
 from contextfold.folding import Answer, Policy, Summary
-from contextfold.stores import MemoryLog
+from contextfold.logs import MemoryLog
 from contextfold.summaries import Refusal
 from contextfold.testing import Scripted
 from contextfold.testing.models import raising

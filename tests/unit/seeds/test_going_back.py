@@ -6,8 +6,8 @@ import pytest
 
 import contextfold as cf
 from contextfold.domain import Tags, decode, roo_tags
+from contextfold.logs import MemoryLog
 from contextfold.store import Store
-from contextfold.stores import MemoryLog
 from tests.unit.folding.scene import WORD, assistant, calls, chat, results, step, user
 
 

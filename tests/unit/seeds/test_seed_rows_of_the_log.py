@@ -13,7 +13,7 @@ import pytest
 import contextfold as cf
 from contextfold import dialects
 from contextfold.domain import Appended, Folded, decode
-from contextfold.stores import MemoryLog
+from contextfold.logs import MemoryLog
 from tests.unit.seeds.test_rows import ELSEWHERE
 from tests.unit.test_papers import used
 

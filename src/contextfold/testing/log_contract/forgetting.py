@@ -8,7 +8,7 @@ import pytest
 
 from contextfold.domain import Draft, EventLog, Origin, Pinned, ThreadRow, digest
 from contextfold.errors import NotFound
-from contextfold.stores import SealedLog
+from contextfold.logs import SealedLog
 
 from .making import appended, blob_sent, message
 

@@ -8,7 +8,7 @@ import pytest
 
 from contextfold.domain import GENESIS, EventLog, Origin, ThreadRow, digest
 from contextfold.errors import Conflict, NotFound
-from contextfold.stores import SealedLog
+from contextfold.logs import SealedLog
 
 from .making import appended, blob_sent, message
 

@@ -11,10 +11,10 @@ from hashlib import sha256
 
 from contextfold.domain import Problem
 from contextfold.errors import Corrupt
-from contextfold.stores.sealed import broken
+from contextfold.logs.sealed import broken
 
 from .database import Database
-from .directory import DIGESTS, SPACES, THREADS, places, row_seal, text_of
+from .directory import DIGESTS, SPACES, THREADS, addresses, row_seal, text_of
 from .read import link_at, sealed
 from .rows import rows
 
@@ -60,11 +60,11 @@ def _structure(database: Database) -> Iterator[Problem]:
 
 def _chains(database: Database) -> Iterator[Problem]:
     with database.reading() as connection:
-        found = places(connection)
-    for place in found:
+        found = addresses(connection)
+    for address in found:
         with database.reading() as connection:
-            previous = link_at(connection, place, place.start)
-        yield from broken(place.name, place.start + 1, previous, sealed(database, place, place.start, None))
+            previous = link_at(connection, address, address.start)
+        yield from broken(address.name, address.start + 1, previous, sealed(database, address, address.start, None))
 
 
 def _blobs(database: Database) -> Iterator[Problem]:

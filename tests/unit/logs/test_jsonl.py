@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contextfold.domain import Origin, ThreadRow, digest
 from contextfold.errors import Conflict, Corrupt, NotFound, NotOurs, StoreError, TooNew
-from contextfold.stores import (
+from contextfold.logs import (
     MemoryLog,
     SealedLog,
     SqliteLog,
@@ -27,7 +27,7 @@ from contextfold.stores import (
     import_thread,
     open_sqlite,
 )
-from contextfold.stores.jsonl import thread as jsonl
+from contextfold.logs.jsonl import thread as jsonl
 from contextfold.testing.log_contract import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
 

@@ -14,12 +14,12 @@ import apsw
 
 from contextfold.domain import blobs_of, commitment, decode_event
 from contextfold.errors import StoreError
-from contextfold.stores.words import no_event
+from contextfold.logs.words import no_event
 
 from .append import FORGOTTEN
 from .database import Database
 from .derived import Derivations
-from .directory import DIGESTS, Place, find, last_of
+from .directory import DIGESTS, Address, find, last_of
 from .failures import as_ours
 
 _EVENT = (
@@ -41,31 +41,31 @@ _IS_IN_USE = (
 )
 
 
-def forget(database: Database, place: Place, seqs: Sequence[int] | None, derivations: Derivations) -> int:
+def forget(database: Database, address: Address, seqs: Sequence[int] | None, derivations: Derivations) -> int:
     """Erase these bodies, or all of the thread, and leave no picture of them in the WAL; how many were erased."""
     with database.alone() as connection:
-        named = _own_seqs(connection, place, seqs)
-        erased = _Erasing(connection, place).erase(named)
-        derivations.forget(connection, place, erased)
+        named = _own_seqs(connection, address, seqs)
+        erased = _Erasing(connection, address).erase(named)
+        derivations.forget(connection, address, erased)
     empty_wal(database)
     return len(erased)
 
 
-def _own_seqs(connection: apsw.Connection, place: Place, seqs: Sequence[int] | None) -> Sequence[int]:
-    last = last_of(connection, place)
+def _own_seqs(connection: apsw.Connection, address: Address, seqs: Sequence[int] | None) -> Sequence[int]:
+    last = last_of(connection, address)
     if seqs is None:
-        return range(place.start + 1, last + 1)
+        return range(address.start + 1, last + 1)
     for seq in seqs:
-        if not place.start < seq <= last:
-            raise no_event(place.name, seq)
+        if not address.start < seq <= last:
+            raise no_event(address.name, seq)
     return sorted(set(seqs))
 
 
 class _Erasing:
     """One forgetting inside its transaction."""
 
-    def __init__(self, connection: apsw.Connection, place: Place) -> None:
-        self._connection, self._place = connection, place
+    def __init__(self, connection: apsw.Connection, address: Address) -> None:
+        self._connection, self._address = connection, address
         self._blobs: dict[bytes, int] = {}  # digest and number of blobs that may have lost their last user
 
     def erase(self, seqs: Sequence[int]) -> list[int]:
@@ -75,22 +75,22 @@ class _Erasing:
         return erased
 
     def _erase_event(self, seq: int) -> bool:
-        place, connection = self._place, self._connection
-        where = (place.space, place.thread, seq)
+        address, connection = self._address, self._connection
+        where = (address.space, address.thread, seq)
         event, body, salt, content, blob = connection.execute(_EVENT, where).fetchone()  # type: ignore[misc]
         names = [bytes.fromhex(name) for name in blobs_of(decode_event(event))]
         if not (body or names) or connection.execute(_MARKED, where).fetchone():
             return False
         connection.execute(FORGOTTEN, (*where, commitment(salt or b"", content or b"")))
         if body:
-            connection.execute(_ERASE, (body, place.space))
+            connection.execute(_ERASE, (body, address.space))
         if blob:
             self._blobs[sha256(content).digest()] = blob
-        self._blobs |= {name: number for name in names if (number := find(connection, place.space, DIGESTS, name))}
+        self._blobs |= {name: number for name in names if (number := find(connection, address.space, DIGESTS, name))}
         return True
 
     def _erase_blob(self, name: bytes, number: int) -> None:
-        space = self._place.space
+        space = self._address.space
         if self._connection.execute(_IS_IN_USE, (space, number, name.hex().encode())).get:
             return
         self._connection.execute(_ERASE, (number, space))

@@ -15,11 +15,11 @@ import msgspec
 
 from contextfold.domain import GENESIS, Logged, decode_event
 from contextfold.errors import Corrupt
-from contextfold.stores.sealed import Sealed
-from contextfold.stores.words import no_blob
+from contextfold.logs.sealed import Sealed
+from contextfold.logs.words import no_blob
 
 from .database import Database
-from .directory import DIGESTS, Place, origin_of, text_of
+from .directory import DIGESTS, Address, origin_of, text_of
 from .rows import Row, rows, value
 
 _PIECE: Final = 4096  # events
@@ -55,15 +55,15 @@ _SEALED = (
 )
 
 
-def events(database: Database, place: Place, after: int, upto: int | None) -> Iterator[Logged]:
+def events(database: Database, address: Address, after: int, upto: int | None) -> Iterator[Logged]:
     stop = NO_END if upto is None else upto
     while True:
         with database.reading() as connection:
-            piece = rows(connection, EVENTS, (place.space, place.thread, after, stop, _PIECE))
+            piece = rows(connection, EVENTS, (address.space, address.thread, after, stop, _PIECE))
         try:
             yield from map(logged_of, piece)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Corrupt(f"An event of {place.name!r} cannot be read. Run verify, restore a backup.") from error
+            raise Corrupt(f"An event of {address.name!r} cannot be read. Run verify, restore a backup.") from error
         if len(piece) < _PIECE:
             return
         after = piece[-1][0]
@@ -74,11 +74,11 @@ def logged_of(row: Row) -> Logged:
     return Logged(seq, parent, at, decode_event(event), "" if key is None else text_of(key))
 
 
-def sealed(database: Database, place: Place, after: int, upto: int | None) -> Iterator[Sealed]:
+def sealed(database: Database, address: Address, after: int, upto: int | None) -> Iterator[Sealed]:
     stop = NO_END if upto is None else upto
     while True:
         with database.reading() as connection:
-            piece = rows(connection, _SEALED, (place.space, place.thread, after, stop, _SEALED_PIECE))
+            piece = rows(connection, _SEALED, (address.space, address.thread, after, stop, _SEALED_PIECE))
         yield from map(_entry, piece)
         if len(piece) < _SEALED_PIECE:
             return
@@ -92,12 +92,12 @@ def _entry(row: Row) -> Sealed:
     return Sealed(seq, parent, at, text_of(key or b""), event, salt, body, committed or b"", link)
 
 
-def bodies(connection: apsw.Connection, place: Place, seqs: Iterable[int]) -> dict[int, bytes]:
+def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     for first, last in _runs(sorted(set(seqs))):
-        for seq, body in rows(connection, _BODIES, (place.space, place.thread, first, last)):
+        for seq, body in rows(connection, _BODIES, (address.space, address.thread, first, last)):
             if body is None:
-                raise Corrupt(f"The body of {place.name!r}/{seq} is not in the file. Run verify, restore a backup.")
+                raise Corrupt(f"The body of {address.name!r}/{seq} is not in the file. Run verify, restore a backup.")
             found[seq] = body
     return found
 
@@ -113,11 +113,11 @@ def _runs(seqs: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def link_at(connection: apsw.Connection, place: Place, seq: int) -> bytes:
+def link_at(connection: apsw.Connection, address: Address, seq: int) -> bytes:
     """The link after `seq`, in the thread of the lineage that wrote it."""
-    while seq <= place.start and (origin := origin_of(connection, place)):
-        place = origin
-    return value(connection, _LINK, (place.space, place.thread, seq)) or GENESIS
+    while seq <= address.start and (origin := origin_of(connection, address)):
+        address = origin
+    return value(connection, _LINK, (address.space, address.thread, seq)) or GENESIS
 
 
 def blob(connection: apsw.Connection, space: int | None, digest: str) -> bytes:
@@ -129,5 +129,5 @@ def blob(connection: apsw.Connection, space: int | None, digest: str) -> bytes:
     return bytes(found)
 
 
-def forgotten(connection: apsw.Connection, place: Place) -> list[int]:
-    return [seq for (seq,) in rows(connection, _FORGOTTEN, (place.space, place.thread))]
+def forgotten(connection: apsw.Connection, address: Address) -> list[int]:
+    return [seq for (seq,) in rows(connection, _FORGOTTEN, (address.space, address.thread))]

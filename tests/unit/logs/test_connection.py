@@ -13,7 +13,7 @@ import pytest
 
 from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, StoreError
-from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, message
 from tests.crash.disk import Disk
 

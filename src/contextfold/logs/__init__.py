@@ -3,12 +3,12 @@
 from .jsonl import export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
 from .sealed import Sealed, SealedLog
-from .sqlite import DerivedTable, Place, SqliteLog, open_sqlite
+from .sqlite import Address, DerivedTable, SqliteLog, open_sqlite
 
 __all__ = [
+    "Address",
     "DerivedTable",
     "MemoryLog",
-    "Place",
     "Sealed",
     "SealedLog",
     "SqliteLog",

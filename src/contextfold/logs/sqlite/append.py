@@ -11,11 +11,11 @@ from hashlib import sha256
 import apsw
 
 from contextfold.domain import SALT_BYTES, Draft, Logged
-from contextfold.stores.retry import Written, earlier_append
-from contextfold.stores.sealed import Salts, Sealed, seal
-from contextfold.stores.words import moved_on
+from contextfold.logs.keys import Written, earlier_append
+from contextfold.logs.sealed import Salts, Sealed, seal
+from contextfold.logs.words import moved_on
 
-from .directory import DIGESTS, NAME, Place, blob_of, find
+from .directory import DIGESTS, NAME, Address, blob_of, find
 from .read import EVENTS, NO_END, bodies, link_at, logged_of
 from .rows import row, rows, value
 from .schema import INLINE_LIMIT
@@ -34,18 +34,18 @@ _END_OF = "SELECT min(seq) - 1 FROM events WHERE space = ? AND thread = ? AND se
 class Appending:
     """One append inside its transaction."""
 
-    def __init__(self, connection: apsw.Connection, place: Place) -> None:
-        self._connection, self._place = connection, place
+    def __init__(self, connection: apsw.Connection, address: Address) -> None:
+        self._connection, self._address = connection, address
 
     def write(self, drafts: Sequence[Draft], expected: int, salts: Salts) -> tuple[tuple[Logged, ...], bool]:
         """The events written, and True; or those of the same append made earlier, and False."""
-        place = self._place
+        address = self._address
         done = earlier_append(drafts, self._find_key, self._append_of)
         if done is not None:
             return done, False
         last, previous = self.tip()
         if last != expected:
-            raise moved_on(place.name, expected, last)
+            raise moved_on(address.name, expected, last)
         written = []
         for step, draft in enumerate(drafts):
             entry = seal(previous, last + 1 + step, draft, salts, SALT_BYTES)
@@ -56,7 +56,7 @@ class Appending:
 
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
         """Write events as they were sealed elsewhere, and the blobs they name."""
-        space, thread = self._place.space, self._place.thread
+        space, thread = self._address.space, self._address.thread
         for entry in entries:
             if isinstance(entry, bytes):
                 keep_blob(self._connection, space, entry)
@@ -67,20 +67,20 @@ class Appending:
 
     def tip(self) -> tuple[int, bytes]:
         """The newest seq and its link."""
-        tip = row(self._connection, _TIP, (self._place.space, self._place.thread))
+        tip = row(self._connection, _TIP, (self._address.space, self._address.thread))
         if tip is not None:
             return tip[0], tip[1]
-        return self._place.start, link_at(self._connection, self._place, self._place.start)
+        return self._address.start, link_at(self._connection, self._address, self._address.start)
 
     def insert(self, entry: Sealed, step: int) -> None:
-        connection, place = self._connection, self._place
+        connection, address = self._connection, self._address
         key = blob_of(entry.key) if entry.key else None
         body = self._insert_body(entry) if entry.body else None
         connection.execute(
             _EVENT,
             (
-                place.space,
-                place.thread,
+                address.space,
+                address.thread,
                 entry.seq,
                 entry.parent,
                 step,
@@ -92,16 +92,16 @@ class Appending:
             ),
         )
         if key is not None:
-            connection.execute(NAME, (place.space, place.thread, key, entry.seq))
+            connection.execute(NAME, (address.space, address.thread, key, entry.seq))
 
     def _insert_body(self, entry: Sealed) -> int:
         body = entry.body or b""
-        blob = None if len(body) <= INLINE_LIMIT else keep_blob(self._connection, self._place.space, body)
+        blob = None if len(body) <= INLINE_LIMIT else keep_blob(self._connection, self._address.space, body)
         self._connection.execute(
             _BODY,
             (
-                self._place.space,
-                self._place.thread,
+                self._address.space,
+                self._address.thread,
                 entry.seq,
                 blob,
                 entry.salt,
@@ -111,15 +111,15 @@ class Appending:
         return self._connection.last_insert_rowid()
 
     def _find_key(self, key: str) -> int | None:
-        return find(self._connection, self._place.space, self._place.thread, blob_of(key))
+        return find(self._connection, self._address.space, self._address.thread, blob_of(key))
 
     def _append_of(self, seq: int) -> list[Written]:
         """All events that were written in one append with this one."""
-        connection, space, thread = self._connection, self._place.space, self._place.thread
+        connection, space, thread = self._connection, self._address.space, self._address.thread
         first = value(connection, _FIRST_OF, (space, thread, seq))
         last = value(connection, _END_OF, (space, thread, first)) or NO_END
         found = rows(connection, EVENTS, (space, thread, first - 1, last, -1))
-        kept = bodies(connection, self._place, [event[0] for event in found])
+        kept = bodies(connection, self._address, [event[0] for event in found])
         return [Written(logged_of(event), kept.get(event[0])) for event in found]
 
 

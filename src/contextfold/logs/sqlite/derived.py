@@ -15,7 +15,7 @@ from contextfold.domain import Draft, Logged
 from contextfold.errors import StoreError
 
 from .database import Database
-from .directory import Place, places
+from .directory import Address, addresses
 from .read import EVENTS, NO_END, bodies, logged_of
 from .rows import rows, value
 
@@ -62,11 +62,11 @@ class DerivedTable(Protocol):
         """Remove what another version made, and make the tables."""
         ...
 
-    def apply(self, connection: apsw.Connection, place: Place, entries: Sequence[tuple[Logged, bytes]]) -> None:
+    def apply(self, connection: apsw.Connection, address: Address, entries: Sequence[tuple[Logged, bytes]]) -> None:
         """Take in events of one thread, in order, each once."""
         ...
 
-    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
+    def forget(self, connection: apsw.Connection, address: Address, seqs: Sequence[int]) -> None:
         """Erase whatever was computed from these events' bodies, for good."""
         ...
 
@@ -97,14 +97,14 @@ class Derivations:
                     connection.execute(_BOOKS)
                     table.install(connection)
                     connection.execute(_KEEP, (_SPACE, _THREAD, table.name, table.version))
-                    for place in places(connection):
-                        connection.execute(_KEEP, (place.space, place.thread, table.name, place.start))
-            for place in _behind(database, table.name):
+                    for address in addresses(connection):
+                        connection.execute(_KEEP, (address.space, address.thread, table.name, address.start))
+            for address in _behind(database, table.name):
                 with database.writing() as connection:
-                    _catch_up(connection, table, place, None)
+                    _catch_up(connection, table, address, None)
 
     def applied(
-        self, connection: apsw.Connection, place: Place, logged: Sequence[Logged], drafts: Sequence[Draft]
+        self, connection: apsw.Connection, address: Address, logged: Sequence[Logged], drafts: Sequence[Draft]
     ) -> None:
         """Tell every table of what was just written; mark the thread as behind for those we do not have."""
         versions = self._versions(connection)
@@ -115,17 +115,17 @@ class Derivations:
         for name, version in versions.items():
             table = self._tables.get(name)
             if table is None or table.version != version:
-                connection.execute(_MARK, (place.space, place.thread, name, before))
+                connection.execute(_MARK, (address.space, address.thread, name, before))
             else:
-                _catch_up(connection, table, place, before)
-                table.apply(connection, place, entries)
+                _catch_up(connection, table, address, before)
+                table.apply(connection, address, entries)
 
-    def behind(self, connection: apsw.Connection, place: Place) -> None:
+    def behind(self, connection: apsw.Connection, address: Address) -> None:
         """Mark the whole thread as not applied: it was restored in one piece."""
         for name in self._versions(connection):
-            connection.execute(_MARK, (place.space, place.thread, name, place.start))
+            connection.execute(_MARK, (address.space, address.thread, name, address.start))
 
-    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
+    def forget(self, connection: apsw.Connection, address: Address, seqs: Sequence[int]) -> None:
         """Have every table erase what it knows of these events; refuse when one is not here to do it."""
         for name, version in self._versions(connection).items():
             table = self._tables.get(name)
@@ -134,28 +134,30 @@ class Derivations:
                     f"This file also keeps {name!r}, computed from the same messages, and this process cannot erase "
                     f"there. Open the store with it and forget again."
                 )
-            table.forget(connection, place, seqs)
+            table.forget(connection, address, seqs)
 
 
-def _behind(database: Database, name: str) -> list[Place]:
+def _behind(database: Database, name: str) -> list[Address]:
     with database.reading() as connection:
         marked = set(rows(connection, _ALL_BEHIND, (name, _SPACE)))
-        return [place for place in places(connection) if (place.space, place.thread) in marked]
+        return [address for address in addresses(connection) if (address.space, address.thread) in marked]
 
 
-def _catch_up(connection: apsw.Connection, table: DerivedTable, place: Place, upto: int | None) -> None:
-    mark = (place.space, place.thread, table.name)
+def _catch_up(connection: apsw.Connection, table: DerivedTable, address: Address, upto: int | None) -> None:
+    mark = (address.space, address.thread, table.name)
     after = value(connection, _BEHIND, mark)
     if after is None:
         return
-    for entries in _pieces(connection, place, after, NO_END if upto is None else upto):
-        table.apply(connection, place, entries)
+    for entries in _pieces(connection, address, after, NO_END if upto is None else upto):
+        table.apply(connection, address, entries)
     connection.execute(_CAUGHT_UP, mark)
 
 
-def _pieces(connection: apsw.Connection, place: Place, after: int, upto: int) -> Iterator[list[tuple[Logged, bytes]]]:
+def _pieces(
+    connection: apsw.Connection, address: Address, after: int, upto: int
+) -> Iterator[list[tuple[Logged, bytes]]]:
     """Events from `after` on with their bodies; a forgotten one has none left to apply."""
-    while found := rows(connection, EVENTS, (place.space, place.thread, after, upto, _PIECE)):
-        kept = bodies(connection, place, [event[0] for event in found])
+    while found := rows(connection, EVENTS, (address.space, address.thread, after, upto, _PIECE)):
+        kept = bodies(connection, address, [event[0] for event in found])
         yield [(logged_of(event), kept.get(event[0], b"")) for event in found]
         after = found[-1][0]

@@ -13,8 +13,8 @@ import pytest
 
 from contextfold.domain import Draft, Origin, Pinned, ThreadRow, commitment, link
 from contextfold.errors import ContextFoldError, Corrupt
-from contextfold.stores import MemoryLog, Sealed, SqliteLog, open_sqlite
-from contextfold.stores.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of
+from contextfold.logs import MemoryLog, Sealed, SqliteLog, open_sqlite
+from contextfold.logs.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of
 from contextfold.testing.log_contract import appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
 

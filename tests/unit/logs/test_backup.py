@@ -12,7 +12,7 @@ import pytest
 
 from contextfold.domain import ThreadRow
 from contextfold.errors import Corrupt, StoreError
-from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended
 from tests.crash.disk import UNSYNCED
 

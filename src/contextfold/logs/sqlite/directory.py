@@ -12,7 +12,7 @@ import apsw
 from msgspec import Struct
 
 from contextfold.domain import Origin, ThreadRow, decode, encode
-from contextfold.stores.words import no_place_to_fork, no_thread
+from contextfold.logs.words import no_place_to_fork, no_thread
 
 from .rows import Row, row, rows, value
 
@@ -25,7 +25,8 @@ _FIND = "SELECT number FROM names WHERE space = ? AND owner = ? AND name = ?"
 _THREAD = (
     "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
-_PLACES = "SELECT space, id, name, origin_seq, origin FROM threads"
+_LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
+_ADDRESSES = "SELECT space, id, name, origin_seq, origin FROM threads"
 _ROWS = (
     "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
     " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings"
@@ -33,7 +34,7 @@ _ROWS = (
 )
 
 
-class Place(Struct, frozen=True):
+class Address(Struct, frozen=True):
     """A thread by its numbers. `start` is the seq it was forked at, `origin` the thread it was forked from."""
 
     space: int
@@ -63,7 +64,7 @@ class Directory:
     def __init__(self, space: str) -> None:
         self._name = space
         self._space: int | None = None
-        self._places: dict[str, Place] = {}
+        self._addresses: dict[str, Address] = {}
 
     def space(self, connection: apsw.Connection) -> int | None:
         """The number of the space, None before its first thread."""
@@ -71,24 +72,24 @@ class Directory:
             self._space = find(connection, SPACES, THREADS, blob_of(self._name))
         return self._space
 
-    def place(self, connection: apsw.Connection, thread: str) -> Place:
+    def address(self, connection: apsw.Connection, thread: str) -> Address:
         """The thread of this name; raises `NotFound`."""
-        place = self._places.get(thread) or self._look_up(connection, thread)
-        if place is None:
+        address = self._addresses.get(thread) or self._look_up(connection, thread)
+        if address is None:
             raise no_thread(thread)
-        return place
+        return address
 
     def is_taken(self, connection: apsw.Connection, thread: str) -> bool:
         return self._look_up(connection, thread) is not None
 
-    def _look_up(self, connection: apsw.Connection, thread: str) -> Place | None:
+    def _look_up(self, connection: apsw.Connection, thread: str) -> Address | None:
         space = self.space(connection)
         number = None if space is None else find(connection, space, THREADS, blob_of(thread))
-        found = row(connection, _PLACES + " WHERE space = ? AND id = ?", (space, number))
+        found = row(connection, _ADDRESSES + " WHERE space = ? AND id = ?", (space, number))
         if found is None:
             return None
-        place = self._places[thread] = _place(found)
-        return place
+        address = self._addresses[thread] = _address(found)
+        return address
 
     def create(self, connection: apsw.Connection, new: ThreadRow) -> None:
         """Make the thread if its name is free, inside the caller's transaction."""
@@ -104,10 +105,10 @@ class Directory:
         connection.execute(_THREAD, (space, number, *facts, row_seal(blob_of(self._name), facts)))
 
     def _origin(self, connection: apsw.Connection, origin: Origin) -> int:
-        place = self.place(connection, origin.thread)
-        if not 0 <= origin.seq <= last_of(connection, place):
+        address = self.address(connection, origin.thread)
+        if not 0 <= origin.seq <= last_of(connection, address):
             raise no_place_to_fork(origin)
-        return place.thread
+        return address.thread
 
     def _space_for_writing(self, connection: apsw.Connection) -> int:
         space = self.space(connection)
@@ -117,8 +118,8 @@ class Directory:
         return space
 
     def row(self, connection: apsw.Connection, thread: str) -> ThreadRow:
-        place = self.place(connection, thread)
-        return _thread_row(rows(connection, _ROWS + " AND id = ?", (place.space, place.thread))[0])
+        address = self.address(connection, thread)
+        return _thread_row(rows(connection, _ROWS + " AND id = ?", (address.space, address.thread))[0])
 
     def rows(self, connection: apsw.Connection) -> list[ThreadRow]:
         space = self.space(connection)
@@ -127,22 +128,24 @@ class Directory:
     def clear(self) -> None:
         """After a rollback a number may not stand for what it did."""
         self._space = None
-        self._places.clear()
+        self._addresses.clear()
 
 
-def places(connection: apsw.Connection) -> list[Place]:
+def addresses(connection: apsw.Connection) -> list[Address]:
     """The threads of all spaces."""
-    return [_place(found) for found in rows(connection, _PLACES + " ORDER BY space, id")]
+    return [_address(found) for found in rows(connection, _ADDRESSES + " ORDER BY space, id")]
 
 
-def origin_of(connection: apsw.Connection, place: Place) -> Place | None:
-    found = row(connection, _PLACES + " WHERE space = ? AND id = ?", (place.space, place.origin))
-    return None if found is None else _place(found)
+def origin_of(connection: apsw.Connection, address: Address) -> Address | None:
+    found = row(connection, _ADDRESSES + " WHERE space = ? AND id = ?", (address.space, address.origin))
+    return None if found is None else _address(found)
 
 
-def last_of(connection: apsw.Connection, place: Place) -> int:
-    last = value(connection, "SELECT max(seq) FROM events WHERE space = ? AND thread = ?", (place.space, place.thread))
-    return place.start if last is None else int(last)
+def last_of(connection: apsw.Connection, address: Address) -> int:
+    last = value(
+        connection, "SELECT max(seq) FROM events WHERE space = ? AND thread = ?", (address.space, address.thread)
+    )
+    return address.start if last is None else int(last)
 
 
 def row_seal(space: bytes, facts: Row) -> bytes:
@@ -150,9 +153,9 @@ def row_seal(space: bytes, facts: Row) -> bytes:
     return sha256(repr((space, *facts)).encode()).digest()
 
 
-def _place(found: Row) -> Place:
+def _address(found: Row) -> Address:
     space, number, name, start, origin = found
-    return Place(space, number, text_of(name), start, origin)
+    return Address(space, number, text_of(name), start, origin)
 
 
 def _thread_row(found: Row) -> ThreadRow:

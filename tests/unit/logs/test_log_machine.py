@@ -14,7 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from contextfold.domain import Origin, ThreadRow
 from contextfold.errors import Conflict, KeyConflict, NotFound
-from contextfold.stores import MemoryLog, SealedLog, SqliteLog, export_lines, import_lines, open_sqlite
+from contextfold.logs import MemoryLog, SealedLog, SqliteLog, export_lines, import_lines, open_sqlite
 from contextfold.testing.log_contract import message
 from tests.crash.disk import UNSYNCED
 

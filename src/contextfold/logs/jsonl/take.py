@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from contextfold.domain import GENESIS, SALT_BYTES, blobs_of, decode, decode_event, digest
 from contextfold.errors import BadMessage, Corrupt, NotOurs, TooNew
-from contextfold.stores.sealed import Sealed, next_link
+from contextfold.logs.sealed import Sealed, next_link
 
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, Line, decode_line, taken
 

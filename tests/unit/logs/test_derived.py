@@ -11,7 +11,7 @@ import pytest
 
 from contextfold.domain import Logged, Origin, ThreadRow
 from contextfold.errors import Conflict
-from contextfold.stores import Place, SqliteLog, open_sqlite
+from contextfold.logs import Address, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, message
 from tests.crash.disk import UNSYNCED
 
@@ -31,20 +31,20 @@ class Sizes:
             " PRIMARY KEY (space, thread, seq)) STRICT, WITHOUT ROWID"
         )
 
-    def apply(self, connection: apsw.Connection, place: Place, entries: Sequence[tuple[Logged, bytes]]) -> None:
-        rows = ((place.space, place.thread, logged.seq, self.version * len(body)) for logged, body in entries)
+    def apply(self, connection: apsw.Connection, address: Address, entries: Sequence[tuple[Logged, bytes]]) -> None:
+        rows = ((address.space, address.thread, logged.seq, self.version * len(body)) for logged, body in entries)
         connection.executemany("INSERT INTO derived_sizes VALUES (?, ?, ?, ?)", rows)
 
-    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
-        rows = ((place.space, place.thread, seq) for seq in seqs)
+    def forget(self, connection: apsw.Connection, address: Address, seqs: Sequence[int]) -> None:
+        rows = ((address.space, address.thread, seq) for seq in seqs)
         connection.executemany("DELETE FROM derived_sizes WHERE space = ? AND thread = ? AND seq = ?", rows)
 
 
 class Refusing(Sizes):
     """Cannot take bodies of five bytes."""
 
-    def apply(self, connection: apsw.Connection, place: Place, entries: Sequence[tuple[Logged, bytes]]) -> None:
-        super().apply(connection, place, entries)
+    def apply(self, connection: apsw.Connection, address: Address, entries: Sequence[tuple[Logged, bytes]]) -> None:
+        super().apply(connection, address, entries)
         if any(len(body) == 5 for _, body in entries):
             raise ZeroDivisionError
 

@@ -25,7 +25,7 @@ from contextfold.domain import (
     digest,
 )
 
-from .retry import Written, earlier_append
+from .keys import Written, earlier_append
 from .sealed import Salts, Sealed, broken, seal
 from .words import moved_on, name_taken, no_blob, no_event, no_place_to_fork, no_thread
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import apsw
 
 from contextfold.errors import NotOurs, ReadOnly, StoreError
-from contextfold.stores.sealed import Salts
+from contextfold.logs.sealed import Salts
 
 from .derived import DerivedTable
 from .failures import translated
 from .log import SqliteLog
-from .place import checked, refuse_newer
+from .path import checked, refuse_newer
 from .schema import MIGRATIONS, PAGE_SIZE, VERSION, migrate, objects_of, version_of
 
 BUSY_MILLISECONDS = 30_000

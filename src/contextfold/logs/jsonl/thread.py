@@ -13,8 +13,8 @@ from pathlib import Path
 
 from contextfold.domain import GENESIS, ThreadRow, blobs_of, decode_event
 from contextfold.errors import Corrupt, NotFound, StoreError
-from contextfold.stores.sealed import Sealed, SealedLog
-from contextfold.stores.words import no_thread
+from contextfold.logs.sealed import Sealed, SealedLog
+from contextfold.logs.words import no_thread
 
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, encode_line
 from .take import take_entries, take_header

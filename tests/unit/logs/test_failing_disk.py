@@ -9,7 +9,7 @@ import pytest
 
 from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, DiskFull, StoreError
-from contextfold.stores import SqliteLog, open_sqlite
+from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, message
 from tests.crash.disk import Disk, failing, full_disk, lost_fsync
 

@@ -9,15 +9,15 @@ from contextlib import AbstractContextManager
 import apsw
 
 from contextfold.domain import Draft, Logged, Problem, ThreadRow
-from contextfold.stores.sealed import Salts, Sealed
-from contextfold.stores.words import name_taken
+from contextfold.logs.sealed import Salts, Sealed
+from contextfold.logs.words import name_taken
 
 from . import read
 from .append import Appending, keep_blob
 from .backup import backup
 from .database import Database
 from .derived import Derivations, DerivedTable
-from .directory import Directory, Place
+from .directory import Address, Directory
 from .forget import forget
 from .verify import verify
 
@@ -69,24 +69,24 @@ class SqliteLog:
         self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
     ) -> tuple[Logged, ...]:
         with self._database.writing() as connection:
-            place = self._directory.place(connection, thread)
-            logged, is_new = Appending(connection, place).write(drafts, expected, self._salts)
+            address = self._directory.address(connection, thread)
+            logged, is_new = Appending(connection, address).write(drafts, expected, self._salts)
             if is_new:
                 for blob in blobs:
-                    keep_blob(connection, place.space, blob)
-                self._derivations.applied(connection, place, logged, drafts)
+                    keep_blob(connection, address.space, blob)
+                self._derivations.applied(connection, address, logged, drafts)
             return logged
 
     def read(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Logged]:
-        return read.events(self._database, self._place(thread), after, upto)
+        return read.events(self._database, self._address(thread), after, upto)
 
     def sealed(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Sealed]:
-        return read.sealed(self._database, self._place(thread), after, upto)
+        return read.sealed(self._database, self._address(thread), after, upto)
 
     def bodies(self, thread: str, seqs: Sequence[int]) -> Mapping[int, bytes]:
-        place = self._place(thread)
+        address = self._address(thread)
         with self._database.reading() as connection:
-            return read.bodies(connection, place, seqs)
+            return read.bodies(connection, address, seqs)
 
     def blob(self, digest: str) -> bytes:
         with self._database.reading() as connection:
@@ -99,29 +99,29 @@ class SqliteLog:
         return self._database.batch()
 
     def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
-        return forget(self._database, self._place(thread), seqs, self._derivations)
+        return forget(self._database, self._address(thread), seqs, self._derivations)
 
     def forgotten(self, thread: str) -> Sequence[int]:
-        place = self._place(thread)
+        address = self._address(thread)
         with self._database.reading() as connection:
-            return read.forgotten(connection, place)
+            return read.forgotten(connection, address)
 
     def verify(self) -> list[Problem]:
         return verify(self._database)
 
     def link_at(self, thread: str, seq: int) -> bytes:
-        place = self._place(thread)
+        address = self._address(thread)
         with self._database.reading() as connection:
-            return read.link_at(connection, place, seq)
+            return read.link_at(connection, address, seq)
 
     def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
         with self._database.writing() as connection:
             if self._directory.is_taken(connection, row.name):
                 raise name_taken(row.name)
             self._directory.create(connection, row)
-            place = self._directory.place(connection, row.name)
-            Appending(connection, place).restore(entries)
-            self._derivations.behind(connection, place)
+            address = self._directory.address(connection, row.name)
+            Appending(connection, address).restore(entries)
+            self._derivations.behind(connection, address)
             return self._directory.row(connection, row.name)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -131,6 +131,6 @@ class SqliteLog:
     def close(self) -> None:
         self._database.close()
 
-    def _place(self, thread: str) -> Place:
+    def _address(self, thread: str) -> Address:
         with self._database.reading() as connection:
-            return self._directory.place(connection, thread)
+            return self._directory.address(connection, thread)
