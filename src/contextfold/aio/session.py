@@ -131,14 +131,14 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self._desk.thread.name, self._desk.model.id) as told:
+        with telemetry.operation("prepare", self._desk.thread.name, self._desk.model.name) as told:
             request = await self._drive(preparing.prepare(self._desk, frame, dialect, settings, cache))
             told.report = request.report
         return request
 
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self._desk.thread.name, self._desk.model.id) as told:
+        with telemetry.operation("fold", self._desk.thread.name, self._desk.model.name) as told:
             told.report = report = await self._drive(preparing.fold_now(self._desk, instructions, to))
         return report
 

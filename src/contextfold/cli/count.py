@@ -54,7 +54,7 @@ def _counted(messages: list[object], system: str, name: str) -> dict[str, object
     count = cf.count(messages, model=name or None, system=system or None)
     model = cf.model(name)
     return {
-        "model": model.id,
+        "model": model.name,
         "messages": len(messages),
         "tokens": count.tokens,
         "exact": count.exact,

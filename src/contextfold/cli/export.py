@@ -71,7 +71,7 @@ def _lines(call: Invocation) -> int:
 
 
 def _body(call: Invocation, thread: cf.Thread) -> bytes:
-    body = thread.body(dialect=call.args.dialect, model=thread.model.id)
+    body = thread.body(dialect=call.args.dialect, model=thread.model.name)
     if call.args.format == "request":
         return body + b"\n"
     whole = decode(body)

@@ -45,7 +45,7 @@ def run(call: Invocation) -> int:
 
         value = {
             "thread": thread.name,
-            "model": thread.model.id,
+            "model": thread.model.name,
             "window": thread.model.window,
             "head": view.head,
             "count": view.count,
@@ -58,7 +58,7 @@ def run(call: Invocation) -> int:
 def _headline(paper: Paper, thread: cf.Thread, view: cf.View) -> None:
     used, window = view.count.tokens, thread.model.window
     about = "" if view.count.exact else "about "
-    paper.line(Ink(thread.name, "bold"), f" · {thread.model.id or 'no model'} · head {view.head}")
+    paper.line(Ink(thread.name, "bold"), f" · {thread.model.name or 'no model'} · head {view.head}")
     size = f"{view.length} messages shown, {about}{used:,} of {window:,} tokens"
     paper.line(Ink(bar(used, window), "fold" if used > 0.8 * window else "good"), f" {size}")
     if view.open_calls:

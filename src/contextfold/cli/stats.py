@@ -42,7 +42,7 @@ def _facts(session: cf.Session) -> dict[str, object]:
         usage.update({name: int(value) for name, value in each.usage.items() if isinstance(value, int | float)})
     return {
         "thread": session.thread.name,
-        "model": model.id,
+        "model": model.name,
         "window": model.window,
         "messages": stats.messages,
         "shown": stats.shown,

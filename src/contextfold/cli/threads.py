@@ -39,7 +39,7 @@ def _facts(store: cf.Store, row: ThreadRow) -> dict[str, object]:
     view = thread.view
     return {
         "name": row.name,
-        "model": thread.model.id,
+        "model": thread.model.name,
         "messages": sum(isinstance(logged.event, Appended) for logged in thread.events),
         "shown": view.length,
         "tokens": view.count.tokens,

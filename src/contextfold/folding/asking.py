@@ -120,7 +120,7 @@ def _resolved(entry: Writer, policy: Policy, situation: Situation) -> Writer:
     """A model by name is spoken to as the policy's summarizer is, where that can speak to it."""
     if not isinstance(entry, str):
         return entry
-    name, like = situation.model.id if entry == MAIN else entry, getattr(policy.summarizer, "of", None)
+    name, like = situation.model.name if entry == MAIN else entry, getattr(policy.summarizer, "of", None)
     return (like(name) if callable(like) else None) or name
 
 
@@ -228,7 +228,7 @@ def _room(task: _Task, writer: Writer) -> int:
     situation, needed = task.situation, task.request.budget + _AROUND
     room = situation.raw(situation.budget.usable) - needed
     name = model_of(writer)
-    if name and name != situation.model.id:
+    if name and name != situation.model.name:
         own = find(name)
         room = room if own.assumed else min(room, own.window * 9 // 10 - needed)
     return max(_AROUND, room)
@@ -237,7 +237,7 @@ def _room(task: _Task, writer: Writer) -> int:
 def _can_share(task: _Task, writer: Writer) -> bool:
     """The model that is spoken to may be asked at the end of its own conversation, if the question still fits."""
     conversation, situation = task.situation.conversation, task.situation
-    if conversation is None or model_of(writer) != situation.model.id:
+    if conversation is None or model_of(writer) != situation.model.name:
         return False
     return conversation.tokens + _AROUND <= situation.budget.window  # which is of input alone
 

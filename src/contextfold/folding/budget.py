@@ -48,7 +48,7 @@ class Budget:
 def budget_for(model: Model, *, fixed: int = 0, output: int | None = None, most: int | None = None) -> Budget:
     """The budget of a request to this model; `output` is the most the caller wants back, `most` the policy's limit."""
     if model.window < 1:
-        raise BadConfiguration(f"The window of {model.id!r} is {model.window}. Set it to the model's input tokens.")
+        raise BadConfiguration(f"The window of {model.name!r} is {model.window}. Set it to the model's input tokens.")
     if output is not None and output < 1:
         raise BadConfiguration(f"An answer of {output} tokens was asked for. Ask for at least 1, or leave it out.")
     media = model.media

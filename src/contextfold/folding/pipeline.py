@@ -161,7 +161,7 @@ def _write(
     after = max(0, decision.used - int(gain * situation.factor))
     view = desk.view()
     edit = _predicted(desk, view, decision, folds, decision.used - after, situation)
-    details: dict[str, Detail] = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.id}
+    details: dict[str, Detail] = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.name}
     details |= {**_cost(told), **edit.details()}
     context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
     try:

@@ -25,14 +25,15 @@ CONFIG_VARIABLE = "CONTEXTFOLD_CONFIG"
 
 
 def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config | str | Path | None = None) -> Model:
-    """The model of this name. Never fails on an unknown one: its window is assumed, and says so.
+    """The model of this name, under the name as it was given. Never fails on an unknown one: its window is assumed.
 
     Without `config`, the file named by `CONTEXTFOLD_CONFIG`, or `contextfold.toml` in the working directory, is read.
     """
     environment = os.environ if environ is None else environ
     settings = config if isinstance(config, Config) else default_config(environment, config)
     model = _told(known(name), name, settings.litellm)
-    return _limited(_configured(model, name, settings), name, environment, settings)
+    model = _limited(_configured(model, name, settings), name, environment, settings)
+    return model if model.id == name else replace(model, given=name)
 
 
 def default_config(environ: Mapping[str, str], path: str | Path | None = None) -> Config:

@@ -108,6 +108,12 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     aliases: tuple[str, ...] = ()
     sources: dict[str, Source] = {}
     assumed: bool = False  # the window is not known
+    given: str = ""  # the name it was asked for by, where it is not the id
+
+    @property
+    def name(self) -> str:
+        """What its provider is told: the very name the caller gave. `id` is only where its facts were found."""
+        return self.given or self.id
 
     def after_overflow(self, tokens: int, reported: int | None = None) -> Model:
         """The same model after its provider refused a request of `tokens`: an assumed window shrinks.

@@ -127,7 +127,7 @@ class Walk:
             self.invalid += 1
         elif "messages" in body:
             parts = body.get("system"), body.get("tools")
-            recounted = count(body["messages"], model=self.desk.model.id, system=parts[0], tools=parts[1]).tokens
+            recounted = count(body["messages"], model=self.desk.model.name, system=parts[0], tools=parts[1]).tokens
             self.unfit += recounted > self.usable >= self.context[-1]
 
     def answer(self, place: int) -> None:
@@ -163,7 +163,7 @@ def walk(
     started = time.process_time()
     model = model_of(sitting, settings)
     with open_store(store) as opened:
-        session = Session.on(opened, thread, model.id, policy)
+        session = Session.on(opened, thread, model.name, policy)
         session.thread._model = model if kind == "policy" else replace(model, window=UNBOUNDED, media=None)
         usable = model.window - reserve_of(model, settings.max_tokens)
         state = Walk(sitting, settings, policy, kind, session, session._desk, model.window, usable, Tally(model))
@@ -213,7 +213,7 @@ def _row(state: Walk, started: float) -> Row:
         format=sitting.format,
         policy=state.policy.name,
         kind=state.kind,
-        model=tally.model.id,
+        model=tally.model.name,
         window=state.window,
         usable=state.usable,
         turns=len(sitting.turns),

@@ -89,7 +89,7 @@ def drafts(desk: Desk, now: Projection, before: list[Draft], reply: Reply) -> li
     answered = next(now.last + number for number, draft in enumerate(before, 1) if isinstance(draft.event, Appended))
     view = then.view(desk.thread._reading)
     front = [item for item in view.items if item.seq < answered and item.shape.role != "system"]
-    details: dict[str, Detail] = {"trigger": "provider", "strategy": "native", "model": reply.model or desk.model.id}
+    details: dict[str, Detail] = {"trigger": "provider", "strategy": "native", "model": desk.model.name}
     if place is None:
         planned = _cleared(desk, front, reply.cleared)
     else:
@@ -135,7 +135,10 @@ def _cleared(desk: Desk, front: Sequence[Item], most: int) -> PlannedFold:
 def let_go(desk: Desk) -> Steps[None]:
     """Another model cannot read what this one's provider made: the originals come back, and are folded as usual."""
     for fold, event in desk.natives.live():
-        if event.details.get("form") != "clearing" and event.details.get("model") != desk.model.id:
+        if event.details.get("form") != "clearing" and event.details.get("model") not in (
+            desk.model.name,
+            desk.model.id,
+        ):
             yield from record(lambda now, fold=fold: undone(desk, now, fold))  # type: ignore[misc]
 
 

@@ -140,8 +140,9 @@ class Desk:
     def resume(self) -> None:
         """Learn again what earlier bills taught, and refuse a configuration in which nothing could fit."""
         sent = {entry.seq: entry.event for entry in self.thread.events if isinstance(entry.event, Sent)}
+        names = (self.model.name, self.model.id)
         for entry in self.thread.events:
-            if isinstance(entry.event, Measured) and entry.event.model == self.model.id and entry.event.sent in sent:
+            if isinstance(entry.event, Measured) and entry.event.model in names and entry.event.sent in sent:
                 raw = sent[entry.event.sent].details.get("raw")
                 self._learn(raw if isinstance(raw, int) else 0, entry.event.billed)
         self.books.resume(self.thread, self.frame.tokens)

@@ -57,12 +57,12 @@ def compaction_request(
     """The request that has the provider compact what a fold is to hide: the conversation up to there, unchanged."""
     view, covered = thread.view, {*planned.seqs, *planned.folds}
     stop = max(place for place, item in enumerate(view.items) if item.seq in covered) + 1
-    fields: dict[str, object] = {"model": thread.model.id}
+    fields: dict[str, object] = {"model": thread.model.name}
     if system:
         fields["system"] = system
     if dialect == "anthropic":
         fields |= {"max_tokens": OUTPUT, "compaction": {"type": "summarize"}} | ({"tools": tools} if tools else {})
-    rendering = thread._live.rendering(dialect, thread.model.id)
+    rendering = thread._live.rendering(dialect, thread.model.name)
     chunks = rendering.chunks(view, thread._reading)[:stop]
     body: Mapping[str, Any] = decode(rendering.dialect.body(chunks, fields, view.item(0)))
     return body

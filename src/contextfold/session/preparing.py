@@ -121,7 +121,7 @@ def fold(desk: Desk, decision: Decision) -> Steps[Made]:
 
 
 def _journal(desk: Desk, decision: Decision, made: Made) -> None:
-    facts = {"thread": desk.thread.name, "model": desk.model.id, "trigger": decision.trigger}
+    facts = {"thread": desk.thread.name, "model": desk.model.name, "trigger": decision.trigger}
     for each in made.folds:
         sizes = {"messages": each.messages, "blocks": each.blocks, "before": each.before, "after": each.after}
         journal(logging.INFO, "folded", fold=each.id, kind=each.kind, **facts, **sizes)
@@ -212,7 +212,7 @@ def _request(
     report = report_of(outcome, rendering.losses(view, fields), layers, tools)
     raw = view.tokens() + desk.frame.tokens
     told = attached.made, attached.left_out, rendering.prefix(view), betas
-    return Request(body, model.id, dialect, report, view.head, raw, *told)
+    return Request(body, model.name, dialect, report, view.head, raw, *told)
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
@@ -223,7 +223,7 @@ def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View,
 
 
 def _rendering(desk: Desk, dialect: str) -> Rendering:
-    return desk.thread._live.rendering(dialect, desk.model.id, binding.is_bound(desk.model))
+    return desk.thread._live.rendering(dialect, desk.model.name, binding.is_bound(desk.model))
 
 
 def _marks(desk: Desk, dialect: str, rendering: Rendering, view: View) -> caching.Marks:
@@ -232,7 +232,7 @@ def _marks(desk: Desk, dialect: str, rendering: Rendering, view: View) -> cachin
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
     """Everything of a request but its messages. An answer's length is said where it must be, or was asked for."""
-    fields: dict[str, object] = {"model": desk.model.id}
+    fields: dict[str, object] = {"model": desk.model.name}
     if dialect == "anthropic":
         fields["max_tokens"] = output
     elif desk.frame.output is not None:

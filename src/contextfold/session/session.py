@@ -160,7 +160,7 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self.thread.name, self.model.id) as told:
+        with telemetry.operation("prepare", self.thread.name, self.model.name) as told:
             request = drive(preparing.prepare(self._desk, frame, dialect, settings, cache), self._desk)
             told.report = request.report
         return request
@@ -176,7 +176,7 @@ class Session(Travels, Layered):
 
     def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self.thread.name, self.model.id) as told:
+        with telemetry.operation("fold", self.thread.name, self.model.name) as told:
             told.report = report = drive(preparing.fold_now(self._desk, instructions, to), self._desk)
         return report
 
@@ -245,13 +245,17 @@ class Session(Travels, Layered):
 
     def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""
-        thread = self._store.thread(f"{self.thread.name}/{name}", model=model or self.model.id, parent=self.thread.name)
+        thread = self._store.thread(
+            f"{self.thread.name}/{name}", model=model or self.model.name, parent=self.thread.name
+        )
         artifacts = self._desk.artifacts
-        return Session.on(self._store, thread.name, model or self.model.id, policy or self.policy, artifacts=artifacts)
+        return Session.on(
+            self._store, thread.name, model or self.model.name, policy or self.policy, artifacts=artifacts
+        )
 
     def _beside(self, thread: str) -> Self:
         desk = self._desk
-        beside = type(self).on(self._store, thread, self.model.id, self.policy, desk.hooks, desk.artifacts)
+        beside = type(self).on(self._store, thread, self.model.name, self.policy, desk.hooks, desk.artifacts)
         preparing.surround(beside._desk, Surroundings(desk.frame.system, desk.frame.tools, desk.frame.output))
         beside._plug(desk.workspace, self._plugged)
         return beside

@@ -194,7 +194,7 @@ class Store:
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
         origin = Origin(thread.name, at)
         row = ThreadRow(
-            name or self._free_name(thread.name), at, origin, self._clock(), _settings(model=thread.model.id)
+            name or self._free_name(thread.name), at, origin, self._clock(), _settings(model=thread.model.name)
         )
         if name is not None and self._row(name) is not None:
             raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")

@@ -237,7 +237,7 @@ class Thread:
     def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
         """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
         spoken = dialects.suited(dialect, self._model) if dialect else self._dialect
-        return self._live.rendering(spoken, self._model.id).body(self.view, self._reading, settings)
+        return self._live.rendering(spoken, self._model.name).body(self.view, self._reading, settings)
 
     def _move(self, to: int, intent: Intent) -> RewindReport:
         report = outcome(self._live.projection, to)

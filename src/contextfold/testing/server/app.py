@@ -157,7 +157,7 @@ def _saw(
     stream: bool = False,
 ) -> None:
     headers = {name: value for name, value in incoming.headers.items() if name not in _SECRET}
-    cost = told.usage.cost(provider.model(told.model).prices) if told.usage != Usage() else 0.0
+    cost = told.usage.cost(provider.facts(told.model).prices) if told.usage != Usage() else 0.0
     response: Mapping[str, Any] = told.body
     exchange = Exchange(
         format.name, incoming.path, incoming.body, status, headers, response, told.usage, refused, cost, stream

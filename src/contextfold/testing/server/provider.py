@@ -38,6 +38,7 @@ class Settings:
     trusts_foreign_seals: bool = False
     binds_prefix: bool = True
     most_bytes: int = 32_000_000
+    names: frozenset[str] = frozenset()  # of the models served here; empty: of any model
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,12 @@ class Provider:
         self._seed, self._made, self._seen = seed, 0, threading.Condition()
 
     def model(self, name: str) -> Model:
+        """The model that a request names; refused where it is not served under exactly this name."""
+        if self.settings.names and name not in self.settings.names:
+            raise Refused(f"model: {name}", kind="not_found", rule="model")
+        return self.facts(name)
+
+    def facts(self, name: str) -> Model:
         """Facts of the catalogue alone, so that a user's settings do not change the provider."""
         return find(name, environ={}, config=Config())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from .flavours import Flavour, flavour_named
@@ -82,17 +82,24 @@ def strict_server(
     bind_prefix: bool = True,
     clock: Callable[[], float] = time.time,
     seed: bytes | None = None,
+    models: Iterable[str] = (),
 ) -> Iterator[StrictServer]:
     """A server for the length of a `with` block.
 
     `window` replaces every model's own. `flavour` is that of chat completions. With `trust_foreign_seals` reasoning and
     compaction items that this server did not make are taken as valid, for recorded histories. `bind_prefix=False` is an
-    account from before prefixes were checked. `seed` makes ids and signatures the same in every run.
+    account from before prefixes were checked. `seed` makes ids and signatures the same in every run. With `models` only
+    these names are served, letter by letter; any other is not found.
     """
     key = seed if seed is not None else secrets.token_bytes(16)
     said = flavour_named(flavour) if isinstance(flavour, str) else flavour
     settings = Settings(
-        token or f"sk-strict-{secrets.token_urlsafe(12)}", window, said, trust_foreign_seals, bind_prefix
+        token or f"sk-strict-{secrets.token_urlsafe(12)}",
+        window,
+        said,
+        trust_foreign_seals,
+        bind_prefix,
+        names=frozenset(models),
     )
     provider = Provider(settings, clock, key)
     running = Running(provider)
