@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
 from typing import Self
 
@@ -31,6 +30,7 @@ from contextfold.domain import (
 from contextfold.errors import BadConfiguration, NotFound
 from contextfold.thread import Stretch, Thread, locked
 from contextfold.thread.live import Live
+from contextfold.thread.locking import ProcessLock
 
 from .snapshots_named import snapshots_in
 from .taking import take
@@ -49,7 +49,7 @@ class Store:
     def __init__(self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time) -> None:
         self._log, self._clock = log, clock
         self._live: dict[str, Live] = {}
-        self._lock: AbstractContextManager[object] = RLock()
+        self._lock: AbstractContextManager[object] = ProcessLock()
 
     def __enter__(self) -> Self:
         return self

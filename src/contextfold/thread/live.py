@@ -35,6 +35,7 @@ class Live:
         self._lineage, self.words = tuple(lineage), words
         self.bodies = Bodies(log, lineage)
         self.is_behind = False  # somebody else may have written since we last looked
+        self.is_torn = False  # an event was taken by half
         self.times_forgotten = 0  # for whoever keeps words read from here
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
@@ -45,16 +46,26 @@ class Live:
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written."""
         self.forget()
-        self.projection = Projection(self.words)
+        self.is_torn, self.projection = False, Projection(self.words)
         if self.row.origin is not None:
             self.projection.begin_at(Bodies(self.log, self._lineage[:-1]).events(), self.row.origin.seq)
         self.catch_up()
 
     def catch_up(self) -> None:
         """Take what others wrote."""
+        if self.is_torn:
+            self.start_over()
         for logged in self.log.read(self.row.name, after=self.projection.last):
-            self.projection.take(logged)
+            self._project(logged)
         self.is_behind = False
+
+    def _project(self, logged: Logged) -> None:
+        """Take one event, whole: an interrupt in the middle of it leaves a projection that must be made anew."""
+        try:
+            self.projection.take(logged)
+        except BaseException:
+            self.is_torn = self.is_behind = True
+            raise
 
     def rendering(self, dialect: str, model: str, binds: bool = False) -> Rendering:
         """The bytes of this thread's views in one dialect, for one model; `binds` where it checks its reasoning."""
@@ -74,6 +85,8 @@ class Live:
     ) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is; with `expected`, only on that head."""
         for _ in range(MOST_TRIES):
+            if self.is_torn:
+                self.start_over()
             if expected is not None and self.projection.head != expected:
                 break
             drafts = drafting(self.projection)
@@ -99,6 +112,6 @@ class Live:
             self.catch_up()
             return
         for entry, draft in zip(logged, drafts, strict=True):
-            self.projection.take(entry)
+            self._project(entry)
             if draft.body:
                 self.bodies.keep(entry.seq, draft.body)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event, Thread
 
 import apsw
 import pytest
 
+import contextfold as cf
 from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, StoreError
 from contextfold.logs import SqliteLog, open_sqlite
@@ -60,6 +63,42 @@ def test_a_forked_process_is_refused(log: SqliteLog) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     appended(log, "a", b"from the parent")
     assert log.verify() == []
+
+
+@pytest.mark.finding("K13")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_forked_while_another_thread_writes_is_refused_and_does_not_hang(tmp_path: Path) -> None:
+    with cf.open(tmp_path / "held.db") as store:
+        thread = store.thread("a")
+        is_held, go_on = Event(), Event()
+
+        def hold() -> None:
+            with store.batch():
+                thread.append({"role": "user", "content": "held"})
+                is_held.set()
+                go_on.wait()
+
+        holder = Thread(target=hold)
+        holder.start()
+        is_held.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # a child that hangs is ended by this, with another code
+            os._exit(_refusals(store.threads, store.verify, lambda: thread.append({"role": "user", "content": "no"})))
+        go_on.set()
+        holder.join()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+        assert store.verify() == []
+
+
+def _refusals(*verbs: Callable[[], object]) -> int:
+    refused = 0
+    for verb in verbs:
+        try:
+            verb()
+        except StoreError as error:
+            refused += "forked" in str(error)
+    return refused
 
 
 def test_threads_of_one_process_take_turns(log: SqliteLog) -> None:

@@ -28,12 +28,14 @@ class Database:
         self._failure: str | None = None
         self._batched = self._closed = False
         self._spoilt: str | None = None  # why SQLite took back a whole batch
+        self._current: object = None  # whose transaction is open, for whoever comes late to take one back
         self._process = os.getpid()
         self._seen = self._data_version()
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Statements of one read, without anybody between them."""
+        self._refuse_a_fork()
         with self.lock:
             self._refuse_when_closed()
             try:
@@ -44,6 +46,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """One transaction that is durable at the end, or a part of the batch around it."""
+        self._refuse_a_fork()
         with self.lock:
             self._refuse_when_closed()
             self._refuse_after_failure()
@@ -58,6 +61,7 @@ class Database:
     @contextmanager
     def alone(self) -> Iterator[apsw.Connection]:
         """One transaction, durable at its end even inside a batch, whose earlier writes are made durable first."""
+        self._refuse_a_fork()
         with self.lock:
             batched, self._batched = self._batched, False
             try:
@@ -69,14 +73,23 @@ class Database:
                 self._batched = batched
 
     def _whole(self) -> Iterator[apsw.Connection]:
-        connection = self.connection
-        connection.execute("BEGIN IMMEDIATE")
+        """An interrupt may come at any point, also while waiting for the lock: so the beginning is tried too."""
+        connection, own = self.connection, object()
         try:
+            self._take_back_leftovers(own)
+            connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
         except BaseException:
-            self._roll_back()
+            if self._current is own:
+                self._roll_back()
             raise
+
+    def _take_back_leftovers(self, own: object) -> None:
+        """An interrupt between two lines of Python may have left a transaction that nobody will end."""
+        if self.connection.in_transaction:
+            self._roll_back()
+        self._current = own
 
     def _part(self) -> Iterator[apsw.Connection]:
         """A savepoint, so that an append that fails takes nothing with it but itself."""
@@ -84,8 +97,8 @@ class Database:
         self._refuse_when_spoilt()
         if not connection.in_transaction:
             connection.execute("BEGIN IMMEDIATE")
-        connection.execute("SAVEPOINT part")
         try:
+            connection.execute("SAVEPOINT part")
             yield connection
             connection.execute("RELEASE part")
         except BaseException as error:
@@ -95,11 +108,14 @@ class Database:
     def _take_back_part(self, error: BaseException) -> None:
         """A full or failing disk makes SQLite take back the whole transaction: then no part of the batch is kept."""
         self._on_rollback()
-        if self.connection.in_transaction:
+        if not self.connection.in_transaction:
+            self._spoilt = str(error)
+            return
+        try:
             self.connection.execute("ROLLBACK TO part")
             self.connection.execute("RELEASE part")
-        else:
-            self._spoilt = str(error)
+        except apsw.SQLError:
+            return  # interrupted before the savepoint stood, or after it was released
 
     def _refuse_when_spoilt(self) -> None:
         if self._spoilt is not None:
@@ -108,12 +124,14 @@ class Database:
     @contextmanager
     def batch(self) -> Iterator[None]:
         """Writes inside share one commit at the end. If the block itself fails, none of them is kept."""
+        self._refuse_a_fork()
         with self.lock:
             if self._batched:
                 yield
                 return
-            self._batched, self._spoilt = True, None
             try:
+                self._take_back_leftovers(object())
+                self._batched, self._spoilt = True, None
                 yield
                 self._refuse_when_spoilt()
                 self.commit_early()
@@ -133,12 +151,13 @@ class Database:
             raise self._noted(error) from error
 
     def _roll_back(self) -> None:
-        self._on_rollback()
-        if not self._closed and self.connection.in_transaction:
-            try:
+        try:
+            if not self._closed and self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
-            except apsw.Error as error:
-                self._failure = str(error)
+        except apsw.Error as error:
+            self._failure = str(error)
+        finally:
+            self._on_rollback()
 
     def _noted(self, error: apsw.Error) -> StoreError:
         if isinstance(error, FATAL):
@@ -155,6 +174,9 @@ class Database:
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise StoreError(f"{self.path} was closed. Open the store again.")
+
+    def _refuse_a_fork(self) -> None:
+        """Asked before the lock: whoever held it when the process was forked does not exist in the child."""
         if os.getpid() != self._process:
             raise StoreError(f"{self.path} was opened by the process this one was forked from. Open the store here.")
 
@@ -167,7 +189,7 @@ class Database:
         return int(self.connection.execute("PRAGMA data_version").fetchone()[0])  # type: ignore[index]
 
     def close(self) -> None:
-        with self.lock:
-            if os.getpid() == self._process:
+        if os.getpid() == self._process:
+            with self.lock:
                 self._closed = True
                 self.connection.close()

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import apsw
 
@@ -19,7 +20,7 @@ from .log import SqliteLog
 from .path import checked, refuse_newer
 from .schema import MIGRATIONS, PAGE_SIZE, VERSION, migrate, objects_of, version_of
 
-BUSY_MILLISECONDS = 30_000
+BUSY_SECONDS = 30.0
 CHECKPOINT_PAGES = 2_000  # 32 MB of WAL; see docs/storage.md
 
 _WAL_RESET_BUG = range(3_007_000, 3_051_003)
@@ -83,7 +84,7 @@ def _connect(real: Path, vfs: str | None) -> apsw.Connection:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
     with translated(str(real)):
         connection = apsw.Connection(str(real), flags=flags, vfs=vfs)
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        connection.set_busy_handler(wait_for_others)
         for option, value in (
             (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
             (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -97,6 +98,15 @@ def _connect(real: Path, vfs: str | None) -> apsw.Connection:
             connection.config(option, value)
         connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
         return connection
+
+
+def wait_for_others(tries: int) -> bool:
+    """Wait a little longer each time, in Python: a wait inside SQLite would not hear Ctrl-C before its end."""
+    pauses = [min(0.001 * (1 << number), 0.1) for number in range(8)]
+    waited = sum(pauses[:tries]) + pauses[-1] * max(tries - len(pauses), 0)
+    if waited < BUSY_SECONDS:
+        Event().wait(pauses[min(tries, len(pauses) - 1)])
+    return waited < BUSY_SECONDS
 
 
 def _prepare(connection: apsw.Connection, real: Path) -> None:
