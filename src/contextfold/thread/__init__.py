@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .bodies import Bodies, Stretch
-from .incoming import understand
 from .live import Drafting
 from .locking import locked
 from .moving import RewindReport
@@ -21,5 +20,4 @@ __all__ = [
     "Stretch",
     "Thread",
     "locked",
-    "understand",
 ]
