@@ -195,6 +195,7 @@ def settings_page() -> Iterator[str]:
             ('`[models."NAME"]`', of_models),
             ("`[profiles.NAME]`", own),
             ("`litellm`", "a table of further models, in litellm's format"),
+            ("`catalogue`", "a newer catalogue of models, in the format of ours"),
         ],
     )
 

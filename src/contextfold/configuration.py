@@ -94,8 +94,9 @@ class Configuration:
             Effective(name, getattr(profile, name), self.path if _is_said(getattr(said, name)) else DEFAULT)
             for name in profile.__struct_fields__
         ]
-        further = Effective("litellm", self.models.litellm, self.path if self.models.litellm else DEFAULT)
-        return [*self.settings.values(), self.limit, *folding, further, *self._tables()]
+        tables = {"litellm": self.models.litellm, "catalogue": self.models.catalogue}
+        further = [Effective(name, path, self.path if path else DEFAULT) for name, path in tables.items()]
+        return [*self.settings.values(), self.limit, *folding, *further, *self._tables()]
 
     def _tables(self) -> list[Effective]:
         tables: list[tuple[str, Mapping[str, msgspec.Struct]]] = [

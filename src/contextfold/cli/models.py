@@ -1,10 +1,13 @@
 """What is known about models: window, output, prices, how they are counted, and who says so.
 
-Without names, every model of the catalogue. Your own limits (contextfold.toml, environment) are already applied.
+Without names, every model of the catalogue. Your own limits (contextfold.toml, environment) are already applied. A
+model that nobody listed is explained by its family, if its name begins like one. --catalogue looks into a newer file
+first, in our format or litellm's; the settings `catalogue` and `litellm` do so for good.
 
 Examples:
   contextfold models
   contextfold models claude-sonnet-5-5 my-local-model
+  contextfold models --catalogue newer.json
   contextfold models --json | jq '.[] | select(.window > 500000).id'
 """
 
@@ -12,8 +15,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-import contextfold as cf
-from contextfold.models import Model, listed
+from msgspec.structs import replace
+
+from contextfold.errors import BadConfiguration
+from contextfold.models import Config, Model, find, from_litellm, listed, read_catalogue
 from contextfold.tokens import counter_for
 
 from .invocation import Invocation
@@ -24,11 +29,13 @@ _WAYS = {"": "exactly", "estimate": "by estimate", "stand-in": "by a relative's 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="MODEL", help="tell all about these")
+    parser.add_argument("--catalogue", metavar="FILE", help="a newer catalogue to look into first")
 
 
 def run(call: Invocation) -> int:
-    names = call.args.names or [model.id for model in listed()]
-    found = [cf.model(name) for name in names]
+    config, newer = _settings(call)
+    names = call.args.names or list(dict.fromkeys(model.id for model in (*newer, *listed())))
+    found = [find(name, config=config) for name in names]
     details = call.args.names and len(found) <= 5
 
     def show() -> None:
@@ -41,10 +48,24 @@ def run(call: Invocation) -> int:
     return call.answer(found, show)
 
 
+def _settings(call: Invocation) -> tuple[Config, tuple[Model, ...]]:
+    """The settings in force with the file that was named, in our format or litellm's; and its models."""
+    config, path = call.settings.models, call.args.catalogue
+    if path is None:
+        return config, ()
+    try:
+        newer = read_catalogue(path)
+    except BadConfiguration as error:
+        if not isinstance(error.__cause__, KeyError):  # it has no list of models
+            raise
+        return replace(config, litellm=path), tuple(from_litellm(path).values())
+    return replace(config, catalogue=path), tuple(newer.values())
+
+
 def _table(call: Invocation, models: list[Model]) -> None:
     rows = [
         (
-            model.id,
+            model.name,
             model.provider or "-",
             f"{model.window:,}{'?' if model.assumed else ''}",
             f"{model.output:,}" if model.output else "-",
@@ -62,7 +83,10 @@ def _table(call: Invocation, models: list[Model]) -> None:
 
 
 def _details(call: Invocation, model: Model) -> None:
-    call.out.line(Ink(model.id, "bold"), f" · {model.provider or 'provider unknown'} · {model.dialect or 'no dialect'}")
+    found = "" if model.name == model.id else f" · {model.id}"
+    call.out.line(
+        Ink(model.name, "bold"), f"{found} · {model.provider or 'provider unknown'} · {model.dialect or 'no dialect'}"
+    )
     assumed = " (assumed)" if model.assumed else ""
     rows = [
         ("window", f"{model.window:,}{assumed}", _source(model, "window")),

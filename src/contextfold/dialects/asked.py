@@ -20,7 +20,7 @@ def asked_in(body: Mapping[str, Any], model: Model | None = None) -> str:
     if "messages" not in body:
         return "openai-responses"
     told = _by_messages(body["messages"]) or _by_fields(body)
-    by_model = spoken(model) if model is not None and not model.assumed else ""
+    by_model = spoken(model) if model is not None and model.dialect in ("anthropic", "openai-chat") else ""
     if told and by_model.partition(":")[0] != told:
         return told
     return by_model or "openai-chat"

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from contextfold.models import core
+
 # Names under which one provider's models go.
 _SAME = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "computer": "gpt", "moonshot": "kimi", "codestral": "mistral"}
-_WRAPPING = re.compile(r"^(?:.*/)?(?:(?:us|eu|apac|jp|au|global)\.)?(?:[a-z]+\.)?")
 _WORD = re.compile(r"[a-z]+")
 
 
 @lru_cache(maxsize=256)
 def family(model: str) -> str:
     """The first word of a model's name, without who serves it; empty where there is none."""
-    bare = _WRAPPING.sub("", model.lower(), count=1)
-    word = _WORD.match(bare)
+    word = _WORD.match(core(model))
     return _SAME.get(word[0], word[0]) if word else ""
 
 

@@ -1,35 +1,83 @@
 """The models we know, from a data file that ships with the package and is read on first use.
 
-A row names the source and date of each group of its fields. A catalogue is always late: an unknown model gets a small
-assumed window and says so, and a user's own words (see `settings`) come before ours.
+A row names the source and date of each group of its fields. A catalogue is always late: a model it lacks is taken for
+the least of its family, which is read from its name, and says so; one of no family gets a small assumed window. A
+user's own words (see `settings`) come before ours.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.errors import BadConfiguration
+
+from .files import MOST_TABLE, contents
 from .model import Model, Source
-from .names import candidates, key
+from .names import candidates, core, key
+
+ASSUMED = "assumed"  # how the source of a fact begins that nobody has published
+_GROUPS = ("window", "output", "dialect", "tokenizer", "cache", "binding", "media")
+
+
+class Family(Struct, frozen=True):
+    """Models whose names begin alike: what may be taken for granted of one that nobody has listed."""
+
+    pattern: re.Pattern[str]
+    model: Model  # its id is the family's name, its window no larger than that of any known member
+
+
+@cache
+def _file() -> dict[str, Any]:
+    file: dict[str, Any] = msgspec.json.decode(Path(__file__).with_name("catalogue.json").read_bytes())
+    return file
 
 
 @cache
 def listed() -> tuple[Model, ...]:
     """Every model of the catalogue."""
-    file = msgspec.json.decode(Path(__file__).with_name("catalogue.json").read_bytes())
-    sources = msgspec.convert(file["sources"], dict[str, Source])
-    return tuple(_resolved(row, sources) for row in file["models"])
+    sources = msgspec.convert(_file()["sources"], dict[str, Source])
+    return tuple(_resolved(dict(row), sources) for row in _file()["models"])
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Every family, the narrower ones first."""
+    rows = [dict(row) for row in _file()["families"]]
+    return tuple(Family(re.compile(row.pop("pattern")), msgspec.convert(row, Model)) for row in rows)
 
 
 def _resolved(row: dict[str, Any], sources: Mapping[str, Source]) -> Model:
     named = {group: sources[name] for group, name in row.pop("sources").items()}
     model = msgspec.convert(row, Model)
     return replace(model, sources=named, assumed="window" not in named)
+
+
+def read_catalogue(path: str | Path) -> dict[str, Model]:
+    """The models of a newer catalogue, by key: a file like ours, whose rows may name their sources or leave it."""
+    try:
+        file = msgspec.json.decode(contents(path, MOST_TABLE), type=dict[str, Any])
+        sources = msgspec.convert(file.get("sources", {}), dict[str, Source])
+        models = [_brought(dict(row), sources, Source(str(path))) for row in file["models"]]
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise BadConfiguration(
+            f"{path} cannot be read as a catalogue: {error}. It is a JSON object with a list of `models`, like ours."
+        ) from error
+    return {key(name): model for model in models for name in (model.id, *model.aliases)}
+
+
+def _brought(row: dict[str, Any], sources: Mapping[str, Source], file: Source) -> Model:
+    named = {group: sources.get(name, file) for group, name in row.pop("sources", {}).items()}
+    model = msgspec.convert(row, Model)
+    known = {group: named.get(group, file) for group in (*_GROUPS, "prices", "compaction") if group in row}
+    return replace(model, sources=known, assumed="window" not in known)
 
 
 @cache
@@ -43,6 +91,17 @@ def known(name: str) -> Model | None:
     return next((rows[each] for each in candidates(name) if each in rows), None)
 
 
+def family_of(name: str) -> Family | None:
+    """The family that a name begins like; None where it is like no other."""
+    bare = core(name)
+    return next((each for each in families() if each.pattern.match(bare)), None)
+
+
 def unknown(name: str) -> Model:
-    """A model nobody has told us about."""
-    return Model(id=name, assumed=True, sources={"window": Source("assumed: this model is in no table")})
+    """A model nobody has told us about: like the least of its family, where its name says of which it is."""
+    family = family_of(name)
+    if family is None:
+        return Model(id=name, assumed=True, sources={"window": Source(f"{ASSUMED}: this model is in no table")})
+    like, whose = family.model, f"{ASSUMED}: in no table, its name says {family.model.id}"
+    known = [group for group in _GROUPS if getattr(like, group) not in (None, "")]
+    return replace(like, id=name, assumed=True, sources=dict.fromkeys(known, Source(whose)))

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from contextfold.errors import BadConfiguration
 
+from .files import MOST_SETTINGS, contents
 from .model import Prices
 from .names import candidates, key
 from .profiles import FOR_ALL, Profile, check_threshold, recommended
@@ -55,6 +56,7 @@ class Config(Struct, frozen=True):
     models: dict[str, ModelSettings] = {}  # by key
     profiles: dict[str, Profile] = {}
     litellm: str = ""  # a table of further models, in litellm's format
+    catalogue: str = ""  # a newer catalogue than ours, in its format
     path: str = ""
 
     def model(self, name: str) -> ModelSettings:
@@ -90,7 +92,7 @@ class Config(Struct, frozen=True):
 def read_config(path: str | Path) -> Config:
     """The settings in this file."""
     try:
-        table = msgspec.toml.decode(Path(path).read_bytes())
+        table = msgspec.toml.decode(contents(path, MOST_SETTINGS))
     except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise BadConfiguration(f"{path} cannot be read: {error}.") from error
     return config_from(table, str(path))
@@ -99,13 +101,16 @@ def read_config(path: str | Path) -> Config:
 def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
     """The settings in a table as TOML gives it."""
     for_all = tuple(Profile.__struct_fields__)
-    _refuse_unknown(table, (*for_all, "max_input_tokens", "models", "profiles", "litellm", *KEYS_OF_OTHERS), path)
+    _refuse_unknown(
+        table, (*for_all, "max_input_tokens", "models", "profiles", "litellm", "catalogue", *KEYS_OF_OTHERS), path
+    )
     limit = table.get("max_input_tokens")
     if limit is not None and (type(limit) is not int or limit <= 0):
         raise BadConfiguration(f"{path}: max_input_tokens is {limit!r}; it must be a whole number above zero.")
-    further = table.get("litellm", "")
-    if not isinstance(further, str):
-        raise BadConfiguration(f"{path}: litellm is {further!r}; it must be the path of a file.")
+    tables = {name: table.get(name, "") for name in ("litellm", "catalogue")}
+    for name, further in tables.items():
+        if not isinstance(further, str):
+            raise BadConfiguration(f"{path}: {name} is {further!r}; it must be the path of a file.")
     return Config(
         limit,
         _typed({name: table[name] for name in for_all if name in table}, Profile, path),
@@ -114,8 +119,8 @@ def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
             for name, one in _tables(table, "models", path)
         },
         {name: _typed(one, Profile, f"{path} [profiles.{name}]") for name, one in _tables(table, "profiles", path)},
-        str(Path(path).parent / further) if further else "",
-        path,
+        path=path,
+        **{name: str(Path(path).parent / further) for name, further in tables.items() if further},
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from contextfold.errors import BadConfiguration
 
+from .files import MOST_TABLE, contents
 from .model import ASSUMED_WINDOW, Cache, Model, Prices, Source, Tier
 
 _MILLION = 1_000_000
@@ -26,7 +27,7 @@ def from_litellm(file: str | Path | Mapping[str, Any]) -> dict[str, Model]:
     if isinstance(file, Mapping):
         return _models(file, Source("litellm's price file"))
     try:
-        table = msgspec.json.decode(Path(file).read_bytes(), type=dict[str, Any])
+        table = msgspec.json.decode(contents(file, MOST_TABLE), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadConfiguration(f"{file} cannot be read as litellm's price file: {error}.") from error
     return _models(table, Source(str(file)))

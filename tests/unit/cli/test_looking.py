@@ -155,3 +155,17 @@ def test_a_fold_that_was_taken_back_can_still_be_recalled(cli: Cli, fold: int) -
     behind = cli("recall", "--fold", fold, "--json").json
     cli("unfold", fold)
     assert cli("recall", "--fold", fold, "--json").json == behind
+
+
+@pytest.mark.finding("N3")
+def test_models_explains_one_and_takes_a_newer_catalogue(cli: Cli, tmp_path: Path) -> None:
+    newer, prices = tmp_path / "newer.json", tmp_path / "prices.json"
+    newer.write_text('{"models": [{"id": "acme-9", "window": 77000, "dialect": "openai-chat"}]}')
+    prices.write_text('{"acme-8": {"mode": "chat", "max_input_tokens": 55000}}')
+    assert "its name says claude" in cli("models", "claude-sonnet-9").out
+    assert "77,000" in cli("models", "acme-9", "--catalogue", newer).out
+    assert cli("models", "--json", "--catalogue", newer).json[0]["id"] == "acme-9"
+    assert cli("models", "acme-8", "--json", "--catalogue", prices).json[0]["window"] == 55_000
+    refused = cli("models", "--catalogue", "/dev/zero")
+    assert refused.code != 0
+    assert "not a regular file" in refused.err

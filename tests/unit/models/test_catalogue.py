@@ -1,8 +1,11 @@
+import json
 import re
+from pathlib import Path
 
 import pytest
 
-from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, find, listed
+from contextfold.errors import BadConfiguration
+from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, family_of, find, listed, read_catalogue
 from contextfold.models.names import candidates, key
 from contextfold.tokens.encoders import VOCABULARIES
 from contextfold.tokens.weights import families
@@ -155,3 +158,103 @@ def test_a_known_window_does_not_shrink_by_itself() -> None:
 def test_a_key_is_what_an_environment_variable_would_spell() -> None:
     assert key("GPT-6.1 Sol") == "gpt_6_1_sol"
     assert candidates("anthropic/claude-opus-5")[0] == "anthropic_claude_opus_5"
+
+
+@pytest.mark.finding("N3")
+@pytest.mark.parametrize(
+    ("name", "dialect", "tokenizer", "binding"),
+    [
+        ("claude-opus-7-20270101", "anthropic", "claude-4.7", "prefix"),
+        ("us.anthropic.claude-sonnet-9-v1:0", "anthropic", "claude-4.7", "prefix"),
+        ("anthropic:claude-sonnet-9", "anthropic", "claude-4.7", "prefix"),
+        ("publishers/anthropic/models/claude-opus-9@20270101", "anthropic", "claude-4.7", "prefix"),
+        (
+            "arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-x-v1:0",
+            "anthropic",
+            "claude-4.7",
+            "prefix",
+        ),
+        ("gpt-5.9-nova", "openai-responses", "o200k", "item"),
+        ("gpt-9", "openai-responses", "o200k", "item"),
+        ("o7-mini", "openai-chat", "o200k", "item"),
+        ("models/gemini-9-flash", "gemini", "gemma", "part"),
+        ("deepseek-v7", "openai-chat", "deepseek", "echo"),
+        ("qwen9:32b", "openai-chat", "qwen", ""),
+        ("llama4:scout", "openai-chat", "llama3", ""),
+        ("somebody/Mistral-Small-9", "openai-chat", "mistral", ""),
+        ("moonshotai/kimi-k9", "openai-chat", "kimi", "echo"),
+        ("z-ai/glm-9", "openai-chat", "glm", "echo"),
+    ],
+)
+def test_a_model_nobody_listed_is_taken_for_one_of_its_family(
+    name: str, dialect: str, tokenizer: str, binding: str
+) -> None:
+    found = model(name)
+    assert (found.id, found.dialect, found.tokenizer, found.binding) == (name, dialect, tokenizer, binding)
+    assert found.assumed
+    assert all(source.name.startswith("assumed") for source in found.sources.values())
+
+
+@pytest.mark.finding("N3")
+@pytest.mark.parametrize("each", [each for each in listed() if not each.assumed], ids=lambda each: each.id)
+def test_a_family_is_no_larger_than_any_of_its_known_members(each: Model) -> None:
+    family = family_of(each.id)
+    assert family is not None
+    assert family.model.window <= each.window
+    assert family.model.output is None or each.output is None or family.model.output <= each.output
+    assert family.model.provider == each.provider
+
+
+@pytest.mark.finding("N3")
+@pytest.mark.parametrize(
+    ("name", "window", "output", "dialect"),
+    [
+        ("gpt-4o-mini", 128_000, 16_384, "openai-chat"),
+        ("gpt-4", 8_192, 4_096, "openai-chat"),
+        ("gpt-4-0613", 8_192, 4_096, "openai-chat"),
+        ("gpt-5-mini", 272_000, 128_000, "openai-responses"),
+        ("gpt-5.2", 272_000, 128_000, "openai-responses"),
+        ("o3", 200_000, 100_000, "openai-chat"),
+        ("claude-opus-4-1", 200_000, 32_000, "anthropic"),
+        ("claude-opus-4-1-20250805", 200_000, 32_000, "anthropic"),
+        ("claude-sonnet-4-20250514", 200_000, 64_000, "anthropic"),
+        ("claude-3-5-sonnet", 200_000, 8_192, "anthropic"),
+        ("claude-3-5-sonnet-20241022", 200_000, 8_192, "anthropic"),
+        ("claude-3-haiku-20240307", 200_000, 4_096, "anthropic"),
+        ("gemini-2.5-flash", 1_048_576, 65_536, "gemini"),
+        ("gemini-2.5-flash-preview-05-20", 1_048_576, 65_536, "gemini"),
+    ],
+)
+def test_models_in_daily_use_have_their_published_limits(name: str, window: int, output: int, dialect: str) -> None:
+    found = model(name)
+    assert (found.window, found.output, found.dialect, found.assumed) == (window, output, dialect, False)
+    assert found.prices is not None
+
+
+@pytest.mark.finding("N3")
+def test_a_newer_catalogue_comes_before_ours(tmp_path: Path) -> None:
+    row = {"id": "claude-sonnet-5-5", "provider": "anthropic", "dialect": "anthropic", "window": 3_000_000}
+    newer = tmp_path / "newer.json"
+    newer.write_text(json.dumps({"models": [row, {"id": "acme-9", "window": 77_000, "aliases": ["acme-9-pro"]}]}))
+    settings = tmp_path / "contextfold.toml"
+    settings.write_text('catalogue = "newer.json"\n')
+    known, acme, other = (
+        find(name, environ={}, config=settings) for name in ("claude-sonnet-5-5", "acme-9-pro", "gpt-4o")
+    )
+    assert (known.window, known.sources["window"].name) == (3_000_000, str(newer))
+    assert (acme.id, acme.name, acme.window, acme.assumed) == ("acme-9", "acme-9-pro", 77_000, False)
+    assert other.window == 128_000
+    newer.write_text('{"models": [{"id": 5}]}')
+    with pytest.raises(BadConfiguration, match=r"newer\.json cannot be read as a catalogue"):
+        read_catalogue(newer)
+
+
+@pytest.mark.finding("N3")
+def test_what_the_catalogue_lacks_comes_from_the_price_package() -> None:
+    pytest.importorskip("genai_prices", reason="The extra 'prices' is not installed.")
+    found = model("mistral-large-latest")
+    lacking = [each for each in listed() if each.prices is None and model(each.id).prices is not None]
+    named = [model(each.id).sources["prices"].name for each in lacking]
+    assert found.dialect == "openai-chat"
+    assert named
+    assert set(named) == {"genai-prices"}

@@ -54,15 +54,15 @@ def test_such_a_table_is_read_from_a_file(tmp_path: Path) -> None:
 def test_a_project_may_bring_such_a_table(tmp_path: Path) -> None:
     row = {"mode": "chat", "max_input_tokens": 77_000, "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06}
     (tmp_path / "prices.json").write_text(
-        json.dumps({"acme-9": row, "acme/gpt-4": row, "gpt-4": row, "gpt-6-sol": row})
+        json.dumps({"acme-9": row, "acme/qwen3": row, "qwen3": row, "gpt-6-sol": row})
     )
     settings = tmp_path / "contextfold.toml"
     settings.write_text('litellm = "prices.json"\n')
     acme, older, known, unknown = (
-        find(name, environ={}, config=settings) for name in ("acme-9", "gpt-4", "gpt-6-sol", "acme-10")
+        find(name, environ={}, config=settings) for name in ("acme-9", "qwen3", "gpt-6-sol", "acme-10")
     )
     assert (acme.window, acme.assumed) == (77_000, False)
-    assert (older.window, older.tokenizer, older.assumed) == (77_000, "cl100k", False)
+    assert (older.window, older.tokenizer, older.assumed) == (77_000, "qwen", False)
     assert older.prices == Prices(1, 2)
     assert (known.window, known.sources["window"].name) == (922_000, "litellm 1.106.2, bundled price file")
     assert unknown.assumed

@@ -127,7 +127,7 @@ def test_a_digest_keeps_what_a_window_loses(tmp_path: Path) -> None:
 
 def test_a_session_is_replayed_for_the_model_it_was_recorded_with(tmp_path: Path) -> None:
     own = Settings(policies=("balanced",))
-    assert walk(seated(claude_code(tmp_path)), RECIPES["balanced"](), own).model == "claude-sonnet-4-5"
+    assert walk(seated(claude_code(tmp_path)), RECIPES["balanced"](), own).model == "claude-sonnet-4-5-20250929"
     unnamed = walk(seated(plain(tmp_path)), RECIPES["balanced"](), own)
     assert unnamed.model == DEFAULT_MODEL
     assert unnamed.window == cf.model(DEFAULT_MODEL).window

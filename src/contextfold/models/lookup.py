@@ -1,21 +1,24 @@
 """From a name to a model: the catalogue's row, under what the user's file and environment say.
 
-The order, strongest first: environment for this model, file for this model, environment for all, file for all, the
-catalogue, assumed. A limit for all models never widens a window that is known; a limit for one model is taken at its
-word.
+The order, strongest first: environment for this model, file for this model, environment for all, file for all, a newer
+catalogue of the user's, ours, litellm's table, `genai-prices`, what its family tells, assumed. A limit for all models
+never widens a window that is known; a limit for one model is taken at its word.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from .catalogue import known, unknown
+from .catalogue import ASSUMED, known, read_catalogue, unknown
 from .config import FILE, Config, read_config
+from .genai_prices import from_genai_prices
 from .litellm import from_litellm
 from .model import Model, Source
 from .names import candidates, key
@@ -31,8 +34,7 @@ def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config 
     """
     environment = os.environ if environ is None else environ
     settings = config if isinstance(config, Config) else default_config(environment, config)
-    model = _told(known(name), name, settings.litellm)
-    model = _limited(_configured(model, name, settings), name, environment, settings)
+    model = _limited(_configured(_described(name, settings), name, settings), name, environment, settings)
     return model if model.id == name else replace(model, given=name)
 
 
@@ -56,22 +58,62 @@ def _read_again(path: str, _mtime: int, _size: int) -> Config:
     return read_config(path)
 
 
-def _told(model: Model | None, name: str, file: str) -> Model:
-    """The catalogue's row; what it lacks, and models it does not have, from the user's own table."""
-    further = _further(file, Path(file).stat().st_mtime_ns if Path(file).is_file() else 0) if file else {}
-    found = next((further[each] for each in candidates(name) if each in further), None)
-    if model is None or found is None:
-        return model or found or unknown(name)
-    lacking = {group for group in ("output", "prices", "cache") if getattr(model, group) is None}
-    lacking |= {"window"} if model.assumed else set()
-    told = {group: getattr(found, group) for group in lacking & found.sources.keys()}
-    named = {**model.sources, **{group: found.sources[group] for group in told}}
-    return replace(model, **told, sources=named, assumed="window" not in named)
+def _described(name: str, config: Config) -> Model:
+    """The newest row for this name, or its family; what that lacks, from the user's table and `genai-prices`."""
+    newer = _among(config.catalogue, read_catalogue, name)
+    model = newer or known(name) or unknown(name)
+    further = _among(config.litellm, _by_key_of_litellm, name)
+    if further is not None:
+        model = _filled(model, further)
+    return _filled(model, _from_the_extra(model)) if name else model
 
 
-@lru_cache(maxsize=4)
-def _further(file: str, _mtime: int) -> Mapping[str, Model]:
+_Table: TypeAlias = Mapping[str, Model]
+
+
+def _among(file: str, read: Callable[[str], _Table], name: str) -> Model | None:
+    """The row for a name in a file of the user's, read once for each state it was in."""
+    if not file:
+        return None
+    table = _table(read, file, Path(file).stat().st_mtime_ns if Path(file).is_file() else 0)
+    return next((table[each] for each in candidates(name) if each in table), None)
+
+
+@lru_cache(maxsize=8)
+def _table(read: Callable[[str], _Table], file: str, _mtime: int) -> _Table:
+    return read(file)
+
+
+def _by_key_of_litellm(file: str) -> _Table:
     return {key(name): model for name, model in from_litellm(file).items()}
+
+
+def _filled(model: Model, other: Model | None) -> Model:
+    """A model with what another source knows and it does not."""
+    if other is None:
+        return model
+    lacking = [group for group in ("window", "output", "prices", "cache") if not _is_known(model, group)]
+    told = {group: getattr(other, group) for group in lacking if group in other.sources}
+    told |= {field: getattr(other, field) for field in ("provider", "dialect") if not getattr(model, field)}
+    named = {**model.sources, **{group: other.sources[group] for group in told.keys() & other.sources.keys()}}
+    return replace(model, **told, sources=named, assumed=model.assumed and "window" not in told)
+
+
+def _is_known(model: Model, group: str) -> bool:
+    source = model.sources.get(group)
+    return source is not None and not source.name.startswith(ASSUMED)
+
+
+@lru_cache(maxsize=256)
+def _priced(name: str, provider: str, window: int) -> Model | None:
+    return from_genai_prices(Model(name, provider, window=window), datetime.now(UTC))
+
+
+def _from_the_extra(model: Model) -> Model | None:
+    """What `genai-prices` knows, asked only where something is lacking: importing it takes a third of a second."""
+    if all(_is_known(model, group) for group in ("window", "prices")):
+        return None
+    return _priced(model.id, model.provider, model.window)
 
 
 def _configured(model: Model, name: str, config: Config) -> Model:
