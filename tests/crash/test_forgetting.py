@@ -143,7 +143,7 @@ def forget_some(log: SqliteLog, chance: Random, secrets: dict[tuple[str, int], b
 class Words:
     """A derived table that keeps words of its own."""
 
-    name, version = "words", 1
+    name, version, lag = "words", 1, 0
 
     def install(self, connection: apsw.Connection) -> None:
         connection.execute("CREATE TABLE derived_words (space, thread, seq, body BLOB)")

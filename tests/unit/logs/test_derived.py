@@ -21,8 +21,8 @@ class Sizes:
 
     name = "sizes"
 
-    def __init__(self, version: int = 1) -> None:
-        self.version = version
+    def __init__(self, version: int = 1, lag: int = 0) -> None:
+        self.version, self.lag = version, lag
 
     def install(self, connection: apsw.Connection) -> None:
         connection.execute("DROP TABLE IF EXISTS derived_sizes")
@@ -105,6 +105,29 @@ def test_a_writer_without_the_table_leaves_a_mark_and_the_next_one_catches_up(pa
     with closing(open_sqlite(path, derived=[Sizes()], vfs=UNSYNCED.name)) as log:
         assert sizes(log)[-1] == (1, 5, 5)
         assert log.connection.execute("SELECT count(*) FROM derived_tables").get == 1
+
+
+def test_a_table_that_may_lag_takes_events_together_and_before_anybody_asks(path: Path) -> None:
+    with closing(open_sqlite(path, derived=[Sizes(lag=3)], vfs=UNSYNCED.name)) as log:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1")
+        appended(log, "a", b"22")
+        assert sizes(log) == []
+        appended(log, "a", b"333")
+        assert sizes(log) == [(1, 1, 1), (1, 2, 2), (1, 3, 3)]
+        appended(log, "a", b"4444")
+        assert len(sizes(log)) == 3
+        with log.asking("sizes", ["a"]) as (_, addresses):
+            assert [address.name for address in addresses] == ["a"]
+            assert sizes(log)[-1] == (1, 4, 4)
+
+
+def test_what_waited_when_the_store_was_closed_is_there_when_it_is_asked_for(path: Path) -> None:
+    with closing(open_sqlite(path, derived=[Sizes(lag=10)], vfs=UNSYNCED.name)) as log:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"22")
+    with closing(open_sqlite(path, derived=[Sizes(lag=10)], vfs=UNSYNCED.name)) as log, log.asking("sizes", ["a"]):
+        assert sizes(log) == [(1, 1, 1), (1, 2, 2)]
 
 
 def test_another_version_is_computed_anew(path: Path) -> None:

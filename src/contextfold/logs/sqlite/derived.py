@@ -58,6 +58,11 @@ class DerivedTable(Protocol):
         """Raise it when the tables or their meaning change: everything is then computed anew."""
         ...
 
+    @property
+    def lag(self) -> int:
+        """How many events of a thread may wait: they are applied together, and before anybody asks."""
+        ...
+
     def install(self, connection: apsw.Connection) -> None:
         """Remove what another version made, and make the tables."""
         ...
@@ -99,7 +104,7 @@ class Derivations:
                     connection.execute(_KEEP, (_SPACE, _THREAD, table.name, table.version))
                     for address in addresses(connection):
                         connection.execute(_KEEP, (address.space, address.thread, table.name, address.start))
-            for address in _behind(database, table.name):
+            for address in () if table.lag else _behind(database, table.name):
                 with database.writing() as connection:
                     _catch_up(connection, table, address, None)
 
@@ -114,11 +119,20 @@ class Derivations:
         entries = [(entry, draft.body) for entry, draft in zip(logged, drafts, strict=True)]
         for name, version in versions.items():
             table = self._tables.get(name)
-            if table is None or table.version != version:
+            if table is None or table.version != version or _waits(connection, table, address, logged[-1].seq):
                 connection.execute(_MARK, (address.space, address.thread, name, before))
             else:
                 _catch_up(connection, table, address, before)
                 table.apply(connection, address, entries)
+
+    def asked(self, database: Database, name: str, threads: Sequence[Address]) -> None:
+        """Bring a table up to date for these threads: whoever asks it next gets an answer of now."""
+        table = self._tables[name]
+        with database.reading() as connection:
+            behind = [each for each in threads if _waiting(connection, table, each) is not None]
+        for address in behind:
+            with database.writing() as connection:
+                _catch_up(connection, table, address, None)
 
     def behind(self, connection: apsw.Connection, address: Address) -> None:
         """Mark the whole thread as not applied: it was restored in one piece."""
@@ -137,6 +151,20 @@ class Derivations:
             table.forget(connection, address, seqs)
 
 
+def _waiting(connection: apsw.Connection, table: DerivedTable, address: Address) -> int | None:
+    """The seq after which events of a thread are not applied yet; None where all are."""
+    after: int | None = value(connection, _BEHIND, (address.space, address.thread, table.name))
+    return after
+
+
+def _waits(connection: apsw.Connection, table: DerivedTable, address: Address, last: int) -> bool:
+    """Whether these events may wait for more: together they cost the disk far less than each by itself."""
+    if not table.lag:
+        return False
+    after = _waiting(connection, table, address)
+    return after is None or last - after < table.lag
+
+
 def _behind(database: Database, name: str) -> list[Address]:
     with database.reading() as connection:
         marked = set(rows(connection, _ALL_BEHIND, (name, _SPACE)))
@@ -144,13 +172,12 @@ def _behind(database: Database, name: str) -> list[Address]:
 
 
 def _catch_up(connection: apsw.Connection, table: DerivedTable, address: Address, upto: int | None) -> None:
-    mark = (address.space, address.thread, table.name)
-    after = value(connection, _BEHIND, mark)
+    after = _waiting(connection, table, address)
     if after is None:
         return
     for entries in _pieces(connection, address, after, NO_END if upto is None else upto):
         table.apply(connection, address, entries)
-    connection.execute(_CAUGHT_UP, mark)
+    connection.execute(_CAUGHT_UP, (address.space, address.thread, table.name))
 
 
 def _pieces(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 
 import apsw
 
@@ -52,6 +52,15 @@ class SqliteLog:
     def connection(self) -> apsw.Connection:
         """For derived tables that answer questions. Writing through it is refused by the file's own guards."""
         return self._database.connection
+
+    @contextmanager
+    def asking(self, table: str, threads: Sequence[str]) -> Iterator[tuple[apsw.Connection, Sequence[Address]]]:
+        """A derived table brought up to date for these threads, and nobody writing while it is asked."""
+        with self._database.reading() as connection:
+            addresses = [self._directory.address(connection, thread) for thread in threads]
+        self._derivations.asked(self._database, table, addresses)
+        with self._database.reading() as connection:
+            yield connection, addresses
 
     def create(self, row: ThreadRow) -> ThreadRow:
         with self._database.reading() as connection:  # continuing a thread should wait for no writer
