@@ -6,13 +6,20 @@ Works on any body, ours or another's; a gateway and a test need no session for i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from contextfold import dialects
 from contextfold.dialects import Repaired
 from contextfold.domain import Problem, decode
 from contextfold.errors import BadMessage
 from contextfold.models import find
+
+
+@runtime_checkable
+class Repairing(Protocol):
+    """A dialect that can repair what it rejects; those of this house all can."""
+
+    def repair(self, body: Mapping[str, Any]) -> Repaired: ...
 
 
 def validate(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> list[Problem]:
@@ -30,7 +37,10 @@ def repair(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> Re
     A sound request comes back as it is. Nothing that can be shown is dropped, and repairing twice does nothing more.
     """
     request = _plain(body)
-    return dialects.find(dialect or _dialect_of(request)).repair(request)
+    found = dialects.find(dialect or _dialect_of(request))
+    if isinstance(found, Repairing):
+        return found.repair(request)
+    return Repaired(dict(request), (), tuple(found.check(request)))
 
 
 def _plain(body: Mapping[str, Any] | bytes) -> Mapping[str, Any]:

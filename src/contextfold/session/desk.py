@@ -47,7 +47,7 @@ from contextfold.tokens import Watch, learn
 from .bookkeeping import Books
 from .hooks import Hook, Hooks
 from .layering import Layering
-from .natives import Natives, compaction_request, compacts_at, compacts_on_demand
+from .natives import Natives, compaction_request, compacts_at
 from .request import Request
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
@@ -223,7 +223,6 @@ class Desk:
             behind=self.behind,
             is_forced=decision.is_forced,
             conversation=self.conversation,
-            compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
 
     def behind(self, fold: int) -> tuple[Source, ...]:

@@ -13,7 +13,7 @@ from contextfold.domain import Appended, FoldKind
 from contextfold.errors import CannotCover
 from contextfold.loggers import logger
 from contextfold.thread import Thread
-from contextfold.transcripts import DIALECT, RooSaid, RooTask
+from contextfold.transcripts import RooSaid, RooTask
 
 log = logger("taking")
 
@@ -47,7 +47,7 @@ class _Taken:
 
     def say(self, said: RooSaid) -> None:
         """In the form of Anthropic's API, which Roo keeps its history in whatever model it speaks to."""
-        message = dialects.find(DIALECT).parse(said.raw)
+        message = dialects.find("anthropic").parse(said.raw)
         event = Appended(self._thread._reading.counter.shape(message), message.dialect)
         self._seqs[said.tags.seq] = self._thread._write(event, message.raw)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .bodies import Bodies, Stretch
+from .incoming import understand
 from .live import Drafting
 from .locking import locked
 from .moving import RewindReport
@@ -20,4 +21,5 @@ __all__ = [
     "Stretch",
     "Thread",
     "locked",
+    "understand",
 ]

@@ -41,6 +41,7 @@ from contextfold.errors import CannotCover, NotFound
 from contextfold.models import Model
 from contextfold.tokens import Calibration
 
+from .incoming import understand
 from .live import Live
 from .locking import locked
 from .moving import RewindReport, head_at, outcome
@@ -150,7 +151,7 @@ class Thread:
         The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
         (`view.head`) to write on, else `Conflict`.
         """
-        said = dialects.understand(message, self._dialect).message
+        said = understand(message, self._dialect).message
         event = Appended(self._reading.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 

@@ -1,0 +1,215 @@
+"""The full-text index: a derived table of the log that holds terms and places, never the words themselves.
+
+A passage's number is its thread's number and its place in that thread, so that neighbours stand beside each other and
+one thread is one range. Every term carries its space in front: a question asked in one space cannot match in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
+
+import apsw
+
+from contextfold.domain import Appended, Logged, Message
+
+from .passages import passages
+from .words import terms
+
+VERSION = 1
+LAG = 32  # events of a thread that may wait: one larger piece costs the disk far less than many small ones
+_GAP = 3_600.0  # seconds of silence after which another sitting begins
+_PLACES = 1 << 32  # passages of one thread
+
+_TABLES = """
+CREATE VIRTUAL TABLE derived_recall USING fts5(
+    words, dates, content='', contentless_delete=1, tokenize='porter unicode61'
+);
+CREATE TABLE derived_recall_threads (
+    number INTEGER PRIMARY KEY,
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    passages INTEGER NOT NULL,
+    sitting INTEGER NOT NULL,
+    at REAL NOT NULL,
+    UNIQUE (space, thread)
+) STRICT;
+CREATE TABLE derived_recall_passages (
+    id INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    block INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    sitting INTEGER NOT NULL,
+    speaker TEXT NOT NULL
+) STRICT;
+"""
+_DROP = """
+DROP TABLE IF EXISTS derived_recall;
+DROP TABLE IF EXISTS derived_recall_threads;
+DROP TABLE IF EXISTS derived_recall_passages;
+"""
+_RANK = "INSERT INTO derived_recall (derived_recall, rank) VALUES ('rank', 'bm25(1.0, 0.7)')"
+_THREAD = "SELECT number, passages, sitting, at FROM derived_recall_threads WHERE space = ? AND thread = ?"
+_NEW_THREAD = (
+    "INSERT INTO derived_recall_threads (space, thread, passages, sitting, at) VALUES (?, ?, 0, 0, 0) RETURNING number"
+)
+_MOVE_ON = "UPDATE derived_recall_threads SET passages = ?, sitting = ?, at = ? WHERE number = ?"
+_WORDS = "INSERT INTO derived_recall (rowid, words, dates) VALUES (?, ?, ?)"
+_PASSAGE = "INSERT INTO derived_recall_passages (id, seq, block, start, sitting, speaker) VALUES (?, ?, ?, ?, ?, ?)"
+_OF_SEQS = "SELECT id FROM derived_recall_passages WHERE id BETWEEN ? AND ? AND seq IN (SELECT value FROM json_each(?))"
+_ERASE = "DELETE FROM derived_recall WHERE rowid = ?"
+_ERASE_PASSAGE = "UPDATE derived_recall_passages SET seq = 0, speaker = '' WHERE id = ?"
+_MERGE = "INSERT INTO derived_recall (derived_recall) VALUES ('optimize')"
+_SEARCH = "SELECT rowid, -rank FROM derived_recall WHERE derived_recall MATCH ? ORDER BY rank LIMIT ?"
+_SEARCH_IN = (
+    "SELECT rowid, -rank FROM derived_recall WHERE derived_recall MATCH ? AND rowid BETWEEN ? AND ?"
+    " ORDER BY rank LIMIT ?"
+)
+_FOUND = (
+    "SELECT id, seq, block, start, sitting, speaker FROM derived_recall_passages"
+    " WHERE id IN (SELECT value FROM json_each(?))"
+)
+_NEWEST = (
+    "SELECT id, seq, block, start, sitting, speaker FROM derived_recall_passages"
+    " WHERE id BETWEEN ? AND ? AND seq > 0 ORDER BY id DESC LIMIT ?"
+)
+
+
+class Place(Protocol):
+    """A thread by its numbers, as the log below keeps them."""
+
+    @property
+    def space(self) -> int: ...
+
+    @property
+    def thread(self) -> int: ...
+
+
+class Found(NamedTuple):
+    """A passage by its place: nothing of what it says."""
+
+    id: int
+    seq: int
+    block: int
+    start: int
+    sitting: int
+    speaker: str
+
+
+class Sitting(NamedTuple):
+    """How far a thread is indexed: its number, how many passages it has, the sitting in progress and its last time."""
+
+    number: int
+    passages: int
+    sitting: int
+    at: float
+
+
+class RecallIndex:
+    """The derived table. `read` makes a message of an event and its bytes; the log below does not know messages."""
+
+    name = "recall"
+    version = VERSION
+    lag = LAG
+
+    def __init__(self, read: Callable[[Logged, bytes], Message | None]) -> None:
+        self._read = read
+
+    def install(self, connection: apsw.Connection) -> None:
+        """Remove what another version made, and make the tables."""
+        connection.execute(_DROP)
+        connection.execute(_TABLES)
+        connection.execute(_RANK)
+
+    def apply(self, connection: apsw.Connection, place: Place, entries: Iterable[tuple[Logged, bytes]]) -> None:
+        """Take in events of one thread, in order, each once."""
+        now = begun = sitting_of(connection, place)
+        for logged, body in entries:
+            message = self._read(logged, body) if body and isinstance(logged.event, Appended) else None
+            if message is not None:
+                now = add(connection, place.space, now, logged, message)
+        if now != begun:
+            connection.execute(_MOVE_ON, (now.passages, now.sitting, now.at, now.number))
+
+    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
+        """Erase whatever was computed from these events' bodies, for good: merging leaves no term of them behind."""
+        first, last = span(sitting_of(connection, place).number)
+        listed = "[" + ",".join(str(seq) for seq in seqs) + "]"
+        for (passage,) in connection.execute(_OF_SEQS, (first, last, listed)).fetchall():
+            connection.execute(_ERASE, (passage,))
+            connection.execute(_ERASE_PASSAGE, (passage,))
+        connection.execute(_MERGE)
+
+
+def sitting_of(connection: apsw.Connection, place: Place) -> Sitting:
+    """How far this thread is indexed; it gets its number when it is first taken in."""
+    found = connection.execute(_THREAD, (place.space, place.thread)).fetchone()
+    if found is None:
+        ((number,),) = connection.execute(_NEW_THREAD, (place.space, place.thread)).fetchall()
+        return Sitting(int(number), 0, 0, 0.0)  # type: ignore[arg-type]  # RETURNING an INTEGER PRIMARY KEY
+    return Sitting(*found)
+
+
+def add(connection: apsw.Connection, space: int, now: Sitting, logged: Logged, message: Message) -> Sitting:
+    """Index one message; where the thread then is."""
+    sitting = now.sitting + (1 if now.passages and logged.at - now.at > _GAP else 0)
+    place = now.passages
+    when = dated(logged.at)
+    for block, start, speaker, text in passages(message):
+        insert(connection, span(now.number)[0] + place, encoded(space, terms(text)), encoded(space, when))
+        connection.execute(_PASSAGE, (span(now.number)[0] + place, logged.seq, block, start, sitting, speaker))
+        place += 1
+    return Sitting(now.number, place, sitting, logged.at)
+
+
+def insert(connection: apsw.Connection, passage: int, words: str, dates: str) -> None:
+    connection.execute(_WORDS, (passage, words, dates))
+
+
+def span(number: int) -> tuple[int, int]:
+    """The first and the last place that passages of a thread may have."""
+    return number * _PLACES, number * _PLACES + _PLACES - 1
+
+
+def encoded(space: int, words: Iterable[str]) -> str:
+    """Terms as the index keeps them. The space is a prefix without vowels: stems stay what they are."""
+    return " ".join([f"{space}z{word}" for word in words])
+
+
+def dated(at: float) -> tuple[str, ...]:
+    """The words by which people name a day."""
+    if at <= 0:
+        return ()
+    day = datetime.fromtimestamp(at, UTC)
+    month = day.strftime("%B").lower()
+    return (str(day.year), month, f"{month}{day.day}", f"{month}{day.year}", day.strftime("%A").lower())
+
+
+def search(
+    connection: apsw.Connection, space: int, words: Iterable[str], within: tuple[int, int] | None, limit: int
+) -> dict[int, float]:
+    """Passages that hold any of these terms, by place, with how well they match."""
+    question = " OR ".join(f'"{word}"' for word in encoded(space, words).split(" "))
+    if within is None:
+        rows = connection.execute(_SEARCH, (question, limit))
+    else:
+        rows = connection.execute(_SEARCH_IN, (question, *within, limit))
+    return {int(place): float(score) for place, score in rows}
+
+
+def found(connection: apsw.Connection, passages: Iterable[int]) -> dict[int, Found]:
+    """Where these passages stand; those that do not exist, or were forgotten, are missing."""
+    listed = "[" + ",".join(str(passage) for passage in passages) + "]"
+    rows = (Found(*row) for row in connection.execute(_FOUND, (listed,)))
+    return {row.id: row for row in rows if row.seq}
+
+
+def newest(connection: apsw.Connection, number: int, limit: int) -> list[Found]:
+    """The last passages of a thread, newest first."""
+    return [Found(*row) for row in connection.execute(_NEWEST, (*span(number), limit))]
+
+
+def thread_of(passage: int) -> int:
+    """The number of the thread that a passage stands in."""
+    return passage // _PLACES

@@ -1,0 +1,94 @@
+"""The terms of a text and of a question, the same for both, so that what was said is found by how it is asked for.
+
+Words are cut at spaces and signs; identifiers and paths count whole and in their parts (`parse_args`, `parseArgs`,
+`src/app.py`); Chinese, Japanese and Korean, which write no spaces, as pairs of neighbouring characters. Stemming and
+diacritics are the index's business. Nothing here looks at more than a bounded stretch of text for one term.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+
+LONGEST = 64  # characters of a term; longer runs are data, and their beginning is enough to find them again
+
+_DEEPEST = 8  # parts of an identifier that count as one term together
+
+_CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_RUN = re.compile(rf"[{_CJK}ー々]+|(?:(?![{_CJK}])[^\W_])+")
+_JOINS = frozenset("_-.@#+")  # inside one identifier; a slash parts a path into its names
+_HUMP = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_ONLY_HIRAGANA = re.compile("[\u3040-\u309fー]+")
+
+# What questions are made of. They stand in every text, or say only that something is asked.
+_PLAIN_WORDS = """
+a about above after again all also am an and any are as ask asked at be because been before being below both
+but by can could did do does doing done down each ever few find for from further get give go had has have
+having he her here hers him his how i if in into is it its just kind know let like may me mention mentioned
+might more most much must my no nor not now of off on once one only or other our ours out over own please
+remember remind said same say says she should so some such tell than that the their theirs them then there
+these they this those through to told too under until up us use very was we were what when where which while
+who whom whose why will with would you your yours s t d ll m re ve don didn doesn isn wasn aren weren hasn
+haven hadn won wouldn couldn shouldn
+"""
+_PLAIN = frozenset(_PLAIN_WORDS.split())
+
+
+def terms(text: str) -> Iterator[str]:
+    """Every term of a text that is kept, in order; identifiers give several."""
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    joined: list[str] = []
+    end = -1
+    for run in _RUN.finditer(text):
+        word, start = run.group(), run.start()
+        if joined and not (start == end + 1 and text[end] in _JOINS):
+            yield from _compound(joined)
+            joined = []
+        if _IS_CJK.match(word):
+            if joined:
+                yield from _compound(joined)
+                joined = []
+            yield from _pairs(word)
+            end = -1
+            continue
+        joined.append(word[:LONGEST])
+        end = run.end()
+        if len(joined) > _DEEPEST:
+            yield from _compound(joined)
+            joined = []
+    if joined:
+        yield from _compound(joined)
+
+
+def _compound(words: list[str]) -> Iterator[str]:
+    parts = [part.lower() for word in words for part in _humps(word)]
+    yield from parts
+    if len(parts) > 1:
+        yield "".join(parts)[:LONGEST]
+
+
+def _humps(word: str) -> list[str]:
+    if word.islower() or word.isupper() or not word.isascii():
+        return [word]
+    cuts = [0, *(match.end() for match in _HUMP.finditer(word)), len(word)]
+    return [word[start:stop] for start, stop in pairwise(cuts)]
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for place in range(len(run) - 1):
+        yield run[place : place + 2]
+
+
+def asked_terms(question: str, without: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """What a question asks for: its terms once each, without plain words, without pairs of hiragana alone.
+
+    `without` are words that say nothing here, such as the names of the people who speak.
+    """
+    found = dict.fromkeys(terms(question))
+    kept = tuple(term for term in found if not (term in _PLAIN or term in without or _ONLY_HIRAGANA.fullmatch(term)))
+    return kept or tuple(term for term in found if term not in without) or tuple(found)

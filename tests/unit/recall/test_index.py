@@ -1,0 +1,112 @@
+"""The index finds what was said where it was said, and nothing of another space or of what was forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import NamedTuple
+
+import apsw
+import pytest
+
+from contextfold.domain import Appended, Logged, Message, Shape, Text
+from contextfold.recall.index import RecallIndex, sitting_of
+from contextfold.recall.packing import Source, packed
+from contextfold.recall.search import Hit, Stretch, search
+
+HOUR = 3_600.0
+
+
+class Thread(NamedTuple):
+    space: int = 1
+    thread: int = 1
+
+
+class Library:
+    """Some threads, indexed."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self.messages: dict[int, Message] = {}
+        self.index = RecallIndex(lambda logged, _: self.messages[logged.seq])
+        self.index.install(connection)
+
+    def say(self, *texts: str, to: Thread = Thread(), at: float = HOUR) -> None:  # noqa: B008  # an immutable value
+        for text in texts:
+            seq = len(self.messages) + 1
+            self.messages[seq] = Message("user" if seq % 2 else "assistant", (Text(text),))
+            logged = Logged(seq, seq - 1, at, Appended(Shape("user", ()), "anthropic"))
+            self.index.apply(self.connection, to, [(logged, b"body")])
+
+    def ask(self, question: str, of: Thread = Thread(), upto: int | None = None) -> list[Hit]:  # noqa: B008
+        history = [Stretch(sitting_of(self.connection, of).number, upto)]
+        return list(search(self.connection, of.space, history, question, lambda _: True))
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.pragma("secure_delete", True)  # as every store has it
+        yield Library(connection)
+
+
+def filled(library: Library, to: Thread = Thread()) -> None:  # noqa: B008
+    library.say(*(f"Chapter {number} speaks of nothing in particular." for number in range(30)), to=to)
+
+
+def test_the_words_of_a_question_find_the_passage_that_holds_them(library: Library) -> None:
+    filled(library)
+    library.say("We chose port 8443 for the proxy.")
+    filled(library)
+    assert library.ask("which port did we choose for the proxy?")[0].seq == 31
+
+
+def test_an_answer_beside_the_question_is_found_before_anything_else(library: Library) -> None:
+    filled(library)
+    library.say("Which port shall the proxy have?", "8443, please.")
+    filled(library)
+    assert {hit.seq for hit in library.ask("port of the proxy")[:3]} == {30, 31, 32}
+
+
+def test_another_sitting_inherits_nothing(library: Library) -> None:
+    filled(library)
+    library.say("Which port shall the proxy have?", at=HOUR)
+    library.say("Good morning.", at=20 * HOUR)
+    assert library.ask("port of the proxy")[1].seq == 30
+
+
+def test_a_question_in_one_space_cannot_match_in_another(library: Library) -> None:
+    filled(library)
+    library.say("The secret word is rhubarb.", to=Thread(2, 1))
+    assert all(hit.score == 0 for hit in library.ask("rhubarb", Thread(1, 1)))
+    assert library.ask("rhubarb", Thread(2, 1))[0].score > 0
+
+
+def test_a_fork_does_not_see_what_was_said_after_it(library: Library) -> None:
+    filled(library)
+    library.say("The proxy listens on 8443.")
+    assert all(hit.seq <= 20 for hit in library.ask("proxy", upto=20))
+
+
+def test_nothing_of_a_forgotten_message_is_left_in_the_index(library: Library) -> None:
+    filled(library)
+    library.say("The password is xyzzyplugh.")
+    library.index.forget(library.connection, Thread(), [31])
+    assert all(hit.seq != 31 for hit in library.ask("xyzzyplugh"))
+    assert b"xyzzyplugh" not in library.connection.serialize("main")
+
+
+def test_passages_fill_the_budget_in_the_order_they_were_said(library: Library) -> None:
+    filled(library)
+    library.say("The proxy listens on 8443.")
+    shown = packed(
+        library.ask("proxy"),
+        "proxy",
+        budget=200,
+        read=lambda seq: Source(library.messages[seq], HOUR, None),
+        count=lambda text: len(text) // 4,
+    )
+    assert [passage.seq for passage in shown] == sorted(passage.seq for passage in shown)
+    assert next(passage for passage in shown if passage.seq == 31).matched == ("proxy",)
+    assert sum(len(passage.text) // 4 + 16 for passage in shown) <= 200
+    assert len(shown) > 3
