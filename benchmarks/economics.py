@@ -161,7 +161,7 @@ def share(ctx: Any, policy: Any, ids: list[int], need: Any) -> float:
     """Grounded of one request."""
     measure, corpus = part("retention"), part("corpus")
     blocks = {ctx.block_id[id(block)]: block for message in ctx.run.messages for block in message["content"]}
-    names_ = {number: key for key, number in ctx._new.items()}
+    names_ = {number: key for key, number in ctx._new.items()}  # noqa: SLF001  # of the laboratory it is compared with
     content = [blocks[one] if one in blocks else corpus.text(text_of(ctx, policy, one, names_[one])) for one in ids[1:]]
     have, text = measure.view_lits([{"role": "user", "content": content}])
     needed, found = measure.grounded(need.strict, have, text, need.contexts)

@@ -104,7 +104,7 @@ class Seat:
 
     def _shown(self, item: Item) -> list[tuple[str, Any, str]]:
         content = self._message[item.seq]["content"]
-        texts = {edit.block: edit.text for edit in self.session.thread._reading.resolve(item).edits}
+        texts = {edit.block: edit.text for edit in self.session.thread.lens.resolve(item).edits}
         shown: list[tuple[str, Any, str]] = []
         for number, block in enumerate(content):
             if number not in texts:
@@ -131,7 +131,7 @@ class Seat:
 
     def _edited(self, item: Item) -> dict[str, Any]:
         source = self._message[item.seq]
-        texts = {edit.block: edit.text for edit in self.session.thread._reading.resolve(item).edits}
+        texts = {edit.block: edit.text for edit in self.session.thread.lens.resolve(item).edits}
         content = []
         for number, block in enumerate(source["content"]):
             if number not in texts:

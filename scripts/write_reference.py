@@ -72,7 +72,8 @@ def command_section(command: Command) -> Iterator[str]:
     yield from ("```sh", *(line.removeprefix("  ") for line in examples.rstrip().splitlines()), "```")
     if command.name in ANSWERS:
         yield from ("", f"With `--json`: {fields(answer(command.name))}.")
-    rows = [(f"`{shown(action)}`", action.help or "") for action in parser._actions if action.help != argparse.SUPPRESS]
+    actions = parser._actions  # noqa: SLF001  # argparse has no public list of them
+    rows = [(f"`{shown(action)}`", action.help or "") for action in actions if action.help != argparse.SUPPRESS]
     if rows:
         yield ""
         yield from table(("argument", "meaning"), rows)

@@ -158,7 +158,7 @@ async def test_what_was_forgotten_is_in_no_layer_any_more(opened: Open, tmp_path
     await got(session.note(L.Fact("the key is hunter2", source=seq)))
     assert "hunter2" in shown(await got(session.prepare()))
     plain = session if isinstance(session, cf.Session) else session._session
-    plain._store.forget(session.thread.name, seq)
+    plain.store.forget(session.thread.name, seq)
     assert (await got(session.state)).of(L.Fact) == ()
     assert "hunter2" not in shown(await got(session.prepare()))
 

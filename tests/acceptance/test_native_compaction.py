@@ -203,7 +203,7 @@ def test_results_that_the_provider_cleared_are_folded_here_too(claude: anthropic
         session.append(claude.beta.messages.create(**request.body, betas=list(request.betas)))
         (info,) = session.folds
         assert (info.kind, len(info.cover.blocks)) == ("native", 3)
-        before = session._desk.thread._reading.calibration
+        before = session.desk.thread.lens.calibration
         ask(session, claude, "And now?")
         session.unfold(info.id)
         assert before.is_neutral  # a bill for less than was sent says nothing about our counts

@@ -66,7 +66,7 @@ async def test_what_was_visible_when_and_why_not_is_on_record(opened: Open) -> N
 
 
 def _body(session: Any, seq: int) -> bytes:
-    body = session._desk.thread._live.bodies.get(seq)
+    body = session.desk.thread.lens.words(seq)
     assert isinstance(body, bytes)
     return body
 

@@ -100,7 +100,7 @@ def played(said: list[WireMessage], at: Provider) -> Cost:
     with cf.Session.open(model="claude-sonnet-4-5", system="rule " * at.system or None) as session:
         thread = session.thread
         lasting = Cache("automatic")  # no lifetime: no clock in this test
-        thread._model = replace(thread.model, window=at.window, prices=at.prices, cache=lasting)
+        thread.lens.assume(replace(thread.model, window=at.window, prices=at.prices, cache=lasting))
         read, write, output = at.rates
         ours, full, before = [0.0], [0.0], list[tuple[Item, int]]()
         size = summarized = 0
@@ -113,8 +113,8 @@ def played(said: list[WireMessage], at: Provider) -> Cost:
                 whole = at.fixed + sum(n for _, n in shown)
                 ours.append(ours[-1] + cached * read + (whole - cached) * write)
                 before = shown
-                items = thread._live.projection.items.items
-                everything = sum(at.tokens(item, thread._reading.weigh(item)) for item in items)
+                items = thread.branch.items.items
+                everything = sum(at.tokens(item, thread.lens.weigh(item)) for item in items)
                 now = at.fixed + everything - summarized
                 cost = size * read + (now - size) * write
                 if now > at.window - ANSWER:

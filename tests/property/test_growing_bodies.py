@@ -73,7 +73,7 @@ def test_a_body_that_goes_on_is_the_body_written_anew(dialect: str, seed: int) -
     settings: dict[str, Any] = {"model": MODELS[dialect], "max_tokens": 100, "tools": []}
     with cf.open() as store:
         thread = store.thread("grown", model=MODELS[dialect])
-        rendering = Rendering(dialects.find(dialect), thread._live.bodies, MODELS[dialect])
+        rendering = Rendering(dialects.find(dialect), MODELS[dialect])
         for message in said(random):
             thread.append(message)
             if random.random() < 0.1:
@@ -82,9 +82,9 @@ def test_a_body_that_goes_on_is_the_body_written_anew(dialect: str, seed: int) -
                 disturbed(random, thread)
             view = thread.view
             marks = Marks((view.length // 2,), frame=True, end=True) if random.random() < 0.1 else Marks()
-            anew = Rendering(dialects.find(dialect), thread._live.bodies, MODELS[dialect])
-            written = anew.body(view, thread._reading, settings, marks)
-            assert rendering.body(view, thread._reading, settings, marks) == written
+            anew = Rendering(dialects.find(dialect), MODELS[dialect])
+            written = anew.body(view, thread.lens, settings, marks)
+            assert rendering.body(view, thread.lens, settings, marks) == written
 
 
 def test_one_more_mark_than_the_provider_takes_is_taken_off_an_earlier_message() -> None:
@@ -103,8 +103,8 @@ def test_the_same_bytes_said_by_somebody_else_are_not_gone_on_with() -> None:
         first = thread.append({"role": "system", "content": "Answer in one line."})
         thread.append({"role": "user", "content": "hello"})
         lifted = thread.body(max_tokens=100)
-        rendering = thread._live.rendering("anthropic", MODELS["anthropic"])
-        (posing, _) = rendering.chunks(thread.view, thread._reading)
+        rendering = thread.rendering("anthropic")
+        (posing, _) = rendering.chunks(thread.view, thread.lens)
         thread.rewind(before=first)
         thread.append(posing)
         thread.append({"role": "user", "content": "hello"})

@@ -87,7 +87,7 @@ def panel(entries: list[Entry]) -> list[tuple[str, Any]]:
 
 
 def check(both: Both) -> None:
-    task = roo_task(both.session._desk)
+    task = roo_task(both.session.desk)
     api, ui = decode(task.api_list()), decode(task.ui_list())
     assert without_times(api) == without_times(both.model.api)
     assert cleanup_after_truncation(api) == api
@@ -212,7 +212,7 @@ def test_messages_of_another_dialect_are_written_as_roo_has_them() -> None:
         session.append({"role": "user", "content": "go"})
         session.append({"role": "assistant", "content": None, "tool_calls": [call]})
         session.append({"role": "tool", "tool_call_id": "c1", "content": "found"})
-        api = decode(roo_task(session._desk).api_list())
+        api = decode(roo_task(session.desk).api_list())
     assert api[1]["content"][0] == {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "x"}}
     assert api[2]["content"][0]["tool_use_id"] == "c1"
 
@@ -224,6 +224,6 @@ def test_a_pinned_message_among_hidden_ones_keeps_its_place_behind_what_stands_f
             session.append({"role": "user", "content": f"m{number}"})
         session.thread.fold([2, 3, 4], "gone")
         session.thread.pin(3)
-        api = decode(roo_task(session._desk).api_list())
+        api = decode(roo_task(session.desk).api_list())
         shown = [each["content"] for each in api if "condenseParent" not in each]
         assert shown == [message.text for message in session.view.messages]

@@ -42,7 +42,7 @@ class HeldInSession(HeldInMemory):
         return self.view.head
 
     def rewind(self, to: int) -> None:
-        later = [seq for seq in self.thread._live.projection.path if seq > to]
+        later = [seq for seq in self.thread.branch.path if seq > to]
         ways: list[dict[str, int]] = [{"after": to}, {"to": to}, *([{"before": later[0]}] if later else [])]
         self.move(**self.random.choice(ways))
         assert self.view.head == to
@@ -82,7 +82,7 @@ class HeldInSession(HeldInMemory):
         """Bytes at every step, and often the export; requests are held to their rules by the machines of stores."""
         self.check_bytes(self.random.sample(sorted(self.raws), min(len(self.raws), 3)))
         if self.random.random() < 0.2:
-            api = decode(roo_task(self.session._desk).api_list())
+            api = decode(roo_task(self.session.desk).api_list())
             assert cleanup_after_truncation(api) == api
             assert len({entry["ts"] for entry in api}) == len(api)
 

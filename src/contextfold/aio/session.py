@@ -30,6 +30,7 @@ class Session(Travels, Layered):
 
     def __init__(self, session: plain.Session, worker: Worker, *, owns_worker: bool = False) -> None:
         self._session, self._worker, self._owns_worker = session, worker, owns_worker
+        self.desk = session.desk
 
     @classmethod
     async def open(
@@ -70,7 +71,7 @@ class Session(Travels, Layered):
             on_warning=on_warning,
             on_progress=on_progress,
         )
-        return cls(opened, Worker(opened._store.batch), owns_worker=True)
+        return cls(opened, Worker(opened.store.batch), owns_worker=True)
 
     @classmethod
     async def on(
@@ -86,10 +87,10 @@ class Session(Travels, Layered):
     ) -> Self:
         """A session on a store that is open already."""
         on = plain.Session.on
-        made = await store._worker.run(
-            lambda: on(store._store, thread, model, policy, hooks, artifacts, owns_store=owns_store)
+        made = await store.worker.run(
+            lambda: on(store.plain, thread, model, policy, hooks, artifacts, owns_store=owns_store)
         )
-        return cls(made, store._worker, owns_worker=owns_store)
+        return cls(made, store.worker, owns_worker=owns_store)
 
     async def __aenter__(self) -> Self:
         return self
@@ -107,14 +108,14 @@ class Session(Travels, Layered):
 
     async def append(self, message: object, *, key: str | None = None) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost."""
-        return await self._drive(answering.append(self._desk, message, key))
+        return await self._drive(answering.append(self.desk, message, key))
 
     def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends.
 
         `async for event in session.record(stream)`: an SDK's stream, its events as dicts, or the raw bytes.
         """
-        return Recording(self._desk, stream, key, self._worker.run)
+        return Recording(self.desk, stream, key, self._worker.run)
 
     async def prepare(
         self,
@@ -131,15 +132,15 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self._desk.thread.name, self._desk.model.name) as told:
-            request = await self._drive(preparing.prepare(self._desk, frame, dialect, settings, cache))
+        with telemetry.operation("prepare", self.desk.thread.name, self.desk.model.name) as told:
+            request = await self._drive(preparing.prepare(self.desk, frame, dialect, settings, cache))
             told.report = request.report
         return request
 
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self._desk.thread.name, self._desk.model.name) as told:
-            told.report = report = await self._drive(preparing.fold_now(self._desk, instructions, to))
+        with telemetry.operation("fold", self.desk.thread.name, self.desk.model.name) as told:
+            told.report = report = await self._drive(preparing.fold_now(self.desk, instructions, to))
         return report
 
     async def overflowed(self, told: int | str | BaseException | None = None) -> None:

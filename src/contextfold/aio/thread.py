@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
 from contextfold import thread as plain
-from contextfold.domain import Detail, FoldKind, Logged, Message, StandIn, View
+from contextfold.domain import Detail, FoldKind, LiveBranch, Logged, Message, StandIn, View
 from contextfold.models import Model
-from contextfold.thread import Covered, FoldInfo, RewindReport
+from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, RewindReport
+from contextfold.thread.rendering import Rendering
 
 from .worker import Worker
+
+T = TypeVar("T")
 
 
 class Thread:
@@ -89,6 +93,36 @@ class Thread:
     async def fork(self, *, at: int | None = None, name: str | None = None) -> Thread:
         """Another thread that shares this one's history up to and including `at` (now, when left out)."""
         return Thread(await self._worker.run(lambda: self._thread.fork(at=at, name=name)), self._worker)
+
+    @property
+    def branch(self) -> Awaitable[LiveBranch]:
+        """The events and the live branch as they are in memory, to be looked at."""
+        return self._worker.run(lambda: self._thread.branch)
+
+    @property
+    def lens(self) -> ModelLens:
+        """How its items are read and weighed for the model."""
+        return self._thread.lens
+
+    def now(self) -> float:
+        """The time by the store's clock."""
+        return self._thread.now()
+
+    async def catch_up(self) -> None:
+        """Take what others wrote to the log since it was last looked at."""
+        await self._worker.run(self._thread.catch_up)
+
+    async def alone(self, work: Callable[[], T]) -> T:
+        """Do something while nobody else in this process uses the store."""
+        return await self._worker.run(lambda: self._thread.alone(work))
+
+    async def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
+        """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""
+        return await self._worker.run(lambda: self._thread.write(drafting, blobs=blobs))
+
+    async def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
+        """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
+        return await self._worker.run(lambda: self._thread.rendering(dialect, binds=binds))
 
     async def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
         """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""

@@ -32,6 +32,7 @@ T = TypeVar("T")
 class Travels:
     """What a session can do with its own past."""
 
+    desk: Desk
     _session: plain.Session
     _worker: Worker
 
@@ -39,16 +40,12 @@ class Travels:
     def _beside(self, session: plain.Session) -> Self:
         """The twin of another session on the same store."""
 
-    @property
-    def _desk(self) -> Desk:
-        return self._session._desk
-
     async def _drive(self, steps: Steps[T]) -> T:
-        return await drive_async(steps, self._desk, self._worker.run)
+        return await drive_async(steps, self.desk, self._worker.run)
 
     async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""
-        return await self._drive(unfolding.unfold(self._desk, fold, make_room))
+        return await self._drive(unfolding.unfold(self.desk, fold, make_room))
 
     async def rewind(
         self,
@@ -64,11 +61,11 @@ class Travels:
     ) -> RewindReport:
         """Move the conversation, the files of a checkpoint's workspace, or both to an earlier place; files first."""
         where = Where(before, after, to_time, to_index, to)
-        return await self._drive(rewinding.rewind(self._desk, where, chat=chat, files=files, preview=preview))
+        return await self._drive(rewinding.rewind(self.desk, where, chat=chat, files=files, preview=preview))
 
     async def redo(self, *, files: bool | None = None) -> RewindReport:
         """Undo the last rewind, as long as nothing was said since."""
-        return await self._drive(rewinding.redo(self._desk, files))
+        return await self._drive(rewinding.redo(self.desk, files))
 
     async def fork(self, *, at: int | None = None, name: str | None = None) -> Self:
         """A session on a thread of its own that shares the history up to `at`, on whatever branch that is."""
@@ -76,16 +73,16 @@ class Travels:
 
     async def edit(self, seq: int, message: object) -> int:
         """Say something else in place of a message: what came after it is left behind. The new message's seq."""
-        return await self._drive(rewinding.edit(self._desk, seq, message))
+        return await self._drive(rewinding.edit(self.desk, seq, message))
 
     async def delete(self, seq: int) -> RewindReport:
         """Leave a message and everything after it behind. It stays in the log; `Store.forget` erases."""
-        return await self._drive(rewinding.delete(self._desk, seq))
+        return await self._drive(rewinding.delete(self.desk, seq))
 
     async def checkpoint(self, name: str, *, workspace: Workspace = None, files: bool = True) -> Checkpoint:
         """Name this place. With a workspace (or the session's own, unless `files` is off) its files are kept too."""
-        kept = (workspace or self._desk.workspace) if files else None
-        return await self._drive(checkpointing.checkpoint(self._desk, name, kept))
+        kept = (workspace or self.desk.workspace) if files else None
+        return await self._drive(checkpointing.checkpoint(self.desk, name, kept))
 
     @property
     def checkpoints(self) -> Awaitable[tuple[Checkpoint, ...]]:
@@ -94,7 +91,7 @@ class Travels:
 
     async def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
         """What changed in the files since a checkpoint, up to another one or now."""
-        return await self._drive(checkpointing.diff(self._desk, checkpoint, until))
+        return await self._drive(checkpointing.diff(self.desk, checkpoint, until))
 
     async def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""

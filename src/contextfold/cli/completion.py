@@ -68,7 +68,8 @@ def options_of(name: str) -> list[str]:
     module = import_module(command.module)
     parser = parser_for(command, "")
     module.arguments(parser)
-    return sorted({option for action in parser._actions for option in action.option_strings})
+    actions = parser._actions  # noqa: SLF001  # argparse has no public list of them
+    return sorted({option for action in actions for option in action.option_strings})
 
 
 def _cases(template: str) -> str:

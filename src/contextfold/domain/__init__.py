@@ -31,6 +31,7 @@ from .events import (
 )
 from .fold_tree import Fold, FoldTree
 from .items import INTERRUPTED, LATE, Edit, FoldedBlock, Item, ItemKind
+from .live_branch import LiveBranch, hidden_by
 from .log import Draft, EventLog, Logged, Origin, ThreadRow
 from .messages import Message, Role
 from .path_items import PathItems, Words
@@ -82,6 +83,7 @@ __all__ = [
     "ItemKind",
     "Language",
     "Lens",
+    "LiveBranch",
     "Logged",
     "Measure",
     "Measured",
@@ -127,6 +129,7 @@ __all__ = [
     "encodable",
     "encode",
     "encode_event",
+    "hidden_by",
     "link",
     "merged",
     "nested",

@@ -101,7 +101,7 @@ class Projection:
             return fork
         fork = self.copy()
         del fork.events[head:], fork.left[:]
-        fork._leave(head)
+        fork.leave(head)
         return fork
 
     def copy(self) -> Projection:
@@ -209,11 +209,12 @@ class Projection:
         while seq and not self.is_on_path(seq):
             ahead.append(seq)
             seq = self.events[seq - 1].parent
-        self._leave(seq)
+        self.leave(seq)
         for step in reversed(ahead):
             self._follow(step, _branch(self.events[step - 1]))
 
-    def _leave(self, after: int) -> None:
+    def leave(self, after: int) -> None:
+        """Stand where an earlier event of the live path left it: what came after is no longer on the path."""
         keep = bisect_right(self._path, after)
         del self._path[keep:], self._places[keep:]
         self.items.truncate(self._places[-1] if self._places else 0)

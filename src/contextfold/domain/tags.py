@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from .fold_tree import Fold
-from .projection import Projection
+from .live_branch import LiveBranch
 from .visible import visibility
 
 
@@ -25,7 +25,7 @@ class Tags(Struct, frozen=True, rename="camel", omit_defaults=True):
     truncation_id: str = ""
 
 
-def roo_tags(projection: Projection) -> list[Tags]:
+def roo_tags(projection: LiveBranch) -> list[Tags]:
     """Tags for every message on the live path and for every live stand-in, in the order of the path."""
     parents, takers = _parents(projection), _takers(projection)
     stand_ins: dict[int, list[Tags]] = {}
@@ -40,7 +40,7 @@ def roo_tags(projection: Projection) -> list[Tags]:
     return tags
 
 
-def _parents(projection: Projection) -> dict[int, Fold]:
+def _parents(projection: LiveBranch) -> dict[int, Fold]:
     """The live fold that hides each position directly; a pinned one shows, so nothing hides it."""
     shows = visibility(projection.items, projection.folds.outermost(), projection.pins.messages)
     parents: dict[int, Fold] = {}
@@ -52,7 +52,7 @@ def _parents(projection: Projection) -> dict[int, Fold]:
     return parents
 
 
-def _takers(projection: Projection) -> dict[int, Fold]:
+def _takers(projection: LiveBranch) -> dict[int, Fold]:
     """The live fold that hides each stand-in; where the one that covered it was taken back, what covers that one."""
     takers: dict[int, Fold] = {}
     for fold in reversed(list(projection.folds)):  # newest first: only a later fold can cover another

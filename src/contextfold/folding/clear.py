@@ -94,10 +94,10 @@ class Clear:
         if self.leaves_small_sizes and situation.asks_for_a_small_size:
             return Plan.nothing()
         survey = Survey(view)
-        cleared = self._cleared(survey, situation)
+        cleared = self.results_to_clear(survey, situation)
         if situation.is_forced and _saved(cleared) < situation.surplus:
             harder = replace(self, keep_tokens=0, least_tokens=min(self.least_tokens, SMALL))
-            cleared = harder._cleared(survey, situation)
+            cleared = harder.results_to_clear(survey, situation)
         if not cleared:
             return Plan.nothing()
         if not self._is_worth(view, cleared, situation):
@@ -115,7 +115,7 @@ class Clear:
         first = min(block.place for block in cleared)
         return self.pays is None or self.pays(saved, max(0, view.tokens(first) - saved), situation)
 
-    def _cleared(self, survey: Survey, situation: Situation) -> list[_Cleared]:
+    def results_to_clear(self, survey: Survey, situation: Situation) -> list[_Cleared]:
         found = [*_superseded(survey, situation), *self._results(survey, situation)]
         if self.media:
             found += _media(survey, situation)

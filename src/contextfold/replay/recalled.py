@@ -20,7 +20,7 @@ _HANDLE = re.compile(r"recall\((fold|seq)=(\d+)\)")
 def recallable(session: Session, seqs: Sequence[int]) -> Share:
     """Messages that are not in view as they were said, and how many of them the shown handles bring back."""
     whole, shown = set(), []
-    reading = session.thread._reading
+    reading = session.thread.lens
     for item in session.view.items:
         edits = [edit for edit in reading.resolve(item).edits if edit.text]
         if item.kind == "message" and not edits:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from contextfold.domain import View
-from contextfold.thread import Reading
+from contextfold.thread import ModelLens
 
 from .literals import Literal, literals_in, widened, without_gutters
 from .notes import Notes, words_of
@@ -46,7 +46,7 @@ class Snapshot:
     added: str
 
 
-def snapshot(view: View, reading: Reading, notes: Notes, place: int, turn_of: dict[int, int]) -> Snapshot:
+def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: dict[int, int]) -> Snapshot:
     """Take down what a view shows, before it changes again."""
     literals: set[Literal] = set()
     texts: list[str] = []

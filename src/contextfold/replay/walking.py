@@ -107,7 +107,7 @@ class Walk:
         self.judge(folding.turn)
         self.foldings.append(folding)
         if self.settings.retention:
-            notes, reading = self.sitting.notes, self.desk.thread._reading
+            notes, reading = self.sitting.notes, self.desk.thread.lens
             self.pending = snapshot(self.session.view, reading, notes, folding.turn, self.turn_of)
 
     def judge(self, end: int) -> None:
@@ -133,7 +133,7 @@ class Walk:
     def answer(self, place: int) -> None:
         """Append an answer, and count it."""
         self.say(place)
-        event = self.desk.thread._live.projection.events[self.seqs[-1] - 1].event
+        event = self.desk.thread.branch.events[self.seqs[-1] - 1].event
         if isinstance(event, Appended):
             tokens = self.desk.counter.tokens(event.shape)
             self.output += tokens
@@ -164,9 +164,9 @@ def walk(
     model = model_of(sitting, settings)
     with open_store(store) as opened:
         session = Session.on(opened, thread, model.name, policy)
-        session.thread._model = model if kind == "policy" else replace(model, window=UNBOUNDED, media=None)
+        session.thread.lens.assume(model if kind == "policy" else replace(model, window=UNBOUNDED, media=None))
         usable = model.window - reserve_of(model, settings.max_tokens)
-        state = Walk(sitting, settings, policy, kind, session, session._desk, model.window, usable, Tally(model))
+        state = Walk(sitting, settings, policy, kind, session, session.desk, model.window, usable, Tally(model))
         _turns(state, before, after)
         return _row(state, started)
 

@@ -64,10 +64,8 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
 
 def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
     """Correct the counts by what was billed, and say so once when they were far off."""
-    reading = desk.thread._reading
-    raw = request.raw_tokens
     desk.watch, drift = desk.watch.seen(request.model, request.report.after, billed)
-    reading.calibration = tokens.learn(reading.calibration, raw, billed)
+    desk.thread.lens.learn(request.raw_tokens, billed)
     if billed > desk.budget().window:
         desk.overflowed(None)  # some providers cut in silence what is too long, and bill it
     if drift is not None:
@@ -75,7 +73,7 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
 
 
 def _sent(desk: Desk, request: Request) -> Sent:
-    factor = desk.thread._reading.calibration.factor
+    factor = desk.thread.lens.calibration.factor
     details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
     if request.prefix:
         details[DETAIL] = request.prefix
@@ -111,7 +109,7 @@ def offload(desk: Desk, seq: int) -> Steps[None]:
     item = view.item(view.length - 1) if view.length else None
     if item is None or item.seq != seq or not item.shape.results:
         return
-    message = desk.thread._reading.read(item)
+    message = desk.thread.lens.read(item)
     plan = desk.policy.door.plan_for(item, message, desk.situation(desk.decide()))
     for planned in plan.folds:
         if desk.artifacts is not None:
@@ -123,6 +121,6 @@ def offload(desk: Desk, seq: int) -> Steps[None]:
 
 
 def _fold_at_the_door(desk: Desk, folds: Sequence[PlannedFold]) -> Steps[None]:
-    factor = desk.thread._reading.calibration.factor
+    factor = desk.thread.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "door"})
     yield from record(lambda now: draft_folds(now, folds, [""] * len(folds), context))

@@ -7,8 +7,10 @@ nothing that the view still shows, and no attachment makes a request too large: 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from contextfold.domain import (
     Attached,
@@ -19,6 +21,7 @@ from contextfold.domain import (
     Fold,
     Folded,
     Item,
+    LiveBranch,
     Logged,
     Message,
     Projection,
@@ -31,6 +34,7 @@ from contextfold.domain import (
 )
 from contextfold.folding import Steps, record
 from contextfold.folding import ask as ask_attacher
+from contextfold.workspace import Files, ToDos
 
 from .desk import Desk
 from .hooks import journal
@@ -69,6 +73,17 @@ class _Chosen:
             return
         self.room -= tokens
         self.taken.append(_Weighed(attachment, shape))
+
+
+def plug(desk: Desk, workspace: str | os.PathLike[str] | None, attachers: Iterable[Attacher]) -> None:
+    """Ask these for attachments; the shipped ones follow one thread each."""
+    desk.plugged = tuple(attachers)
+    given = tuple(each.beside() if isinstance(each, Files | ToDos) else each for each in desk.plugged)
+    if workspace is not None:
+        desk.workspace = Path(workspace)
+        shipped = (Files(workspace), ToDos())
+        given += tuple(each for each in shipped if not any(isinstance(other, type(each)) for other in given))
+    desk.attachers += given
 
 
 def ask(desk: Desk, *, may_fold: bool) -> Steps[Attaching]:
@@ -113,7 +128,7 @@ def _is_known(desk: Desk, turn: Turn, chosen: _Chosen, given: Attachment) -> boo
         return turn.shown(given.kind, given.key) == given.text
     if any(each.attachment == given for each in chosen.taken):
         return True
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     since = _entries(projection, projection.path_after(turn.last))
     return any(_says(desk, entry, given) for entry in since)
 
@@ -138,13 +153,13 @@ def _drafts(desk: Desk, now: Projection, taken: Sequence[_Weighed]) -> list[Draf
 
 def _turn(desk: Desk, may_fold: bool) -> Turn:
     view, decision = desk.view(), desk.decide()
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     room = max(0, decision.usable - decision.used)
     if may_fold:
         room = max(room, decision.usable // MORE)
     since = _entries(projection, projection.path_after(_answered(projection)))
     folded = tuple(entry.seq for entry in since if _hides_messages(projection, entry))
-    raw = int(room / desk.thread._reading.calibration.factor)
+    raw = int(room / desk.thread.lens.calibration.factor)
     return Turn(
         view,
         _newest(projection),
@@ -157,24 +172,24 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
     )
 
 
-def _answered(projection: Projection) -> int:
+def _answered(projection: LiveBranch) -> int:
     """How far the model has seen: up to where its newest answer's request was made, which is written before it."""
     answer = _newest(projection, "assistant")
     sent = projection.events[answer - 2].event if answer > 1 else None
     return sent.head if isinstance(sent, Sent) else answer
 
 
-def _newest(projection: Projection, role: str = "") -> int:
+def _newest(projection: LiveBranch, role: str = "") -> int:
     """The seq of the newest message, of anybody or of one side."""
     said = (item for item in reversed(projection.items.items) if item.kind == "message")
     return next((item.seq for item in said if role in ("", item.shape.role)), 0)
 
 
-def _entries(projection: Projection, seqs: Iterable[int]) -> Iterable[Logged]:
+def _entries(projection: LiveBranch, seqs: Iterable[int]) -> Iterable[Logged]:
     return (projection.events[seq - 1] for seq in seqs)
 
 
-def _hides_messages(projection: Projection, entry: Logged) -> bool:
+def _hides_messages(projection: LiveBranch, entry: Logged) -> bool:
     event = entry.event
     return isinstance(event, Folded) and not event.cover.blocks and projection.folds[entry.seq].is_live
 
@@ -183,7 +198,7 @@ class _Branch:
     """The live branch of a desk's thread."""
 
     def __init__(self, desk: Desk) -> None:
-        self._reading, self._projection = desk.thread._reading, desk.thread._live.projection
+        self._reading, self._projection = desk.thread.lens, desk.thread.branch
 
     def has(self, seq: int) -> bool:
         return self._projection.is_on_path(seq)
@@ -203,7 +218,7 @@ class _Branch:
 
 
 def _shown(desk: Desk, kind: str, key: str) -> str | None:
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     known = desk.attachments.of(projection.events, kind, key)
     seq = next((seq for seq in reversed(known) if projection.is_on_path(seq)), None)
     if seq is None or _is_hidden(projection, seq):
@@ -211,7 +226,7 @@ def _shown(desk: Desk, kind: str, key: str) -> str | None:
     return _text(desk, projection.events[seq - 1])
 
 
-def _is_hidden(projection: Projection, seq: int) -> bool:
+def _is_hidden(projection: LiveBranch, seq: int) -> bool:
     """Whether a later fold has taken it, whole or some of its words; only later ones can."""
     place = projection.items.place(seq) or 0
     return any(_takes(fold, seq, place) for fold in projection.folds.after(seq) if fold.is_live)
@@ -226,4 +241,4 @@ def _text(desk: Desk, entry: Logged) -> str:
     event = entry.event
     if not isinstance(event, Attached):
         return ""
-    return desk.thread._reading.read(Item(entry.seq, "attachment", event.shape)).text
+    return desk.thread.lens.read(Item(entry.seq, "attachment", event.shape)).text

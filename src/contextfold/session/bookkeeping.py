@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextfold.domain import Item, Projection, Sent, View
+from contextfold.domain import Item, LiveBranch, Sent, View
 from contextfold.folding import (
     Account,
     Budget,
@@ -63,14 +63,14 @@ class Books:
             return
         self.account = Account.of(entry.event.details)
         head = entry.event.head
-        if head and thread._live.projection.is_on_path(head):
+        if head and thread.branch.is_on_path(head):
             self._sent = _Request(thread.view_at(head), fixed, self.account, entry.at)
 
     def standing(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Standing | None:
         """Where the next request stands; None where the policy does not ask."""
         if self.economy is None:
             return None
-        calibration, model = thread._reading.calibration, thread.model
+        calibration, model = thread.lens.calibration, thread.model
         pause = now - self._sent.at if self._sent is not None else 0.0
         asked = (view.array, view.length, budget, fixed, calibration, self.account, self._sent, _is_over(model, pause))
         if self._stood is None or self._stood[0] != asked:
@@ -78,11 +78,11 @@ class Books:
         return self._stood[1]
 
     def _stand(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, economy: Economy) -> Standing:
-        calibration, model = thread._reading.calibration, thread.model
+        calibration, model = thread.lens.calibration, thread.model
         rates = rates_of(model, view.count.tokens + budget.fixed)
         call = self._call(thread, view, budget, fixed, now)
         full = self.account.with_full_history(call, rates)
-        weigh = thread._reading.counter
+        weigh = thread.lens.counter
         rents = self.rents
         keep = int(min(rents.clear.keep_tokens, budget.limit // 4) / calibration.factor)
         rents.follow(view, lambda item, block: weigh.block_tokens(item.shape.blocks[block].measure), keep)
@@ -139,7 +139,7 @@ class Books:
     # -- one request ----------------------------------------------------------------------------------------------
 
     def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Call:
-        calibration, sent = thread._reading.calibration, self._sent
+        calibration, sent = thread.lens.calibration, self._sent
         size = view.count.tokens + budget.fixed
         is_cold = sent is None or _is_over(thread.model, now - sent.at)
         cached = 0
@@ -147,7 +147,7 @@ class Books:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
         factor = min(calibration.factor, size / max(1, view.tokens()))  # nothing less than nothing is around them
         around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
-        said = self._said_so_far(thread._live.projection, thread)
+        said = self._said_so_far(thread.branch, thread)
         if self._read is not view.array:
             self._read, self._newest = view.array, _newest_summary(view)
         return Call(size, around, cached, said, factor, budget.usable, self._newest, is_cold)
@@ -165,13 +165,13 @@ class Books:
             self._shared = (before.array, view.array, same)
         return min(self._shared[2], view.length)
 
-    def _said_so_far(self, projection: Projection, thread: Thread) -> int:
+    def _said_so_far(self, projection: LiveBranch, thread: Thread) -> int:
         """Raw tokens of everything on the branch; only what is new is weighed, all of it after a rewind."""
         items = projection.items.items
         if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
             self._said, self._counted = 0, 0
         for place in range(self._counted, len(items)):
-            self._said += thread._reading.weigh(items[place])
+            self._said += thread.lens.weigh(items[place])
         self._counted = len(items)
         self._last = items[-1] if items else None
         return self._said

@@ -87,7 +87,7 @@ def drafts(desk: Desk, now: Projection, before: list[Draft], reply: Reply) -> li
     for draft in before:
         then.take(Logged(then.last + 1, draft.parent, draft.at, draft.event))
     answered = next(now.last + number for number, draft in enumerate(before, 1) if isinstance(draft.event, Appended))
-    view = then.view(desk.thread._reading)
+    view = then.view(desk.thread.lens)
     front = [item for item in view.items if item.seq < answered and item.shape.role != "system"]
     details: dict[str, Detail] = {"trigger": "provider", "strategy": "native", "model": desk.model.name}
     if place is None:
@@ -95,7 +95,7 @@ def drafts(desk: Desk, now: Projection, before: list[Draft], reply: Reply) -> li
     else:
         planned = _compacted(desk, front, then.last + 1)
         details |= {"form": "threshold", "message": answered, "block": place}
-    context = Context(desk.counter, desk.now, view.tokens(), 0, desk.thread._reading.calibration.factor, details)
+    context = Context(desk.counter, desk.now, view.tokens(), 0, desk.thread.lens.calibration.factor, details)
     try:
         return [draft_fold(then, planned, planned.words(then.last + 1, ""), then.head, context)]
     except CannotCover:

@@ -5,10 +5,10 @@ Answers questions about the thread as it is now and writes what it is given; dec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from contextfold.domain import (
     Attached,
@@ -23,6 +23,7 @@ from contextfold.domain import (
     Sent,
     Text,
     View,
+    hidden_by,
     subject_of,
 )
 from contextfold.errors import CannotFit
@@ -42,7 +43,7 @@ from contextfold.folding import (
 from contextfold.models import Model
 from contextfold.summaries import Language, Source, language_of
 from contextfold.thread import Drafting, Thread
-from contextfold.tokens import Watch, learn
+from contextfold.tokens import Watch
 
 from .bookkeeping import Books
 from .hooks import Hook, Hooks
@@ -53,6 +54,7 @@ from .request import Request
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
+T = TypeVar("T")
 
 System = str | Sequence[Mapping[str, Any]] | None
 Tools = Sequence[Mapping[str, Any]] | None
@@ -104,6 +106,7 @@ class Desk:
     checked_length: int = 0
     workspace: Path | None = None  # the agent's directory, where it has one
     attachers: tuple[Attacher, ...] = ()  # asked once per turn what to add for the model
+    plugged: tuple[Attacher, ...] = ()  # those that the caller gave
     asked: tuple[int, tuple[int, ...]] | None = None  # the newest message and the folds they were asked at last
     attachments: AttachmentIndex = field(default_factory=AttachmentIndex)
     layering: Layering = field(default_factory=Layering)
@@ -127,11 +130,11 @@ class Desk:
 
     @property
     def dialect(self) -> str:
-        return self.thread._dialect
+        return self.thread.lens.dialect
 
     @property
     def counter(self) -> Counter:
-        return self.thread._reading.counter
+        return self.thread.lens.counter
 
     @property
     def on_progress(self) -> Hook:
@@ -155,13 +158,12 @@ class Desk:
             raise CannotFit({"the shortest turn": LEAST_TURN, **self.fixed_parts()}, budget.whole)
 
     def _learn(self, raw: int, billed: int) -> None:
-        reading = self.thread._reading
-        reading.calibration = learn(reading.calibration, raw, billed)
+        self.thread.lens.learn(raw, billed)
 
     def overflowed(self, limit: int | None) -> None:
         """Fold next time, and believe a provider that says how much it takes."""
         self.signals = Signals(overflow=limit or 0)
-        self.thread._model = self.model.after_overflow(self.decide().used, limit)
+        self.thread.lens.assume(self.model.after_overflow(self.decide().used, limit))
 
     def compacts_at(self, dialect: str) -> int:
         """From which size on the provider compacts by itself; 0 where it does not."""
@@ -179,11 +181,20 @@ class Desk:
             self.ahead = None
 
     def view(self) -> View:
-        return self.thread.view
+        """What the model sees next, as far as the log was looked at."""
+        return self.thread.branch.view(self.thread.lens)
+
+    def look(self) -> None:
+        """Take what others wrote: once, when a verb begins."""
+        self.thread.catch_up()
+
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do something while nobody else uses the thread."""
+        return self.thread.alone(work)
 
     def budget(self) -> Budget:
         model, output = self.thread.model, self.frame.output
-        fixed, most = self.thread._reading.calibration.scaled(self.frame.tokens), self.policy.limit
+        fixed, most = self.thread.lens.calibration.scaled(self.frame.tokens), self.policy.limit
         asked = model, fixed, output, most
         if self._budgeted is None or self._budgeted[0] != asked:
             self._budgeted = asked, budget_for(model, fixed=fixed, output=output, most=most)
@@ -192,7 +203,7 @@ class Desk:
     def decide(self, view: View | None = None) -> Decision:
         """What to do about a view, the present one where none is given."""
         view = self.view() if view is None else view
-        budget, model, calibration = self.budget(), self.thread.model, self.thread._reading.calibration
+        budget, model, calibration = self.budget(), self.thread.model, self.thread.lens.calibration
         standing = self.books.standing(self.thread, view, budget, self.frame.tokens, self.now())
         compacts_at = 0 if self.policy.native == "off" else self.compacts_at(self.spoken or self.dialect)
         ahead = self.ahead and self.ahead.is_ready
@@ -213,13 +224,13 @@ class Desk:
             decision.used,
             decision.goal,
             decision.trigger,
-            factor=self.thread._reading.calibration.factor,
+            factor=self.thread.lens.calibration.factor,
             language=self.language(),
             instructions=self.instructions,
             count=self.count_text,
             weigh=self.weigh_block,
             subject=self.subject,
-            previous={seq: self.thread._reading.stand_in(seq).text for seq in self._summaries(view)},
+            previous={seq: self.thread.lens.stand_in(seq).text for seq in self._summaries(view)},
             behind=self.behind,
             is_forced=decision.is_forced,
             conversation=self.conversation,
@@ -227,15 +238,12 @@ class Desk:
 
     def behind(self, fold: int) -> tuple[Source, ...]:
         """The messages a fold hides, as they were said."""
-        projection = self.thread._live.projection
-        items, covered = projection.items.items, projection.folds[fold]
-        hidden = (items[place] for start, stop in covered.spans for place in range(start, stop))
-        said = (item for item in hidden if item.kind == "message")
-        return tuple(Source(item.seq, self.thread.message(item.seq)) for item in said)
+        said = (item for item in hidden_by(self.thread.branch, fold) if item.kind == "message")
+        return tuple(Source(item.seq, self.thread.lens.read(item)) for item in said)
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""
-        events = self.thread._live.projection.events
+        events = self.thread.branch.events
         return [item.seq for item in view.items if item.kind == "stand_in" and _tells(events[item.seq - 1].event)]
 
     def count_text(self, text: str) -> int:
@@ -246,7 +254,7 @@ class Desk:
 
     def subject(self, item: Item) -> object:
         """What an attachment is about."""
-        event = self.thread._live.projection.events[item.seq - 1].event
+        event = self.thread.branch.events[item.seq - 1].event
         return subject_of(event) if isinstance(event, Attached) else None
 
     def language(self) -> Language:
@@ -259,20 +267,20 @@ class Desk:
         return self._language
 
     def now(self) -> float:
-        return self.thread._clock()
+        return self.thread.now()
 
     def is_on_branch(self, seq: int) -> bool:
-        return self.thread._live.projection.is_on_path(seq)
+        return self.thread.branch.is_on_path(seq)
 
     def last_seq(self) -> int:
-        return self.thread._live.projection.last
+        return self.thread.branch.last
 
     def write(self, drafting: Drafting, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
-        return self.thread._live.write(drafting, blobs=blobs)
+        return self.thread.write(drafting, blobs=blobs)
 
     def parts(self) -> Mapping[str, int]:
         """Where the tokens of a request that does not fit are."""
-        view, calibration = self.view(), self.thread._reading.calibration
+        view, calibration = self.view(), self.thread.lens.calibration
         live = live_request(view)
         must = sum(view.tokens(place, place + 1) for place in range(live) if _must_stay(view, place))
         sizes = {
@@ -292,7 +300,7 @@ class Desk:
 
     def fixed_parts(self) -> Mapping[str, int]:
         """What every request of this session holds, whatever was said."""
-        calibration = self.thread._reading.calibration
+        calibration = self.thread.lens.calibration
         sizes = {
             "system": calibration.scaled(self.frame.system_tokens),
             "tools": calibration.scaled(self.frame.tool_tokens),

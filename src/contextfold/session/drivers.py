@@ -36,23 +36,49 @@ class Doing(Protocol):
     @property
     def artifacts(self) -> Path | None: ...
 
+    def look(self) -> None:
+        """Take what others wrote to the thread."""
+        ...
 
-def drive(steps: Steps[T], doing: Doing, first: Effect | None = None) -> T:
-    """Run a step to its end; `first` is what it asked for already."""
+    def alone(self, work: Callable[[], Any]) -> Any:
+        """Do something while nobody else uses the thread."""
+        ...
+
+
+def drive(steps: Steps[T], doing: Doing) -> T:
+    """Run a verb's steps to their end.
+
+    The log is looked at once, before the first of them. Between two effects a step has the thread for itself; while an
+    effect is carried out, which may take long, others have it.
+    """
+    return _drive(steps, doing, doing.alone(lambda: _first(steps, doing)))
+
+
+def _drive(steps: Steps[T], doing: Doing, effect: Effect | _End, *, aside: bool = False) -> T:
+    """Go on from what was asked for first; `aside` where the steps only ask and tell, and need no thread."""
+    alone = _at_once if aside else doing.alone
     try:
-        effect = next(steps) if first is None else first
-        while True:
+        while not isinstance(effect, _End):
+            answer, error = None, None
             try:
                 answer = _do(effect, doing)
-            except Exception as error:  # noqa: BLE001  # the step decides what an error means
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(answer)
-    except StopIteration as end:
-        result: T = end.value
+            except Exception as raised:  # noqa: BLE001  # the step decides what an error means
+                error = raised
+            effect = alone(lambda: _next(steps, answer, error))  # noqa: B023  # called at once
+        result: T = effect.value
         return result
     finally:
         steps.close()
+
+
+def _at_once(work: Callable[[], T]) -> T:
+    return work()
+
+
+def _first(steps: Steps[Any], doing: Doing) -> Effect | _End:
+    """Take what others wrote, then begin."""
+    doing.look()
+    return _next(steps, None, None)
 
 
 def _do(effect: Effect, doing: Doing) -> object:
@@ -84,7 +110,7 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
 
     def work() -> None:
         try:
-            result = drive(steps, doing, first)
+            result = _drive(steps, doing, first, aside=True)
         except Exception as error:  # noqa: BLE001  # whoever asks for the result gets it
             with suppress(InvalidStateError):
                 future.set_exception(error)
@@ -135,7 +161,9 @@ def _now(answer: object, timeout: float | None = None) -> object:
     async def wait() -> Any:
         return await _in_time(answer, timeout)
 
-    if asyncio._get_running_loop() is None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
         return asyncio.run(wait())
     return _aside(lambda: asyncio.run(wait())).result()  # called from within a loop, which cannot wait for itself
 
@@ -146,14 +174,15 @@ Run = Callable[[Callable[[], Any]], Any]
 async def drive_async(steps: Steps[T], doing: Doing, run: Run, first: Effect | _End | None = None) -> T:
     """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
     try:
-        effect = await run(lambda: _next(steps, None, None)) if first is None else first
+        alone = doing.alone if first is None else _at_once  # steps that were begun in the background need no thread
+        effect = await run(lambda: doing.alone(lambda: _first(steps, doing))) if first is None else first
         while not isinstance(effect, _End):
             answer, error = None, None
             try:
                 answer = await _do_async(effect, doing, run)
             except Exception as raised:  # noqa: BLE001  # the step decides what an error means
                 error = raised
-            effect = await run(lambda: _next(steps, answer, error))  # noqa: B023  # awaited at once
+            effect = await run(lambda: alone(lambda: _next(steps, answer, error)))  # noqa: B023  # awaited at once
         result: T = effect.value
         return result
     except asyncio.CancelledError:

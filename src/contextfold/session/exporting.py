@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from contextfold import dialects
-from contextfold.domain import Appended, Detail, Folded, Item, Measured, Projection, Tags, encode, roo_tags
+from contextfold.domain import Appended, Detail, Folded, Item, LiveBranch, Measured, Tags, encode, hidden_by, roo_tags
 from contextfold.errors import BadConfiguration, StoreError
 from contextfold.store import Store
 from contextfold.transcripts import RooEvent, RooSaid, RooTask
@@ -33,7 +33,7 @@ _BILLED = {
 
 def export(store: Store, desk: Desk, path: str | os.PathLike[str], format: Format) -> None:
     """Write the thread to a file or a directory."""
-    desk.view()  # take what others wrote
+    desk.look()
     if format not in get_args(Format):
         raise BadConfiguration(f"There is no format {format!r}. Known ones: {', '.join(get_args(Format))}.")
     try:
@@ -47,7 +47,7 @@ def export(store: Store, desk: Desk, path: str | os.PathLike[str], format: Forma
 
 def roo_task(desk: Desk) -> RooTask:
     """The live branch as Roo would have it: every message, tagged where a live fold hides it, stand-ins in between."""
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     tags = roo_tags(projection)
     by_seq = {tag.seq: tag for tag in tags}
     said = tuple(_said(desk, tag) for tag in _in_roos_order(projection, tags))
@@ -55,7 +55,7 @@ def roo_task(desk: Desk) -> RooTask:
     return RooTask(said, events)
 
 
-def _in_roos_order(projection: Projection, tags: list[Tags]) -> Iterator[Tags]:
+def _in_roos_order(projection: LiveBranch, tags: list[Tags]) -> Iterator[Tags]:
     """A stand-in behind what it hides: Roo puts it in front of the first message that stays."""
     waiting: list[tuple[int, Tags]] = []
     for tag in tags:
@@ -78,7 +78,7 @@ def _due(waiting: list[tuple[int, Tags]], place: int, shows: bool) -> Iterator[T
 
 
 def _said(desk: Desk, tag: Tags) -> RooSaid:
-    projection, reading = desk.thread._live.projection, desk.thread._reading
+    projection, reading = desk.thread.branch, desk.thread.lens
     if tag.is_summary or tag.is_truncation_marker:
         role = "assistant" if tag.is_summary else "user"  # as Roo writes them
         return RooSaid(encode({"role": role, "content": reading.stand_in(tag.seq).text}), tag)
@@ -97,7 +97,7 @@ def _role(role: str) -> str:
 
 def _usage(desk: Desk, seq: int) -> dict[str, Detail]:
     """What an answer's request was billed: written right behind the answer."""
-    events = desk.thread._live.projection.events
+    events = desk.thread.branch.events
     event = events[seq].event if seq < len(events) else None
     if not isinstance(event, Measured):
         return {}
@@ -105,13 +105,13 @@ def _usage(desk: Desk, seq: int) -> dict[str, Detail]:
 
 
 def _event(desk: Desk, seq: int, tag: Tags) -> RooEvent:
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     event = projection.events[seq - 1].event
     if not isinstance(event, Folded):
         raise AssertionError(f"event {seq} is no fold")
     items = projection.items
-    hidden = {items.items[place].seq for start, stop in projection.folds[seq].spans for place in range(start, stop)}
+    hidden = {item.seq for item in hidden_by(projection, seq)}
     _, end = items.span(seq, seq)
     last = next((item.seq for item in reversed(items.items[:end]) if item.kind == "message"), 0)
-    text = desk.thread._reading.stand_in(seq).text
+    text = desk.thread.lens.stand_in(seq).text
     return RooEvent(tag, last, event.before, event.after, len(hidden), text if tag.is_summary else "")

@@ -106,7 +106,7 @@ def visibility(desk: Desk, now: Projection) -> list[Draft]:
     }
     event = ToolsProjected(chosen.visible, details)
     last = next((each for each in reversed(now.events) if _is_projection(each.event)), None)
-    if last is not None and last.event == event and desk.thread._live.bodies.get(last.seq) == body:
+    if last is not None and last.event == event and desk.thread.lens.words(last.seq) == body:
         return []
     return [Draft(event, now.head, desk.now(), body)]
 

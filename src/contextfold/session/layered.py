@@ -17,12 +17,13 @@ from .drivers import drive
 class Layered:
     """What a session knows beside what was said."""
 
-    _desk: Desk
+    desk: Desk
 
     @property
     def state(self) -> State:
         """The layers at the head of the thread: a projection of its notes."""
-        return noting.state_of(self._desk)
+        self.desk.look()
+        return noting.state_of(self.desk)
 
     def define(self, *, system: System | None = None, task: Task | None = None, layout: Layout | None = None) -> None:
         """Say who the model is (L0), what it is to reach (L1), and how layers are shown.
@@ -30,28 +31,28 @@ class Layered:
         What is left out stays as it was. Raises `CannotFit` where L0 and L1 could never be shown whole. The layout is
         code, not history: give it again when the session is opened again.
         """
-        drive(noting.define(self._desk, system, task, layout), self._desk)
+        drive(noting.define(self.desk, system, task, layout), self.desk)
 
     def enter(self, where: Phase | Environment | str) -> None:
         """Begin another phase (also by its name), or act in another environment."""
-        drive(noting.enter(self._desk, where), self._desk)
+        drive(noting.enter(self.desk, where), self.desk)
 
     def grant(self, permission: str) -> None:
         """Give a permission. `fs:*` covers `fs:write`, `*` everything; no other sign means anything."""
-        drive(noting.grant(self._desk, permission), self._desk)
+        drive(noting.grant(self.desk, permission), self.desk)
 
     def revoke(self, permission: str) -> None:
         """Take back a permission, as it was granted."""
-        drive(noting.revoke(self._desk, permission), self._desk)
+        drive(noting.revoke(self.desk, permission), self.desk)
 
     def failed(self, text: str) -> int:
         """Write a failure down, so that the model does not try the same again unchanged; its seq."""
-        return drive(noting.failed(self._desk, text), self._desk)
+        return drive(noting.failed(self.desk, text), self.desk)
 
     def note(self, item: Item) -> int:
         """Write an item of a layer down; its seq. `Retracted(seq)` takes one back."""
-        return drive(noting.note(self._desk, item), self._desk)
+        return drive(noting.note(self.desk, item), self.desk)
 
     def refuse(self, ruling: Ruling) -> None:
         """Put on record that `toolbox.enforce` refused a call when it was about to be carried out."""
-        drive(gating.refuse(self._desk, ruling), self._desk)
+        drive(gating.refuse(self.desk, ruling), self.desk)

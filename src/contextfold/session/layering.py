@@ -48,15 +48,14 @@ class Layering:
 
     def state(self, thread: Thread, view: View) -> State:
         """What the layers hold at the head of the thread."""
-        live = thread._live
-        notes = live.projection.notes
-        if self._forgotten != live.times_forgotten:
-            self._forgotten = live.times_forgotten
+        lens, notes = thread.lens, thread.branch.notes
+        if self._forgotten != lens.times_forgotten:
+            self._forgotten = lens.times_forgotten
             self.lay_out(self.layout)
         if len(notes) != self._loaded:
-            live.bodies.load(notes[self._loaded if self._loaded < len(notes) else 0 :])
+            lens.load(notes[self._loaded if self._loaded < len(notes) else 0 :])
             self._loaded = len(notes)
-        noted = self._projected.follow(notes, live.bodies.get, lambda seq: _nonce(thread, seq))
+        noted = self._projected.follow(notes, lens.words, lambda seq: _nonce(thread, seq))
         tools = self._told_tools()
         known = noted, view.open_calls, tools
         if self._known != known:
@@ -109,7 +108,7 @@ class Refusals:
         self._texts: dict[str, str] = {}
 
     def of(self, thread: Thread) -> Mapping[str, str]:
-        events = thread._live.projection.events
+        events = thread.branch.events
         if self._read > len(events):
             self._read, self._texts = 0, {}
         for entry in events[self._read :]:
@@ -117,7 +116,7 @@ class Refusals:
                 for call in entry.event.shape.calls:
                     self._texts.pop(call, None)
             elif isinstance(entry.event, ToolsProjected) and "refused" in entry.event.details:
-                body = thread._live.bodies.get(entry.seq)
+                body = thread.lens.words(entry.seq)
                 text = "" if body is None else str(decode(body).get("text", ""))
                 self._texts[str(entry.event.details["refused"])] = text
         self._read = len(events)
@@ -130,7 +129,7 @@ def counted(counter: Counter, text: str) -> int:
 
 
 def _nonce(thread: Thread, seq: int) -> str:
-    event = thread._live.projection.events[seq - 1].event
+    event = thread.branch.events[seq - 1].event
     nonce = event.details.get("nonce") if isinstance(event, Noted) else None
     return nonce if isinstance(nonce, str) else ""
 

@@ -27,7 +27,7 @@ class Natives:
         self._seen = 0
 
     def live(self) -> list[tuple[int, Folded]]:
-        projection = self._thread._live.projection
+        projection = self._thread.branch
         if self._seen != len(projection.events):
             self._found += [entry.seq for entry in projection.events[self._seen :] if _is_native(entry.event)]
             self._seen = len(projection.events)
@@ -62,7 +62,7 @@ def compaction_request(
         fields["system"] = system
     if dialect == "anthropic":
         fields |= {"max_tokens": OUTPUT, "compaction": {"type": "summarize"}} | ({"tools": tools} if tools else {})
-    rendering = thread._live.rendering(dialect, thread.model.name)
-    chunks = rendering.chunks(view, thread._reading)[:stop]
+    rendering = thread.rendering(dialect)
+    chunks = rendering.chunks(view, thread.lens)[:stop]
     body: Mapping[str, Any] = decode(rendering.dialect.body(chunks, fields, view.item(0)))
     return body

@@ -140,14 +140,14 @@ def total_of(desk: Desk) -> int:
 
 def framed(desk: Desk) -> Sequence[Section]:
     """L0 and L1 as the system part shows them. Raises `CannotFit` where they are too large."""
-    if not desk.thread._live.projection.notes:
+    if not desk.thread.branch.notes:
         return ()
     return desk.layering.framed(state_of(desk), desk.counter, total_of(desk))
 
 
 def refresh(desk: Desk) -> None:
     """Look at the notes again before attachments are asked for; a session without layers pays nothing."""
-    notes, layering = desk.thread._live.projection.notes, desk.layering
+    notes, layering = desk.thread.branch.notes, desk.layering
     if not notes and layering.tools is None and not desk.attachers:
         return
     state = state_of(desk)

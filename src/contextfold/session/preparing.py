@@ -206,7 +206,7 @@ def _request(
     if binding.asks_to_drop(fields):
         betas = (*betas, binding.BETA)
     marks = _marks(desk, dialect, rendering, view) if cache else UNMARKED
-    body = rendering.body(view, desk.thread._reading, fields, marks)
+    body = rendering.body(view, desk.thread.lens, fields, marks)
     _check(desk, dialect, view, body)
     layers, tools = noting.uses(desk, attached.made), gating.used(desk, used)
     report = report_of(outcome, rendering.losses(view, fields), layers, tools)
@@ -219,11 +219,11 @@ def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View,
     """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
     rendering, fields = _rendering(desk, dialect), _fields(desk, dialect, LEAST_TURN, settings)
     marks = _marks(desk, dialect, rendering, view) if cache else UNMARKED
-    return rendering.body(view, desk.thread._reading, fields, marks)
+    return rendering.body(view, desk.thread.lens, fields, marks)
 
 
 def _rendering(desk: Desk, dialect: str) -> Rendering:
-    return desk.thread._live.rendering(dialect, desk.model.name, binding.is_bound(desk.model))
+    return desk.thread.rendering(dialect, binds=binding.is_bound(desk.model))
 
 
 def _marks(desk: Desk, dialect: str, rendering: Rendering, view: View) -> caching.Marks:
@@ -295,7 +295,7 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
 
 def _last_speaker(desk: Desk, dialect: str, view: View) -> str:
     """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show."""
-    chunks = _rendering(desk, dialect).chunks(view, desk.thread._reading)
+    chunks = _rendering(desk, dialect).chunks(view, desk.thread.lens)
     last = view.length - 1
     while last >= 0 and not chunks[last]:
         last -= 1

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from contextfold.domain import Appended, Logged, Message, View
+from contextfold.domain import Appended, Logged, Message, View, hidden_by
 from contextfold.errors import NotFound
 from contextfold.thread import Thread
 
 
 def behind(thread: Thread, fold: int) -> Sequence[Message]:
     """Everything a fold hides, as it was said, also what it took over from folds inside it."""
-    folds = thread._live.projection.folds
-    if fold not in folds:
+    branch = thread.branch
+    if fold not in branch.folds:
         live = [each.id for each in thread.folds]
         raise NotFound(f"There is no fold {fold} on this branch. The live ones are {live}.")
-    covered = folds[fold]
-    items = thread._live.projection.items.items
-    seqs = {items[place].seq for start, stop in covered.spans for place in range(start, stop)}
-    seqs |= {seq for seq, _ in covered.event.cover.blocks}
-    return tuple(thread.message(seq) for seq in sorted(seqs) if is_message(thread._live.projection.events[seq - 1]))
+    seqs = {item.seq for item in hidden_by(branch, fold)} | {seq for seq, _ in branch.folds[fold].event.cover.blocks}
+    return tuple(thread.message(seq) for seq in sorted(seqs) if is_message(branch.events[seq - 1]))
 
 
 def said(thread: Thread) -> int:
     """Raw tokens of everything on this branch, as if nothing were folded."""
-    return sum(thread._reading.weigh(item) for item in thread._live.projection.items.items)
+    return sum(thread.lens.weigh(item) for item in thread.branch.items.items)
 
 
 def is_message(logged: Logged) -> bool:

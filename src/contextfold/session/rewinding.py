@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contextfold.domain import Appended, BranchEvent, Detail, Draft, Intent, Projection, Rewound
+from contextfold.domain import Appended, BranchEvent, Detail, Draft, Intent, LiveBranch, Projection, Rewound
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.folding import Signals, Steps, call, record
 from contextfold.thread import understand
@@ -28,7 +28,6 @@ def rewind(
     where.check()
     if not chat and not files:
         raise TypeError("rewind() moves the conversation (chat=True), the files (files=True), or both")
-    desk.view()  # take what others wrote
     target, checkpoint = place(desk, where)
     kept = _Files.of(with_files(checkpoint)) if files else None
     to = target if chat else None
@@ -37,8 +36,7 @@ def rewind(
 
 def redo(desk: Desk, files: bool | None) -> Steps[RewindReport]:
     """Undo the last rewind: where it came from, and the files it changed unless told otherwise."""
-    desk.view()
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     undone = _last_rewind(projection)
     if undone is None or not projection.left:
         raise NotFound("There is nothing to redo: no rewind, or something was said since. Fork at the seq you want.")
@@ -50,7 +48,6 @@ def redo(desk: Desk, files: bool | None) -> Steps[RewindReport]:
 
 def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
     """Say something else in place of a message: the head moves before it and the new one is written, at once."""
-    desk.view()
     message = understand(given, desk.dialect).message
     to = message_at(desk, seq).parent
     event = Appended(desk.counter.shape(message), message.dialect)
@@ -67,7 +64,6 @@ def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
 
 def delete(desk: Desk, seq: int) -> Steps[RewindReport]:
     """Leave a message and everything after it behind."""
-    desk.view()
     return (yield from _go(desk, message_at(desk, seq).parent, None, "delete", False))
 
 
@@ -102,7 +98,7 @@ class _Files:
 
 
 def _go(desk: Desk, to: int | None, files: _Files | None, intent: Intent, preview: bool) -> Steps[RewindReport]:
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     report = outcome(projection, projection.head if to is None else to)
     if preview:
         places = (files.workspace, files.home, files.snapshot) if files is not None else None
@@ -132,7 +128,7 @@ def _restored(desk: Desk, files: _Files) -> Steps[Restored]:
         raise
 
 
-def _last_rewind(projection: Projection) -> Rewound | None:
+def _last_rewind(projection: LiveBranch) -> Rewound | None:
     """The rewind that a redo would undo: the newest that none has undone, as long as nothing was said since."""
     undone = 0
     for entry in reversed(projection.events):

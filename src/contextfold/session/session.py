@@ -19,9 +19,8 @@ from contextfold.models import Model, limit_in
 from contextfold.store import Store
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, Thread
-from contextfold.workspace import Files, ToDos
 
-from . import answering, preparing, recalling, telemetry
+from . import answering, attaching, preparing, recalling, telemetry
 from .desk import Desk, Surroundings, System, Tools
 from .drivers import drive
 from .hooks import Hook, Hooks
@@ -56,8 +55,7 @@ class Session(Travels, Layered):
     """A thread, a model and a policy. Open one with `Session.open`; `contextfold.aio.Session` is its awaited twin."""
 
     def __init__(self, store: Store, desk: Desk, *, owns_store: bool = False) -> None:
-        self._store, self._desk, self._owns_store = store, desk, owns_store
-        self._plugged: tuple[Attacher, ...] = ()
+        self.store, self.desk, self._owns_store = store, desk, owns_store
 
     @classmethod
     def open(
@@ -88,9 +86,9 @@ class Session(Travels, Layered):
         store = open_store(path)
         try:
             session = cls.on(store, thread, model, policy, hooks, artifacts, owns_store=True)
-            preparing.surround(session._desk, Surroundings(system, tools))
-            session._plug(workspace, attachers)
-            session._desk.check()
+            preparing.surround(session.desk, Surroundings(system, tools))
+            attaching.plug(session.desk, workspace, attachers)
+            session.desk.check()
             return session
         except BaseException:
             store.close()
@@ -128,22 +126,22 @@ class Session(Travels, Layered):
 
     def close(self) -> None:
         """Let go of the store, if this session opened it, and of what is being written in the background."""
-        self._desk.close()
+        self.desk.close()
         if self._owns_store:
-            self._store.close()
+            self.store.close()
 
     # -- the turn -------------------------------------------------------------------------------------------------
 
     def append(self, message: object, *, key: str | None = None) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost."""
-        return drive(answering.append(self._desk, message, key), self._desk)
+        return drive(answering.append(self.desk, message, key), self.desk)
 
     def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.
 
         The stream is an SDK's, its events as dicts, or the raw bytes of server-sent events.
         """
-        return Recording(self._desk, stream, key)
+        return Recording(self.desk, stream, key)
 
     def prepare(
         self,
@@ -161,7 +159,7 @@ class Session(Travels, Layered):
         """
         frame = Surroundings(system, tools, max_tokens)
         with telemetry.operation("prepare", self.thread.name, self.model.name) as told:
-            request = drive(preparing.prepare(self._desk, frame, dialect, settings, cache), self._desk)
+            request = drive(preparing.prepare(self.desk, frame, dialect, settings, cache), self.desk)
             told.report = request.report
         return request
 
@@ -170,58 +168,59 @@ class Session(Travels, Layered):
 
         `told` is what it said: its error, the error's text, or the number of tokens it takes.
         """
-        self._desk.overflowed(told if isinstance(told, int) else limit_in(told))
+        self.desk.overflowed(told if isinstance(told, int) else limit_in(told))
 
     # -- folding by hand --------------------------------------------------------------------------------------------
 
     def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
         with telemetry.operation("fold", self.thread.name, self.model.name) as told:
-            told.report = report = drive(preparing.fold_now(self._desk, instructions, to), self._desk)
+            told.report = report = drive(preparing.fold_now(self.desk, instructions, to), self.desk)
         return report
 
     def preview(self) -> Decision:
         """What `prepare` would decide now, and why; nothing happens."""
-        return self._desk.decide()
+        self.desk.look()
+        return self.desk.decide()
 
     @property
     def will_fold(self) -> bool:
         """Whether the next `prepare` will fold. The same decision, without doing anything."""
-        return self._desk.decide().will_fold
+        return self.preview().will_fold
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
     @property
     def thread(self) -> Thread:
         """The log behind this session; what it is told to do, `prepare` takes account of."""
-        return self._desk.thread
+        return self.desk.thread
 
     @property
     def model(self) -> Model:
         """The model that requests are made for."""
-        return self._desk.model
+        return self.desk.model
 
     @property
     def policy(self) -> Policy:
         """What decides when to fold and how."""
-        return self._desk.policy
+        return self.desk.policy
 
     @property
     def view(self) -> View:
         """What the model would see now, messages only; folds nothing."""
-        return self._desk.view()
+        return self.thread.view
 
     @property
     def folds(self) -> tuple[FoldInfo, ...]:
         """The folds that shape the view now, oldest first."""
-        return self._desk.thread.folds
+        return self.desk.thread.folds
 
     @property
     def stats(self) -> Stats:
         """Numbers for people and dashboards: messages, folds, tokens, money."""
         view, events = self.view, self.thread.events
         bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
-        account = self._desk.books.account
+        account = self.desk.books.account
         return Stats(
             sum(1 for entry in events if recalling.is_message(entry)),
             view.length,
@@ -245,34 +244,22 @@ class Session(Travels, Layered):
 
     def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""
-        thread = self._store.thread(
+        thread = self.store.thread(
             f"{self.thread.name}/{name}", model=model or self.model.name, parent=self.thread.name
         )
-        artifacts = self._desk.artifacts
-        return Session.on(
-            self._store, thread.name, model or self.model.name, policy or self.policy, artifacts=artifacts
-        )
+        artifacts = self.desk.artifacts
+        return Session.on(self.store, thread.name, model or self.model.name, policy or self.policy, artifacts=artifacts)
 
     def _beside(self, thread: str) -> Self:
-        desk = self._desk
-        beside = type(self).on(self._store, thread, self.model.name, self.policy, desk.hooks, desk.artifacts)
-        preparing.surround(beside._desk, Surroundings(desk.frame.system, desk.frame.tools, desk.frame.output))
-        beside._plug(desk.workspace, self._plugged)
+        desk = self.desk
+        beside = type(self).on(self.store, thread, self.model.name, self.policy, desk.hooks, desk.artifacts)
+        preparing.surround(beside.desk, Surroundings(desk.frame.system, desk.frame.tools, desk.frame.output))
+        attaching.plug(beside.desk, desk.workspace, desk.plugged)
         return beside
-
-    def _plug(self, workspace: str | os.PathLike[str] | None, attachers: Iterable[Attacher]) -> None:
-        """Ask these for attachments; the shipped ones follow one thread each."""
-        self._plugged = tuple(attachers)
-        given = tuple(each.beside() if isinstance(each, Files | ToDos) else each for each in self._plugged)
-        if workspace is not None:
-            self._desk.workspace = Path(workspace)
-            shipped = (Files(workspace), ToDos())
-            given += tuple(each for each in shipped if not any(isinstance(other, type(each)) for other in given))
-        self._desk.attachers += given
 
     def result(self, max_tokens: int = 2_000) -> str:
         """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""
         answer = recalling.last_words(self.view)
         if answer is None:
             raise NotFound(f"Nothing was answered yet in thread {self.thread.name!r}. Run the sub-agent first.")
-        return recalling.shortened(answer, max_tokens, self._desk.count_text, self.thread.name)
+        return recalling.shortened(answer, max_tokens, self.desk.count_text, self.thread.name)

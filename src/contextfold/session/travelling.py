@@ -24,8 +24,8 @@ from .whereabouts import Where
 class Travels:
     """What a session can do with its own past."""
 
-    _desk: Desk
-    _store: Store
+    desk: Desk
+    store: Store
 
     @abstractmethod
     def _beside(self, thread: str) -> Self:
@@ -36,7 +36,7 @@ class Travels:
 
         With `make_room`, something older is folded away for it; the folds that were made are returned.
         """
-        return drive(unfolding.unfold(self._desk, fold, make_room), self._desk)
+        return drive(unfolding.unfold(self.desk, fold, make_room), self.desk)
 
     def rewind(
         self,
@@ -56,38 +56,38 @@ class Travels:
         its name, or the seq of any event. Files go first. `preview` tells what would happen and does nothing.
         """
         where = Where(before, after, to_time, to_index, to)
-        return drive(rewinding.rewind(self._desk, where, chat=chat, files=files, preview=preview), self._desk)
+        return drive(rewinding.rewind(self.desk, where, chat=chat, files=files, preview=preview), self.desk)
 
     def redo(self, *, files: bool | None = None) -> RewindReport:
         """Undo the last rewind, as long as nothing was said since: files too if it changed them, or as `files` says."""
-        return drive(rewinding.redo(self._desk, files), self._desk)
+        return drive(rewinding.redo(self.desk, files), self.desk)
 
     def fork(self, *, at: int | None = None, name: str | None = None) -> Self:
         """A session on a thread of its own that shares the history up to `at`, on whatever branch that is."""
-        return self._beside(self._desk.thread.fork(at=at, name=name).name)
+        return self._beside(self.desk.thread.fork(at=at, name=name).name)
 
     def edit(self, seq: int, message: object) -> int:
         """Say something else in place of a message: what came after it is left behind. The new message's seq."""
-        return drive(rewinding.edit(self._desk, seq, message), self._desk)
+        return drive(rewinding.edit(self.desk, seq, message), self.desk)
 
     def delete(self, seq: int) -> RewindReport:
         """Leave a message and everything after it behind. It stays in the log; `Store.forget` erases."""
-        return drive(rewinding.delete(self._desk, seq), self._desk)
+        return drive(rewinding.delete(self.desk, seq), self.desk)
 
     def checkpoint(self, name: str, *, workspace: Workspace = None, files: bool = True) -> Checkpoint:
         """Name this place. With a workspace (or the session's own, unless `files` is off) its files are kept too."""
-        kept = (workspace or self._desk.workspace) if files else None
-        return drive(checkpointing.checkpoint(self._desk, name, kept), self._desk)
+        kept = (workspace or self.desk.workspace) if files else None
+        return drive(checkpointing.checkpoint(self.desk, name, kept), self.desk)
 
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Every checkpoint of the thread, oldest first."""
-        return checkpointing.checkpoints(self._desk)
+        return checkpointing.checkpoints(self.desk)
 
     def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
         """What changed in the files since a checkpoint, up to another one or now."""
-        return drive(checkpointing.diff(self._desk, checkpoint, until), self._desk)
+        return drive(checkpointing.diff(self.desk, checkpoint, until), self.desk)
 
     def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:  # the public word
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
-        exporting.export(self._store, self._desk, path, format)
+        exporting.export(self.store, self.desk, path, format)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from contextfold.domain import Draft, Logged, Projection, Unfolded, View
+from contextfold.domain import Draft, LiveBranch, Logged, Projection, Unfolded, View, hidden_by
 from contextfold.errors import CannotUnfold, NotFound
 from contextfold.folding import Context, Decision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
 
@@ -30,9 +30,9 @@ class _Tried:
 def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
     """Take a fold back and say so; the folds that were made for it."""
     before = desk.decide()
-    projection = desk.thread._live.projection
-    _refuse_unknown(projection, fold)
-    tried = _try(desk, projection, fold)
+    branch = desk.thread.branch
+    _refuse_unknown(branch, fold)
+    tried = _try(desk, branch, fold)
     grown = tried.decision.used - before.used
     if not tried.decision.fits and grown > 0:
         if make_room:
@@ -45,7 +45,7 @@ def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
     return tuple(entry.seq for entry in logged[1:])
 
 
-def _refuse_unknown(projection: Projection, fold: int) -> None:
+def _refuse_unknown(projection: LiveBranch, fold: int) -> None:
     if fold not in projection.folds or not projection.folds[fold].is_live:
         live = [each.seq for each in projection.folds if each.is_live]
         raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live}.")
@@ -55,19 +55,19 @@ def _sizes(desk: Desk, before: Decision, grown: int) -> dict[str, int]:
     return {"the request now": before.used, "what the fold hides": grown, "room for the answer": desk.budget().reserve}
 
 
-def _unfolded(now: Projection, fold: int, at: float) -> Projection:
+def _unfolded(now: LiveBranch, fold: int, at: float) -> Projection:
     then = now.copy()
     then.take(Logged(now.last + 1, now.head, at, Unfolded(fold)))
     return then
 
 
-def _try(desk: Desk, now: Projection, fold: int) -> _Tried:
+def _try(desk: Desk, now: LiveBranch, fold: int) -> _Tried:
     then = _unfolded(now, fold, desk.now())
     return _Tried(then, _decision(desk, then))
 
 
 def _decision(desk: Desk, projection: Projection) -> Decision:
-    view = projection.view(desk.thread._reading)
+    view = projection.view(desk.thread.lens)
     return decide(view, desk.budget(), desk.policy, desk.model, desk.signals)
 
 
@@ -91,24 +91,21 @@ def _with(desk: Desk, tried: _Tried, folds: tuple[PlannedFold, ...]) -> _Tried:
 
 
 def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[Draft]:
-    factor = desk.thread._reading.calibration.factor
+    factor = desk.thread.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "unfold", "strategy": "window"})
     return draft_folds(now, folds, [""] * len(folds), context)
 
 
 def _seqs_behind(projection: Projection, fold: int) -> frozenset[int]:
     """The messages that come back; those of folds inside it come back as their stand-ins."""
-    taken = projection.folds[fold]
-    items = projection.items.items
-    return frozenset(items[place].seq for start, stop in taken.spans for place in range(start, stop)) | {
-        seq for seq, _ in taken.event.cover.blocks
-    }
+    parts = {seq for seq, _ in projection.folds[fold].event.cover.blocks}
+    return frozenset(item.seq for item in hidden_by(projection, fold)) | parts
 
 
 def _protecting(desk: Desk, projection: Projection, wanted: frozenset[int]) -> View:
     """The view as a strategy gets it, where what was brought back counts as pinned."""
-    view = projection.view(desk.thread._reading)
-    return View(view.array, desk.thread._reading, view.head, view.open_calls, view.pinned | wanted)
+    view = projection.view(desk.thread.lens)
+    return View(view.array, desk.thread.lens, view.head, view.open_calls, view.pinned | wanted)
 
 
 def _drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[Draft]:

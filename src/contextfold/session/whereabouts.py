@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from contextfold.domain import Appended, Checkpointed, Logged
 from contextfold.errors import NotFound
-from contextfold.thread.moving import head_at
+from contextfold.thread.moving import head_at, on_path
 
 from . import checkpointing
 from .checkpointing import Checkpoint, CheckpointName
@@ -40,11 +40,11 @@ class Where:
 
 
 def place(desk: Desk, where: Where) -> tuple[int, Checkpoint | None]:
-    thread = desk.thread
+    branch = desk.thread.branch
     if where.before is not None:
-        return thread._on_path(where.before).parent, None
+        return on_path(branch, where.before).parent, None
     if where.after is not None:
-        return thread._on_path(where.after).seq, None
+        return on_path(branch, where.after).seq, None
     if where.to_time is not None:
         return _at_time(desk, where.to_time).parent, None
     if where.to_index is not None:
@@ -54,7 +54,7 @@ def place(desk: Desk, where: Where) -> tuple[int, Checkpoint | None]:
 
 def _at_checkpoint(desk: Desk, named: CheckpointName | None) -> tuple[int, Checkpoint | None]:
     """A checkpoint, or any other event of the thread by its seq, on whatever branch it is."""
-    events = desk.thread._live.projection.events
+    events = desk.thread.branch.events
     if isinstance(named, int) and 0 < named <= len(events):
         entry = events[named - 1]
         if not isinstance(entry.event, Checkpointed):
@@ -71,12 +71,12 @@ def with_files(checkpoint: Checkpoint | None) -> Checkpoint:
 
 def _messages(desk: Desk) -> list[Logged]:
     """Everything that was said on this branch, hidden or not, in order."""
-    projection = desk.thread._live.projection
+    projection = desk.thread.branch
     return [projection.events[item.seq - 1] for item in projection.items.items if item.kind == "message"]
 
 
 def message_at(desk: Desk, seq: int) -> Logged:
-    entry = desk.thread._on_path(seq)
+    entry = on_path(desk.thread.branch, seq)
     if isinstance(entry.event, Appended):
         return entry
     said = _messages(desk)

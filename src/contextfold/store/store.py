@@ -29,8 +29,7 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadConfiguration, NotFound
 from contextfold.thread import Stretch, Thread, locked
-from contextfold.thread.live import Live
-from contextfold.thread.locking import ProcessLock
+from contextfold.thread.live import Live, ProcessLock
 
 from .snapshots_named import snapshots_in
 from .taking import take
@@ -69,7 +68,7 @@ class Store:
     def batch(self) -> Iterator[None]:
         """Appends inside share one commit; each is durable when the batch ends. If it fails, none happened."""
         try:
-            with self._log.batch():
+            with self._lock, self._log.batch():  # in this order, as every verb takes them
                 yield
         except BaseException:
             for live in self._live.values():
@@ -187,9 +186,8 @@ class Store:
         """Take what other processes wrote, if anybody did."""
         if not self._log.is_current():
             for each in self._live.values():
-                each.is_behind = True
-        if live.is_behind:
-            live.catch_up()
+                each.suspect()
+        live.catch_up_if_behind()
 
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
         origin = Origin(thread.name, at)

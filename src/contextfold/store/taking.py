@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contextfold import dialects
-from contextfold.domain import Appended, FoldKind
+from contextfold.domain import Appended, Draft, FoldKind
 from contextfold.errors import CannotCover
 from contextfold.loggers import logger
 from contextfold.thread import Thread
@@ -48,8 +48,9 @@ class _Taken:
     def say(self, said: RooSaid) -> None:
         """In the form of Anthropic's API, which Roo keeps its history in whatever model it speaks to."""
         message = dialects.find("anthropic").parse(said.raw)
-        event = Appended(self._thread._reading.counter.shape(message), message.dialect)
-        self._seqs[said.tags.seq] = self._thread._write(event, message.raw)
+        event, thread = Appended(self._thread.lens.counter.shape(message), message.dialect), self._thread
+        logged = thread.write(lambda now: [Draft(event, now.head, thread.now(), message.raw)])
+        self._seqs[said.tags.seq] = logged[-1].seq
 
     def fold(self, stand_in: RooSaid) -> None:
         self._tried.add(stand_in.tags.seq)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from .bodies import Bodies, Stretch
 from .incoming import understand
-from .live import Drafting
-from .locking import locked
+from .lens import FORGOTTEN, Bodies, ModelLens, Stretch
+from .live import Drafting, locked
 from .moving import RewindReport
-from .reading import FORGOTTEN, Reading
 from .thread import Covered, FoldInfo, Thread
 
 __all__ = [
@@ -16,7 +14,7 @@ __all__ = [
     "Covered",
     "Drafting",
     "FoldInfo",
-    "Reading",
+    "ModelLens",
     "RewindReport",
     "Stretch",
     "Thread",

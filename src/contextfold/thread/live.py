@@ -1,4 +1,4 @@
-"""A thread in memory: its projection kept in step with the log, whoever else writes to it.
+"""A thread in memory: its projection, kept in step with the log, whoever else writes to it.
 
 Writing is optimistic: drafts are made for the head we know, and made again when somebody was faster. The projection
 takes only what the log has acknowledged.
@@ -6,18 +6,60 @@ takes only what the log has acknowledged.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import wraps
+from threading import RLock
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from contextfold import dialects
 from contextfold.domain import Draft, EventLog, Logged, Projection, ThreadRow, Words
-from contextfold.errors import Conflict, KeyConflict
+from contextfold.errors import Conflict, KeyConflict, StoreError
 
-from .bodies import Bodies, Stretch
+from .lens import Bodies, Stretch
 from .rendering import Rendering
 
 MOST_TRIES = 1000  # each lost race means that somebody else made progress
 
 Drafting = Callable[[Projection], Sequence[Draft]]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ProcessLock:
+    """A lock for the Python threads of one process; a forked one is refused instead of waiting for nobody."""
+
+    def __init__(self) -> None:
+        self._lock, self._process = RLock(), os.getpid()
+
+    def __enter__(self) -> None:
+        if os.getpid() != self._process:
+            raise StoreError("This store was opened by the process this one was forked from. Open the store here.")
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+class Lockable(Protocol):
+    @property
+    def _lock(self) -> AbstractContextManager[Any]: ...
+
+
+L = TypeVar("L", bound=Lockable)
+
+
+def locked(method: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
+    """The method, run while nobody else runs one of this store's."""
+
+    @wraps(method)
+    def alone(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
 
 
 class Live:
@@ -34,9 +76,8 @@ class Live:
         self.log, self.row = log, row
         self._lineage, self.words = tuple(lineage), words
         self.bodies = Bodies(log, lineage)
-        self.is_behind = False  # somebody else may have written since we last looked
-        self.is_torn = False  # an event was taken by half
-        self.times_forgotten = 0  # for whoever keeps words read from here
+        self._is_behind = False  # somebody else may have written since we last looked
+        self._is_torn = False  # an event was taken by half
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
@@ -46,37 +87,44 @@ class Live:
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written."""
         self.forget()
-        self.is_torn, self.projection = False, Projection(self.words)
+        self._is_torn, self.projection = False, Projection(self.words)
         if self.row.origin is not None:
             self.projection.begin_at(Bodies(self.log, self._lineage[:-1]).events(), self.row.origin.seq)
         self.catch_up()
 
     def catch_up(self) -> None:
         """Take what others wrote."""
-        if self.is_torn:
+        if self._is_torn:
             self.start_over()
         for logged in self.log.read(self.row.name, after=self.projection.last):
             self._project(logged)
-        self.is_behind = False
+        self._is_behind = False
+
+    def suspect(self) -> None:
+        """Somebody wrote to the log: look there before the thread is used again."""
+        self._is_behind = True
+
+    def catch_up_if_behind(self) -> None:
+        if self._is_behind:
+            self.catch_up()
 
     def _project(self, logged: Logged) -> None:
         """Take one event, whole: an interrupt in the middle of it leaves a projection that must be made anew."""
         try:
             self.projection.take(logged)
         except BaseException:
-            self.is_torn = self.is_behind = True
+            self._is_torn = self._is_behind = True
             raise
 
     def rendering(self, dialect: str, model: str, binds: bool = False) -> Rendering:
         """The bytes of this thread's views in one dialect, for one model; `binds` where it checks its reasoning."""
         key = dialect, model, binds
         if key not in self.renderings:
-            self.renderings[key] = Rendering(dialects.find(dialect), self.bodies, model, binds)
+            self.renderings[key] = Rendering(dialects.find(dialect), model, binds)
         return self.renderings[key]
 
     def forget(self) -> None:
         """Something was forgotten: keep no words of it in memory."""
-        self.times_forgotten += 1
         self.bodies.drop()
         self.renderings.clear()
 
@@ -85,7 +133,7 @@ class Live:
     ) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is; with `expected`, only on that head."""
         for _ in range(MOST_TRIES):
-            if self.is_torn:
+            if self._is_torn:
                 self.start_over()
             if expected is not None and self.projection.head != expected:
                 break

@@ -13,12 +13,13 @@ from contextfold.domain import (
     Appended,
     Checkpointed,
     Folded,
+    LiveBranch,
     Logged,
-    Projection,
     Rewound,
     Sent,
     Unfolded,
 )
+from contextfold.errors import NotFound
 from contextfold.workspace import Change
 
 
@@ -37,7 +38,7 @@ class RewindReport:
     is_preview: bool = False
 
 
-def outcome(projection: Projection, to: int) -> RewindReport:
+def outcome(projection: LiveBranch, to: int) -> RewindReport:
     """What the head's moving to an event of this thread means, whatever branch it is on."""
     back = _back_to_the_path(projection, to)
     behind = projection.path_after(back[-1] if back else to)
@@ -53,7 +54,7 @@ def outcome(projection: Projection, to: int) -> RewindReport:
     )
 
 
-def _back_to_the_path(projection: Projection, to: int) -> list[int]:
+def _back_to_the_path(projection: LiveBranch, to: int) -> list[int]:
     """From an event back along its parents to the live path; the last one is where the branches part."""
     back = []
     seq = to
@@ -63,7 +64,7 @@ def _back_to_the_path(projection: Projection, to: int) -> list[int]:
     return [*back, seq] if back else []
 
 
-def _live_at(projection: Projection, behind: Sequence[int], ahead: Sequence[int]) -> tuple[int, ...]:
+def _live_at(projection: LiveBranch, behind: Sequence[int], ahead: Sequence[int]) -> tuple[int, ...]:
     """The folds that live where the head will stand: without what was done behind it, with what was done ahead."""
     first = behind[0] if behind else projection.last + 1
     undone = {event.fold for seq in behind if isinstance(event := projection.events[seq - 1].event, Unfolded)}
@@ -75,6 +76,15 @@ def _live_at(projection: Projection, behind: Sequence[int], ahead: Sequence[int]
         elif isinstance(event, Unfolded):
             live.discard(event.fold)
     return tuple(sorted(live))
+
+
+def on_path(projection: LiveBranch, seq: int) -> Logged:
+    """The event of this seq on the live branch; else its nearest neighbours are named."""
+    if not projection.is_on_path(seq):
+        earlier, later = projection.neighbours(seq)
+        nearest = f"{earlier or 'none'} before and {later or 'none'} after it"
+        raise NotFound(f"There is no {seq} on this branch. The nearest are {nearest}.")
+    return projection.events[seq - 1]
 
 
 def head_at(logged: Logged) -> int:

@@ -32,9 +32,8 @@ from contextfold.domain import (
 )
 
 from .binding import Prefixes
-from .bodies import Bodies
 from .caching import Marks, boundary, marked, newest_fold
-from .reading import Reading
+from .lens import ModelLens
 from .renaming import renamed
 
 UNMARKED = Marks()
@@ -100,8 +99,8 @@ class Newest:
 class Rendering:
     """Chunks of wire messages, one for each item of the array it follows."""
 
-    def __init__(self, dialect: Dialect, bodies: Bodies, model: str = "", binds: bool = False) -> None:
-        self.dialect, self._bodies, self._model = dialect, bodies, model
+    def __init__(self, dialect: Dialect, model: str = "", binds: bool = False) -> None:
+        self.dialect, self._model = dialect, model
         self._prefixes = Prefixes() if binds else None  # where the model checks what stands before its reasoning
         self._stale: set[Hashable] = set()  # items whose reasoning was written for another prefix
         self._array: Shown | None = None
@@ -113,14 +112,14 @@ class Rendering:
         self._bounded: tuple[Shown | None, int] = (None, 0)
         self._newest = Newest(dialect)
 
-    def chunks(self, view: View, reading: Reading) -> Sequence[bytes]:
+    def chunks(self, view: View, reading: ModelLens) -> Sequence[bytes]:
         """The view's wire messages in order."""
         if view.array is not self._array:
             self._follow(view.array, view)
         if len(self._chunks) < view.length:
             fresh = view.array.items[len(self._chunks) : view.length]
             if len(fresh) > 1:  # in one go; a single one is read when its turn comes
-                self._bodies.load(
+                reading.load(
                     [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
                 )
             places = range(len(self._chunks), view.length)
@@ -133,7 +132,7 @@ class Rendering:
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
 
-    def body(self, view: View, reading: Reading, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
+    def body(self, view: View, reading: ModelLens, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
         """The whole request as bytes, marked for the provider's cache."""
         if self._prefixes is not None and self._prefixes.agree(settings):
             self._array = None
@@ -199,7 +198,7 @@ class Rendering:
         keys = map(_key, items)
         return (loss for key in keys for loss in self._lost.get((key, key in self._stale), ()))
 
-    def _chunk(self, item: Item, reading: Reading, place: int) -> bytes:
+    def _chunk(self, item: Item, reading: ModelLens, place: int) -> bytes:
         own = _key(item)
         key = own, self._prefixes is not None and self._prefixes.is_stale(item, reading.sent(item), place)
         if key[1]:
@@ -211,7 +210,7 @@ class Rendering:
             self._prefixes.add(place, chunk)
         return chunk
 
-    def _render(self, key: Variant, item: Item, reading: Reading) -> bytes:
+    def _render(self, key: Variant, item: Item, reading: ModelLens) -> bytes:
         message = renamed(reading.read(item), item.aliases)
         for call in message.calls:
             self._names[call.id] = call.name

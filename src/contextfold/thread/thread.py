@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from contextfold import dialects
 from contextfold.domain import (
@@ -22,6 +23,7 @@ from contextfold.domain import (
     FoldKind,
     Intent,
     Item,
+    LiveBranch,
     Logged,
     Message,
     Pinned,
@@ -39,14 +41,14 @@ from contextfold.domain import (
 )
 from contextfold.errors import CannotCover, NotFound
 from contextfold.models import Model
-from contextfold.tokens import Calibration
 
 from .incoming import understand
-from .live import Live
-from .locking import locked
-from .moving import RewindReport, head_at, outcome
-from .reading import Reading
+from .lens import ModelLens
+from .live import Drafting, Live, locked
+from .moving import RewindReport, head_at, on_path, outcome
+from .rendering import Rendering
 
+T = TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
 
 
@@ -77,10 +79,9 @@ class Thread:
         lock: AbstractContextManager[object],
         fork: Callable[[Thread, int, str | None], Thread],
     ) -> None:
-        self._live, self._model, self._clock, self._sync, self._fork = live, model, clock, sync, fork
+        self._live, self._clock, self._sync, self._fork = live, clock, sync, fork
         self._lock = lock
-        self._reading = Reading(live.bodies, lambda: live.projection.events, counter, Calibration(model.id))
-        self._dialect = dialects.spoken(model)
+        self._lens = ModelLens(live.bodies, lambda: live.projection.events, model, counter)
 
     @property
     def name(self) -> str:
@@ -90,14 +91,14 @@ class Thread:
     @property
     def model(self) -> Model:
         """What the thread is counted and rendered for."""
-        return self._model
+        return self._lens.model
 
     @property
     @locked
     def view(self) -> View:
         """What a model would see next."""
         self._sync()
-        return self._live.projection.view(self._reading)
+        return self._live.projection.view(self._lens)
 
     @locked
     def view_at(self, seq: int) -> View:
@@ -108,7 +109,7 @@ class Thread:
             raise NotFound(f"There is no event {seq} in thread {self.name!r}. The newest is {len(events)}.")
         past = Projection(self._live.words)
         past.begin_at(events, head_at(events[seq - 1]))
-        return past.view(self._reading)
+        return past.view(self._lens)
 
     @property
     @locked
@@ -121,7 +122,7 @@ class Thread:
                 fold.seq,
                 fold.event.kind,
                 fold.event.cover,
-                self._reading.stand_in(fold.seq),
+                self._lens.stand_in(fold.seq),
                 fold.seq in showing or bool(fold.event.cover.blocks),
                 fold.event.before,
                 fold.event.after,
@@ -142,7 +143,7 @@ class Thread:
     def message(self, seq: int) -> Message:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
         self._sync()
-        return self._reading.read(Item(seq, "message", self._appended(seq).shape))
+        return self._lens.read(Item(seq, "message", self._appended(seq).shape))
 
     @locked
     def append(self, message: object, *, key: str | None = None, expected: int | None = None) -> int:
@@ -151,8 +152,8 @@ class Thread:
         The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
         (`view.head`) to write on, else `Conflict`.
         """
-        said = understand(message, self._dialect).message
-        event = Appended(self._reading.counter.shape(said), said.dialect)
+        said = understand(message, self._lens.dialect).message
+        event = Appended(self._lens.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 
     @locked
@@ -187,7 +188,7 @@ class Thread:
         chosen = cover if isinstance(cover, Cover) else _named(projection, cover)
         if chosen.blocks and not words.blocks:
             words = StandIn(blocks=(words.text,) * len(chosen.blocks))
-        shape = _stand_in_shape(self._reading.counter, chosen, words)
+        shape = _stand_in_shape(self._lens.counter, chosen, words)
         event = Folded(kind, chosen, shape, details=dict(details or {}))
         return self._write(event, encode(words), check=lambda now: check_cover(now, chosen))
 
@@ -204,10 +205,11 @@ class Thread:
     @locked
     def rewind(self, *, before: int | None = None, after: int | None = None) -> RewindReport:
         """Move the head to just before, or just after, something on this branch. What came later stays in the log."""
+        self._sync()
         if before is not None and after is None:
-            return self._move(self._on_path(before).parent, "rewind")
+            return self._move(on_path(self._live.projection, before).parent, "rewind")
         if after is not None and before is None:
-            return self._move(self._on_path(after).seq, "rewind")
+            return self._move(on_path(self._live.projection, after).seq, "rewind")
         raise TypeError("rewind() takes one of before= and after=")
 
     @locked
@@ -231,17 +233,54 @@ class Thread:
         if at is None:
             return self._fork(self, projection.head, name)
         known = 0 < at <= projection.last and isinstance(projection.events[at - 1].event, BRANCH_EVENTS)
-        return self._fork(self, at if known else self._on_path(at).seq, name)
+        return self._fork(self, at if known else on_path(projection, at).seq, name)
 
     @locked
     def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
         """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
-        spoken = dialects.suited(dialect, self._model) if dialect else self._dialect
-        return self._live.rendering(spoken, self._model.name).body(self.view, self._reading, settings)
+        spoken = dialects.suited(dialect, self.model) if dialect else self._lens.dialect
+        return self._live.rendering(spoken, self.model.name).body(self.view, self._lens, settings)
+
+    # -- what others build on ---------------------------------------------------------------------------------------
+
+    @property
+    def branch(self) -> LiveBranch:
+        """The events and the live branch as they are in memory, to be looked at: `catch_up` first, then read."""
+        return self._live.projection
+
+    @property
+    def lens(self) -> ModelLens:
+        """How its items are read and weighed for the model."""
+        return self._lens
+
+    def now(self) -> float:
+        """The time by the store's clock."""
+        return self._clock()
+
+    @locked
+    def catch_up(self) -> None:
+        """Take what others wrote to the log since it was last looked at."""
+        self._sync()
+
+    @locked
+    def alone(self, work: Callable[[], T]) -> T:
+        """Do something while nobody else in this process uses the store."""
+        return work()
+
+    @locked
+    def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
+        """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""
+        return self._live.write(drafting, blobs=blobs)
+
+    def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
+        """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
+        return self._live.rendering(dialect, self.model.name, binds)
+
+    # -- one event each ---------------------------------------------------------------------------------------------
 
     def _move(self, to: int, intent: Intent) -> RewindReport:
         report = outcome(self._live.projection, to)
-        self._live.write(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
+        self.write(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
         return report
 
     def _write(
@@ -261,15 +300,6 @@ class Thread:
             return [Draft(event, now.head, self._clock(), body, key or "")]
 
         return self._live.write(drafting, expected=expected)[-1].seq
-
-    def _on_path(self, seq: int) -> Logged:
-        self._sync()
-        projection = self._live.projection
-        if not projection.is_on_path(seq):
-            earlier, later = projection.neighbours(seq)
-            nearest = f"{earlier or 'none'} before and {later or 'none'} after it"
-            raise NotFound(f"There is no {seq} on this branch. The nearest are {nearest}.")
-        return projection.events[seq - 1]
 
     def _appended(self, seq: int) -> Appended:
         events = self._live.projection.events

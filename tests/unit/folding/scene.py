@@ -130,7 +130,7 @@ class Scene:
     def attach(self, text: str, key: str = "") -> int:
         """Add something for the model, as a session does; a thread by itself has no verb for it."""
         event = Attached("file", COUNTER.shape(Message("user", (Text(text),))), {"key": key} if key else {})
-        (logged,) = self.thread._live.write(lambda now: [Draft(event, now.head, 0.0, encode(text))])
+        (logged,) = self.thread.write(lambda now: [Draft(event, now.head, 0.0, encode(text))])
         return logged.seq
 
     def subject(self, item: Item) -> object:

@@ -180,7 +180,7 @@ def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
 def rents_of(messages: list[WireMessage], clear: Clear | None = None) -> tuple[Rents, Scene]:
     scene = Scene(messages)
     rents = Rents(clear or Clear(keep_tokens=0, least_tokens=100))
-    counter = scene.thread._reading.counter
+    counter = scene.thread.lens.counter
     rents.follow(scene.view, lambda item, block: counter.block_tokens(item.shape.blocks[block].measure), 0)
     return rents, scene
 
@@ -207,7 +207,7 @@ def test_following_one_message_at_a_time_tells_the_same_as_reading_all_at_once()
     whole, _ = rents_of([*said, assistant("ok")])
     scene = Scene(said[:1])
     steps = Rents(Clear(keep_tokens=0, least_tokens=100))
-    counter = scene.thread._reading.counter
+    counter = scene.thread.lens.counter
     for message in [*said[1:], assistant("ok")]:
         scene.thread.append(message)
         steps.follow(scene.view, lambda item, block: counter.block_tokens(item.shape.blocks[block].measure), 0)
@@ -331,7 +331,7 @@ def test_a_session_folds_when_it_pays_and_says_what_that_saves(tmp_path: Path) -
         before = Account.of(sent[-1].details)
         assert 0 < before.bill < before.full_bill
     with cf.Session.open(tmp_path / "a.db", model="claude-sonnet-4-5") as reopened:
-        assert reopened._desk.books.account == before
+        assert reopened.desk.books.account == before
         decision = reopened.preview()
         assert decision.used > 0
 
@@ -371,10 +371,10 @@ def test_money_stays_spent_after_a_rewind() -> None:
     session = cf.Session.open(model="claude-sonnet-4-5")
     first = session.append(user("Read everything."))
     loop(session, range(10))
-    spent = session._desk.books.account
+    spent = session.desk.books.account
     session.thread.rewind(after=first)
     loop(session, range(20, 22))
-    after = session._desk.books.account
+    after = session.desk.books.account
     assert after.bill > spent.bill
     assert after.full < spent.full
 
@@ -404,7 +404,7 @@ def test_deciding_stays_flat_however_long_the_thread(monkeypatch: pytest.MonkeyP
     spent = []
     for many in (50, 800):
         session = cf.Session.open(model="claude-sonnet-4-5")
-        session.thread._model = replace(session.model, cache=Cache("automatic"))
+        session.thread.lens.assume(replace(session.model, cache=Cache("automatic")))
         session.append(user("go"))
         for number in range(many):
             session.append(assistant(f"{number} " + WORD * 5))
@@ -433,4 +433,4 @@ def test_a_session_learns_what_its_requests_really_cost() -> None:
     usage = {"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 1_000, "output_tokens": 1}
     answer = {"type": "message", "id": "m", "model": "m", "role": "assistant", "usage": usage}
     session.append({**answer, "content": [{"type": "text", "text": "hello"}]})
-    assert session._desk.books.account.bill == pytest.approx(1_000 * 3.75e-6)
+    assert session.desk.books.account.bill == pytest.approx(1_000 * 3.75e-6)

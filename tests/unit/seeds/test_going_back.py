@@ -24,7 +24,7 @@ def shown(thread: cf.Thread) -> list[int]:
 
 
 def tags(thread: cf.Thread) -> dict[int, Tags]:
-    return {tag.seq: tag for tag in roo_tags(thread._live.projection)}
+    return {tag.seq: tag for tag in roo_tags(thread.branch)}
 
 
 @pytest.mark.seed("R24")

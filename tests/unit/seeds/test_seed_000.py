@@ -82,12 +82,12 @@ def test_hiding_half_of_five_messages_and_showing_them_again(window: Limited) ->
     held = opened(window(8_000, "gpt-4o"), talk, policy=policy)
     marker = held.thread.fold([2, 3], "[Truncation: 2 messages hidden]", kind="window")
     assert shown(held) == [0, "[Truncation: 2 messages hidden]", 3, 4]
-    tags = {tag.seq: tag for tag in roo_tags(held.thread._live.projection)}
+    tags = {tag.seq: tag for tag in roo_tags(held.thread.branch)}
     assert [tags[seq].truncation_parent for seq in (1, 2, 3, 4, 5)] == ["", str(marker), str(marker), "", ""]
     assert tags[marker].is_truncation_marker
     held.unfold(marker)
     assert shown(held) == [0, 1, 2, 3, 4]
-    assert not any(tag.truncation_parent for tag in roo_tags(held.thread._live.projection))
+    assert not any(tag.truncation_parent for tag in roo_tags(held.thread.branch))
 
 
 @pytest.mark.seed("E30")

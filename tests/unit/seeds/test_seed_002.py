@@ -57,7 +57,7 @@ def test_the_threshold_is_above_zero_and_within_the_usable_input(tokens: int, ou
 def test_one_policy_has_another_threshold_for_another_model_and_another_call(window: Limited) -> None:
     policy = cf.recipes.claude_code()
     small, large = (opened(model, [user("hi")], policy) for model in (window(32_000), window(400_000, "gpt-4o")))
-    begins = [policy.triggers[0].fires(10**6, held._desk.budget(), held.model) for held in (small, large)]
+    begins = [policy.triggers[0].fires(10**6, held.desk.budget(), held.model) for held in (small, large)]
     assert [firing.threshold for firing in begins if firing] == [
         int(Budget(32_000, 8_000).usable * 0.85),
         400_000 - min(large.model.output or 0, 20_000) - 13_000,
@@ -163,7 +163,7 @@ def test_a_sub_agent_has_a_window_a_log_and_a_policy_of_its_own_and_hands_back_l
     assert (child.model.window, parent.model.window) == (8_000, 200_000)
     assert child.folds
     assert (parent.folds, parent.stats.messages) == ((), 2), "nothing of the child's is in the parent's log"
-    rows = {row.name: row for row in parent._store.threads()}
+    rows = {row.name: row for row in parent.store.threads()}
     assert rows["main/search"].settings["parent"] == "main"
     handed = child.result(40)
     assert handed.startswith("seen 59")

@@ -91,15 +91,15 @@ def test_a_step_cancelled_at_any_effect_leaves_a_sound_thread(
 ) -> None:
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", WINDOW)
     with session(tmp_path, "whole") as whole:
-        expected = effects_of(STEPS[step](whole._desk), whole._desk)
+        expected = effects_of(STEPS[step](whole.desk), whole.desk)
     assert "Record" in expected
     for place in range(len(expected)):
         with session(tmp_path, f"{place}") as one:
             said = [entry.seq for entry in one.thread.events]
-            cancelled_at(STEPS[step](one._desk), one._desk, place, after=after)
+            cancelled_at(STEPS[step](one.desk), one.desk, place, after=after)
             assert [entry.seq for entry in one.thread.events][: len(said)] == said
             assert check_view(one.view.items) == []
-            assert one._store.verify() == []
+            assert one.store.verify() == []
             request = one.prepare(max_tokens=500)
             assert request.report.after <= request.report.usable
 
@@ -107,8 +107,8 @@ def test_a_step_cancelled_at_any_effect_leaves_a_sound_thread(
 def test_an_error_of_an_effect_reaches_the_step_that_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", WINDOW)
     with session(tmp_path, "one") as one:
-        one._desk.policy = cf.recipes.balanced(summarizer=models.raising(RuntimeError("no model today")))
-        report = drive(preparing.fold_now(one._desk, "", 3_000), one._desk)
+        one.desk.policy = cf.recipes.balanced(summarizer=models.raising(RuntimeError("no model today")))
+        report = drive(preparing.fold_now(one.desk, "", 3_000), one.desk)
         failed = [attempt for attempt in report.attempts if attempt.strategy == "summarizer"]
         assert ["no model today" in attempt.error for attempt in failed] == [True]
         assert report.folds

@@ -1,8 +1,13 @@
-"""How a view is read and weighed: joins bodies, dialects and a model's counter behind the domain's `Lens`."""
+"""How the items of a thread are read and weighed for one model: the domain's `Lens`, and the words behind events.
+
+Words are read when they are shown and kept for a while. A fork shares its origin's events, so one seq may live in
+another thread of the log; only this module knows where.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +21,7 @@ from contextfold.domain import (
     Count,
     Counter,
     Edit,
+    EventLog,
     Item,
     Logged,
     Message,
@@ -27,22 +33,97 @@ from contextfold.domain import (
     ToolCall,
     ToolResult,
 )
-from contextfold.tokens import Calibration
+from contextfold.models import Model
+from contextfold.tokens import Calibration, learn
 
-from .bodies import Bodies
-
+KEPT_BYTES = 32 * 2**20
 FORGOTTEN = "[This was forgotten on request and cannot be shown.]"
 
 
-class Reading:
-    """A lens for one model: reads items of one thread, weighs them, and says what the sum amounts to."""
+class Stretch(NamedTuple):
+    """The part of a lineage that one thread of the log holds: its events up to and including `upto`."""
 
-    def __init__(
-        self, bodies: Bodies, events: Callable[[], Sequence[Logged]], counter: Counter, calibration: Calibration
-    ) -> None:
+    thread: str
+    upto: int | None
+
+
+class Bodies:
+    """Bodies by seq for one thread and the threads it comes from. The oldest read leave first when room runs out."""
+
+    def __init__(self, log: EventLog, lineage: Sequence[Stretch], room: int = KEPT_BYTES) -> None:
+        self._log, self._lineage, self._room = log, tuple(lineage), room
+        self._kept: dict[int, bytes] = {}
+        self._size = 0
+        self.times_dropped = 0
+
+    def events(self, after: int = 0) -> Iterable[Logged]:
+        """All events of the lineage in order, the oldest thread's first."""
+        for thread, upto in self._lineage:
+            if upto is None or after < upto:
+                for logged in self._log.read(thread, after=after, upto=upto):
+                    after = logged.seq
+                    yield logged
+
+    def get(self, seq: int) -> bytes | None:
+        """The body of one event; None when it was forgotten."""
+        if seq not in self._kept:
+            self.load([seq])
+        return self._kept.get(seq)
+
+    def load(self, seqs: Iterable[int]) -> None:
+        """Read what is missing of these in one go."""
+        missing = [seq for seq in seqs if seq not in self._kept]
+        before = 0
+        for thread, upto in self._lineage:
+            own = [seq for seq in missing if seq > before and (upto is None or seq <= upto)]
+            if own:
+                for seq, body in self._log.bodies(thread, own).items():
+                    self.keep(seq, body)
+            before = before if upto is None else upto
+
+    def keep(self, seq: int, body: bytes) -> None:
+        self._kept[seq] = body
+        self._size += len(body)
+        while self._size > self._room and len(self._kept) > 1:
+            oldest = next(iter(self._kept))
+            self._size -= len(self._kept.pop(oldest))
+
+    def drop(self) -> None:
+        """Keep nothing any longer, because something was forgotten."""
+        self._kept.clear()
+        self._size = 0
+        self.times_dropped += 1
+
+
+class ModelLens:
+    """Reads the items of one thread, weighs them for one model, and says what the sum amounts to."""
+
+    def __init__(self, bodies: Bodies, events: Callable[[], Sequence[Logged]], model: Model, counter: Counter) -> None:
         self._bodies, self._events = bodies, events
-        self.counter, self.calibration = counter, calibration
+        self.model, self.counter, self.calibration = model, counter, Calibration(model.id)
+        self.dialect = dialects.spoken(model)
         self._weighed_again: dict[tuple[int, str], int] = {}  # what was stored for another encoding
+
+    def assume(self, model: Model) -> None:
+        """Believe other limits or prices of the model than its profile says."""
+        self.model = model
+
+    def learn(self, raw: int, billed: int) -> None:
+        """Correct the counts by what a request of so many raw tokens was billed."""
+        self.calibration = learn(self.calibration, raw, billed)
+
+    @property
+    def times_forgotten(self) -> int:
+        """How often words were erased: whoever keeps some that were read from here reads them again."""
+        return self._bodies.times_dropped
+
+    def load(self, seqs: Iterable[int]) -> None:
+        """Read the words of these events in one go."""
+        self._bodies.load(seqs)
+
+    def words(self, seq: int) -> bytes | None:
+        """The bytes that an event carries; None where they were forgotten."""
+        return self._bodies.get(seq)
 
     def weigh(self, item: Item) -> int:
         if self.counter.knows(item.shape):
