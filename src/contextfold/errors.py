@@ -146,7 +146,11 @@ class TooNew(StoreError):
 
 
 class Corrupt(StoreError):
-    """The file is damaged, or its chain does not verify."""
+    """The file is damaged, or its chain does not verify; `thread` and `seq` say where, as far as that is known."""
+
+    def __init__(self, message: str, *, thread: str = "", seq: int = 0) -> None:
+        self.thread, self.seq = thread, seq
+        super().__init__(message)
 
 
 class ReadOnly(StoreError):

@@ -89,7 +89,7 @@ def broken(thread: str, first: int, previous: bytes, entries: Iterable[Sealed]) 
             yield Problem(
                 f"{thread}/{expected}", "sequence", f"Events before {entry.seq} are missing. Restore a backup."
             )
-        if next_link(previous, entry) != entry.link:
+        if not is_linked(previous, entry):
             yield Problem(place, "chain", "The event or its body was changed after it was written. Restore a backup.")
         elif not is_readable(entry.stored):
             yield Problem(
@@ -101,6 +101,11 @@ def broken(thread: str, first: int, previous: bytes, entries: Iterable[Sealed]) 
 def next_link(previous: bytes, entry: Sealed) -> bytes:
     committed = entry.committed if entry.body is None else commitment(entry.salt, entry.body)
     return link(previous, entry.seq, entry.parent, entry.at, entry.key, entry.stored, committed)
+
+
+def is_linked(previous: bytes, entry: Sealed) -> bool:
+    """Whether the entry is what its link says."""
+    return next_link(previous, entry) == entry.link
 
 
 def is_readable(stored: bytes) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextfold.domain import Origin
-from contextfold.errors import Conflict, NotFound
+from contextfold.errors import Conflict, Corrupt, NotFound
+
+RESCUE = "Restore a backup, or save what verifies with `contextfold doctor --rescue NEW.db`; other threads can be read."
 
 
 def no_thread(name: str) -> NotFound:
@@ -32,3 +34,7 @@ def moved_on(thread: str, expected: int, actual: int) -> Conflict:
         expected=expected,
         actual=actual,
     )
+
+
+def damaged(thread: str, seq: int) -> Corrupt:
+    return Corrupt(f"Event {seq} of thread {thread!r} is damaged in the file. {RESCUE}", thread=thread, seq=seq)

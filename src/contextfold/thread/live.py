@@ -15,7 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from contextfold import dialects
 from contextfold.domain import Draft, EventLog, Logged, Projection, ThreadRow, Words
-from contextfold.errors import Conflict, KeyConflict, StoreError
+from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
 
 from .lens import Bodies, Stretch
 from .rendering import Rendering
@@ -81,7 +81,7 @@ class Live:
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
-            self.projection.begin_at(Bodies(log, lineage[:-1]).events(), row.origin.seq)
+            self._begin_at(row.origin.seq)
         self.catch_up()
 
     def start_over(self) -> None:
@@ -89,8 +89,14 @@ class Live:
         self.forget()
         self._is_torn, self.projection = False, Projection(self.words)
         if self.row.origin is not None:
-            self.projection.begin_at(Bodies(self.log, self._lineage[:-1]).events(), self.row.origin.seq)
+            self._begin_at(self.row.origin.seq)
         self.catch_up()
+
+    def _begin_at(self, seq: int) -> None:
+        try:
+            self.projection.begin_at(Bodies(self.log, self._lineage[:-1]).events(), seq)
+        except (LookupError, AssertionError) as error:
+            raise self._impossible(seq) from error
 
     def catch_up(self) -> None:
         """Take what others wrote."""
@@ -112,9 +118,18 @@ class Live:
         """Take one event, whole: an interrupt in the middle of it leaves a projection that must be made anew."""
         try:
             self.projection.take(logged)
+        except (LookupError, AssertionError) as error:
+            self._is_torn = self._is_behind = True
+            raise self._impossible(logged.seq) from error
         except BaseException:
             self._is_torn = self._is_behind = True
             raise
+
+    def _impossible(self, seq: int) -> Corrupt:
+        """What no thread of ours can hold, such as a fold of messages that were never there."""
+        name = self.row.name
+        told = f"Event {seq} of thread {name!r} cannot have happened where it stands. Run `contextfold verify`."
+        return Corrupt(told, thread=name, seq=seq)
 
     def rendering(self, dialect: str, model: str, binds: bool = False) -> Rendering:
         """The bytes of this thread's views in one dialect, for one model; `binds` where it checks its reasoning."""

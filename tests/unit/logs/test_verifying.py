@@ -105,7 +105,7 @@ def test_a_sealed_event_of_an_unknown_kind_is_told_from_a_changed_one(path: Path
 
 def test_a_body_that_is_not_there_is_not_read_as_an_empty_one(path: Path) -> None:
     tampered(path, "DELETE FROM bodies WHERE seq = 4 AND thread = 1")
-    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log, pytest.raises(Corrupt, match="'a'/4"):
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log, pytest.raises(Corrupt, match="Event 4 of thread 'a'"):
         log.bodies("a", [4])
 
 

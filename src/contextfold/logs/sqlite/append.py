@@ -11,24 +11,26 @@ from hashlib import sha256
 import apsw
 
 from contextfold.domain import SALT_BYTES, Draft, Logged
+from contextfold.errors import Corrupt
 from contextfold.logs.keys import Written, earlier_append
 from contextfold.logs.sealed import Salts, Sealed, seal
-from contextfold.logs.words import moved_on
+from contextfold.logs.words import RESCUE, moved_on
 
 from .directory import DIGESTS, NAME, Address, blob_of, find
-from .read import EVENTS, NO_END, bodies, link_at, logged_of
-from .rows import row, rows, value
+from .read import EVENTS, NO_END, Following, bodies, link_at, telling
+from .rows import checksum_of, row, rows, value
 from .schema import INLINE_LIMIT
 
 _TIP = "SELECT seq, link FROM events WHERE space = ? AND thread = ? ORDER BY seq DESC LIMIT 1"
 _BODY = "INSERT INTO bodies (space, thread, seq, blob, salt, bytes) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENT = (
-    "INSERT INTO events (space, thread, seq, parent, step, body, at, key, event, link)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO events (space, thread, seq, parent, step, body, at, key, event, link, checksum)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 FORGOTTEN = "INSERT INTO forgotten (space, thread, seq, committed) VALUES (?, ?, ?, ?)"
 _FIRST_OF = "SELECT seq - step FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _END_OF = "SELECT min(seq) - 1 FROM events WHERE space = ? AND thread = ? AND seq > ? AND step = 0"
+_IS_SAME = "SELECT bytes IS ? FROM bodies WHERE id = ? AND space = ?"
 
 
 class Appending:
@@ -49,7 +51,7 @@ class Appending:
         written = []
         for step, draft in enumerate(drafts):
             entry = seal(previous, last + 1 + step, draft, salts, SALT_BYTES)
-            self.insert(entry, step)
+            self.insert(entry, step, previous)
             previous = entry.link
             written.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
         return tuple(written), True
@@ -57,11 +59,13 @@ class Appending:
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
         """Write events as they were sealed elsewhere, and the blobs they name."""
         space, thread = self._address.space, self._address.thread
+        _, previous = self.tip()
         for entry in entries:
             if isinstance(entry, bytes):
                 keep_blob(self._connection, space, entry)
                 continue
-            self.insert(entry, 0)
+            self.insert(entry, 0, previous)
+            previous = entry.link
             if entry.body is None:
                 self._connection.execute(FORGOTTEN, (space, thread, entry.seq, entry.committed))
 
@@ -72,24 +76,13 @@ class Appending:
             return tip[0], tip[1]
         return self._address.start, link_at(self._connection, self._address, self._address.start)
 
-    def insert(self, entry: Sealed, step: int) -> None:
+    def insert(self, entry: Sealed, step: int, previous: bytes) -> None:
         connection, address = self._connection, self._address
         key = blob_of(entry.key) if entry.key else None
         body = self._insert_body(entry) if entry.body else None
+        facts = (entry.seq, entry.parent, step, body, entry.at, key, entry.stored, entry.link)
         connection.execute(
-            _EVENT,
-            (
-                address.space,
-                address.thread,
-                entry.seq,
-                entry.parent,
-                step,
-                body,
-                entry.at,
-                key,
-                entry.stored,
-                entry.link,
-            ),
+            _EVENT, (address.space, address.thread, *facts, checksum_of(previous, facts, entry.body or b""))
         )
         if key is not None:
             connection.execute(NAME, (address.space, address.thread, key, entry.seq))
@@ -118,9 +111,11 @@ class Appending:
         connection, space, thread = self._connection, self._address.space, self._address.thread
         first = value(connection, _FIRST_OF, (space, thread, seq))
         last = value(connection, _END_OF, (space, thread, first)) or NO_END
-        found = rows(connection, EVENTS, (space, thread, first - 1, last, -1))
-        kept = bodies(connection, self._address, [event[0] for event in found])
-        return [Written(logged_of(event), kept.get(event[0])) for event in found]
+        with telling(self._address, seq):
+            found = rows(connection, EVENTS, (space, thread, first - 1, last, -1))
+            events = Following(self._address, first - 1).take(connection, found)
+        kept = bodies(connection, self._address, [event.seq for event in events])
+        return [Written(event, kept.get(event.seq)) for event in events]
 
 
 def keep_blob(connection: apsw.Connection, space: int, blob: bytes) -> int:
@@ -131,4 +126,6 @@ def keep_blob(connection: apsw.Connection, space: int, blob: bytes) -> int:
         connection.execute("INSERT INTO bodies (space, bytes) VALUES (?, ?)", (space, blob))
         number = connection.last_insert_rowid()
         connection.execute(NAME, (space, DIGESTS, name, number))
+    elif not value(connection, _IS_SAME, (blob, number, space)):
+        raise Corrupt(f"The bytes kept under {name.hex()!r} are damaged, so nothing can share them. {RESCUE}")
     return number

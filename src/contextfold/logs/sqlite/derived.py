@@ -16,7 +16,7 @@ from contextfold.errors import StoreError
 
 from .database import Database
 from .directory import Address, addresses
-from .read import EVENTS, NO_END, bodies, logged_of
+from .read import EVENTS, NO_END, Following, bodies
 from .rows import rows, value
 
 _PIECE = 512
@@ -184,7 +184,8 @@ def _pieces(
     connection: apsw.Connection, address: Address, after: int, upto: int
 ) -> Iterator[list[tuple[Logged, bytes]]]:
     """Events from `after` on with their bodies; a forgotten one has none left to apply."""
-    while found := rows(connection, EVENTS, (address.space, address.thread, after, upto, _PIECE)):
-        kept = bodies(connection, address, [event[0] for event in found])
-        yield [(logged_of(event), kept.get(event[0], b"")) for event in found]
-        after = found[-1][0]
+    following = Following(address, after)
+    while found := rows(connection, EVENTS, (address.space, address.thread, following.seq, upto, _PIECE)):
+        events = following.take(connection, found)
+        kept = bodies(connection, address, [event.seq for event in events])
+        yield [(event, kept.get(event.seq, b"")) for event in events]

@@ -12,7 +12,9 @@ import apsw
 from msgspec import Struct
 
 from contextfold.domain import Origin, ThreadRow, decode, encode
-from contextfold.logs.words import no_place_to_fork, no_thread
+from contextfold.errors import Corrupt
+from contextfold.loggers import logger
+from contextfold.logs.words import RESCUE, no_place_to_fork, no_thread
 
 from .rows import Row, row, rows, value
 
@@ -29,9 +31,16 @@ _LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
 _ADDRESSES = "SELECT space, id, name, origin_seq, origin FROM threads"
 _ROWS = (
     "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
-    " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings"
-    " FROM threads AS t WHERE space = ?"
+    " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings,"
+    " origin, seal, id FROM threads AS t WHERE space = ?"
 )
+
+LOST_THREADS = (
+    "SELECT name FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM names AS n"
+    " WHERE n.space = t.space AND n.owner = ? AND n.name = t.name AND n.number = t.id)"
+)
+
+log = logger("logs")
 
 
 class Address(Struct, frozen=True):
@@ -64,6 +73,7 @@ class Directory:
     def __init__(self, space: str) -> None:
         self._name = space
         self._space: int | None = None
+        self._has_all_names = False
         self._addresses: dict[str, Address] = {}
 
     def space(self, connection: apsw.Connection) -> int | None:
@@ -98,6 +108,7 @@ class Directory:
         origin = self._origin(connection, new.origin) if new.origin else None
         start = new.origin.seq if new.origin else 0
         space = self._space_for_writing(connection)
+        self._refuse_lost_names(connection, space)
         number = 1 + value(connection, "SELECT coalesce(max(id), 0) FROM threads WHERE space = ?", (space,))
         name = blob_of(new.name)
         facts = (name, origin, start, float(new.created), encode(dict(new.settings)))
@@ -119,11 +130,49 @@ class Directory:
 
     def row(self, connection: apsw.Connection, thread: str) -> ThreadRow:
         address = self.address(connection, thread)
-        return _thread_row(rows(connection, _ROWS + " AND id = ?", (address.space, address.thread))[0])
+        return self._checked(rows(connection, _ROWS + " AND id = ?", (address.space, address.thread))[0])
 
     def rows(self, connection: apsw.Connection) -> list[ThreadRow]:
+        """All threads. One whose row or events are damaged is told in the log and left out: the others are there."""
         space = self.space(connection)
-        return [_thread_row(found) for found in rows(connection, _ROWS + " ORDER BY id", (space,))]
+        try:
+            found = rows(connection, _ROWS + " ORDER BY id", (space,))
+        except apsw.CorruptError:
+            found = self._rows_one_by_one(connection, space)
+        return [row for row in map(self._row_unless_damaged, found) if row is not None]
+
+    def _rows_one_by_one(self, connection: apsw.Connection, space: int | None) -> list[Row]:
+        found: list[Row] = []
+        for (number,) in rows(connection, "SELECT id FROM threads WHERE space = ? ORDER BY id", (space,)):
+            try:
+                found += rows(connection, _ROWS + " AND id = ?", (space, number))
+            except apsw.CorruptError:
+                log.warning("Thread number %s is damaged and left out. %s", number, RESCUE)
+        return found
+
+    def _row_unless_damaged(self, found: Row) -> ThreadRow | None:
+        try:
+            return self._checked(found)
+        except Corrupt as error:
+            log.warning("A thread is left out: %s", error)
+            return None
+
+    def _checked(self, found: Row) -> ThreadRow:
+        """The row, if its seal says that it is as it was written; only an older thread can be its origin."""
+        name, last, origin, seq, created, settings, number, seal, own = found
+        facts = (name, number, seq, created, settings)
+        if row_seal(blob_of(self._name), facts) != seal or (number is not None and not 0 < number < own):
+            raise Corrupt(f"The row of thread number {own} is damaged. {RESCUE}")
+        return ThreadRow(
+            text_of(name), last, None if origin is None else Origin(text_of(origin), seq), created, decode(settings)
+        )
+
+    def _refuse_lost_names(self, connection: apsw.Connection, space: int) -> None:
+        """Before the first new thread: one that is there and not found by its name would be begun anew, empty."""
+        if not self._has_all_names:
+            for (name,) in rows(connection, LOST_THREADS + " AND t.space = ? LIMIT 1", (THREADS, space)):
+                raise Corrupt(f"Thread {text_of(name)!r} is not found by its name. {RESCUE}", thread=text_of(name))
+            self._has_all_names = True
 
     def clear(self) -> None:
         """After a rollback a number may not stand for what it did."""
@@ -155,11 +204,6 @@ def row_seal(space: bytes, facts: Row) -> bytes:
 
 def _address(found: Row) -> Address:
     space, number, name, start, origin = found
+    if origin is not None and not 0 < origin < number:
+        raise Corrupt(f"Thread number {number} cannot come from number {origin}. {RESCUE}")
     return Address(space, number, text_of(name), start, origin)
-
-
-def _thread_row(found: Row) -> ThreadRow:
-    name, last, origin, seq, created, settings = found
-    return ThreadRow(
-        text_of(name), last, None if origin is None else Origin(text_of(origin), seq), created, decode(settings)
-    )

@@ -7,7 +7,10 @@ checkpoint waiting, and events written meanwhile are simply the next piece.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import Final
 
 import apsw
@@ -15,16 +18,17 @@ import msgspec
 
 from contextfold.domain import GENESIS, Logged, decode_event
 from contextfold.errors import Corrupt
-from contextfold.logs.sealed import Sealed
-from contextfold.logs.words import no_blob
+from contextfold.logs.sealed import Sealed, is_linked
+from contextfold.logs.words import RESCUE, damaged, no_blob
 
 from .database import Database
 from .directory import DIGESTS, Address, origin_of, text_of
-from .rows import Row, rows, value
+from .rows import Row, is_body, is_row, rows, value
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
 NO_END: Final = 2**62
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, TypeError, AttributeError, struct.error, OverflowError)
 
 _LINK = "SELECT link FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _FORGOTTEN = "SELECT seq FROM forgotten WHERE space = ? AND thread = ? ORDER BY seq"
@@ -35,13 +39,19 @@ _BLOB = (
 )
 
 EVENTS = (
-    "SELECT seq, parent, at, event, key FROM events"
+    "SELECT seq, parent, step, body, at, key, event, link, checksum FROM events"
     " WHERE space = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+)
+# Bytes of the thread that belong to no event, among those written next after its newest event.
+_LOST = (
+    "SELECT min(b.seq) FROM bodies AS b WHERE b.id > ?1 AND b.id <= ?1 + 256 AND b.space = ?2 AND b.thread = ?3"
+    " AND b.seq > ?4 AND NOT EXISTS"
+    " (SELECT 1 FROM events AS e WHERE e.space = b.space AND e.thread = b.thread AND e.seq = b.seq)"
 )
 # The bytes of a body stand in its row or in a blob's; one that was forgotten is nowhere, whatever its row still says.
 _BODIES = (
     "SELECT e.seq, CASE WHEN e.body IS NULL THEN x'' ELSE"
-    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END"
+    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END, e.checksum"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ?"
     " AND NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
@@ -57,32 +67,70 @@ _SEALED = (
 
 def events(database: Database, address: Address, after: int, upto: int | None) -> Iterator[Logged]:
     stop = NO_END if upto is None else upto
+    reading = Following(address, after)
     while True:
-        with database.reading() as connection:
-            piece = rows(connection, EVENTS, (address.space, address.thread, after, stop, _PIECE))
-        try:
-            yield from map(logged_of, piece)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Corrupt(f"An event of {address.name!r} cannot be read. Run verify, restore a backup.") from error
-        if len(piece) < _PIECE:
+        with database.reading() as connection, telling(address, reading.seq + 1):
+            found = rows(connection, EVENTS, (address.space, address.thread, reading.seq, stop, _PIECE))
+            piece = reading.take(connection, found)
+            if len(found) < _PIECE and upto is None and after <= address.start:
+                reading.refuse_lost_end(connection)
+        yield from piece
+        if len(found) < _PIECE:
             return
-        after = piece[-1][0]
 
 
-def logged_of(row: Row) -> Logged:
-    seq, parent, at, event, key = row
-    return Logged(seq, parent, at, decode_event(event), "" if key is None else text_of(key))
+class Following:
+    """Where in a thread reading stands; every event is checked against the one before it."""
+
+    def __init__(self, address: Address, after: int) -> None:
+        self._address = address
+        self.seq, self._body = max(after, address.start), 0
+        self._link: bytes | None = None
+
+    def take(self, connection: apsw.Connection, found: Sequence[Row]) -> list[Logged]:
+        if not found:
+            return []
+        link = self._link if self._link is not None else link_at(connection, self._address, self.seq)
+        taken: list[Logged] = []
+        for row in found:
+            seq, parent, _, body, at, key, event, own, checksum = row
+            self.seq += 1
+            if seq != self.seq or (checksum is not None and not is_row(checksum, link, row)):
+                raise damaged(self._address.name, self.seq)
+            if checksum is None:  # of an older version
+                proven(connection, self._address, seq)
+            taken.append(Logged(seq, parent, at, decode_event(event), "" if key is None else text_of(key)))
+            link, self._body = own, body or self._body
+        self._link = link
+        return taken
+
+    def refuse_lost_end(self, connection: apsw.Connection) -> None:
+        """Nothing follows the newest event, so that its loss would not show; but the bytes of a lost one are there."""
+        numbers = (self._body, self._address.space, self._address.thread, self.seq)
+        lost = value(connection, _LOST, numbers)
+        if lost is not None:
+            raise damaged(self._address.name, lost)
+
+
+@contextmanager
+def telling(address: Address, seq: int) -> Iterator[None]:
+    """Whatever a damaged page makes of a row, said as damage of the thread."""
+    try:
+        yield
+    except (apsw.CorruptError, *UNREADABLE) as error:
+        raise damaged(address.name, seq) from error
 
 
 def sealed(database: Database, address: Address, after: int, upto: int | None) -> Iterator[Sealed]:
     stop = NO_END if upto is None else upto
     while True:
-        with database.reading() as connection:
-            piece = rows(connection, _SEALED, (address.space, address.thread, after, stop, _SEALED_PIECE))
-        yield from map(_entry, piece)
+        with database.reading() as connection, telling(address, max(after, address.start) + 1):
+            found = rows(connection, _SEALED, (address.space, address.thread, after, stop, _SEALED_PIECE))
+            piece = [_entry(row) for row in found]
+        yield from piece
         if len(piece) < _SEALED_PIECE:
             return
-        after = piece[-1][0]
+        after = piece[-1].seq
 
 
 def _entry(row: Row) -> Sealed:
@@ -93,13 +141,28 @@ def _entry(row: Row) -> Sealed:
 
 
 def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
+    """Exact bytes, each checked: what was damaged is refused before anybody sees it."""
+    kept: dict[int, bytes] = {}
     for first, last in _runs(sorted(set(seqs))):
-        for seq, body in rows(connection, _BODIES, (address.space, address.thread, first, last)):
-            if body is None:
-                raise Corrupt(f"The body of {address.name!r}/{seq} is not in the file. Run verify, restore a backup.")
-            found[seq] = body
-    return found
+        with telling(address, first):
+            for seq, body, checksum in rows(connection, _BODIES, (address.space, address.thread, first, last)):
+                if checksum is None:
+                    kept |= proven(connection, address, seq)
+                elif is_body(checksum, body):
+                    kept[seq] = body
+                else:
+                    raise damaged(address.name, seq)
+    return kept
+
+
+def proven(connection: apsw.Connection, address: Address, seq: int) -> dict[int, bytes]:
+    """The body of one event, proven by the chain, which takes longer; nothing where it was forgotten."""
+    previous = link_at(connection, address, seq - 1)
+    (found,) = rows(connection, _SEALED, (address.space, address.thread, seq - 1, seq, 1))
+    entry = _entry(found)
+    if not is_linked(previous, entry):
+        raise damaged(address.name, seq)
+    return {} if entry.body is None else {seq: entry.body}
 
 
 def _runs(seqs: Sequence[int]) -> list[tuple[int, int]]:
@@ -117,7 +180,10 @@ def link_at(connection: apsw.Connection, address: Address, seq: int) -> bytes:
     """The link after `seq`, in the thread of the lineage that wrote it."""
     while seq <= address.start and (origin := origin_of(connection, address)):
         address = origin
-    return value(connection, _LINK, (address.space, address.thread, seq)) or GENESIS
+    link = value(connection, _LINK, (address.space, address.thread, seq)) if seq else GENESIS
+    if link is None:
+        raise damaged(address.name, seq)
+    return bytes(link)
 
 
 def blob(connection: apsw.Connection, space: int | None, digest: str) -> bytes:
@@ -126,6 +192,8 @@ def blob(connection: apsw.Connection, space: int | None, digest: str) -> bytes:
         found = value(connection, _BLOB, (space, DIGESTS, bytes.fromhex(digest)))
     if found is None:
         raise no_blob(digest)
+    if sha256(found).hexdigest() != digest:
+        raise Corrupt(f"What is kept under {digest!r} is damaged. {RESCUE}")
     return bytes(found)
 
 

@@ -104,7 +104,10 @@ CREATE TRIGGER bodies_stay BEFORE UPDATE ON bodies WHEN
 BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS,)
+# Events written before have none, and are proven by the chain when they are read.
+_CHECKSUMS = "ALTER TABLE events ADD COLUMN checksum INTEGER;"
+
+MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS, _CHECKSUMS)
 VERSION: Final = len(MIGRATIONS)
 
 

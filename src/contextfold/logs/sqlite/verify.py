@@ -14,8 +14,8 @@ from contextfold.errors import Corrupt
 from contextfold.logs.sealed import broken
 
 from .database import Database
-from .directory import DIGESTS, SPACES, THREADS, addresses, row_seal, text_of
-from .read import link_at, sealed
+from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, Address, addresses, row_seal, text_of
+from .read import UNREADABLE, events, link_at, sealed
 from .rows import rows
 
 _NAMED_BLOBS = (
@@ -25,10 +25,6 @@ _NAMED_BLOBS = (
 _SEALED_ROWS = (
     "SELECT s.name, t.seal, t.name, t.origin, t.origin_seq, t.created, t.settings FROM threads AS t"
     " LEFT JOIN names AS s ON s.space = ? AND s.owner = ? AND s.number = t.space"
-)
-_LOST_THREADS = (
-    "SELECT name FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM names AS n"
-    " WHERE n.space = t.space AND n.owner = ? AND n.name = t.name AND n.number = t.id)"
 )
 _LOST_KEYS = (
     "SELECT t.name, e.seq FROM events AS e JOIN threads AS t ON t.space = e.space AND t.id = e.thread"
@@ -40,12 +36,11 @@ _LOST_KEYS = (
 def verify(database: Database) -> list[Problem]:
     """Everything that does not verify, in all spaces of the file; empty when sound."""
     found: list[Problem] = []
-    try:
-        found += _structure(database)
-        if not found:
-            found += [*_chains(database), *_blobs(database), *_names(database)]
-    except (Corrupt, UnicodeDecodeError) as error:
-        found.append(Problem(database.path, "structure", f"It cannot be read to its end: {error}"))
+    for look in (_structure, _chains, _blobs, _names):
+        try:
+            found += look(database)
+        except (Corrupt, *UNREADABLE) as error:
+            found.append(Problem(database.path, "structure", f"It cannot be read to its end: {error}"))
     return found
 
 
@@ -62,9 +57,34 @@ def _chains(database: Database) -> Iterator[Problem]:
     with database.reading() as connection:
         found = addresses(connection)
     for address in found:
+        is_sound = True
+        for problem in _broken(database, address):
+            is_sound = False
+            yield problem
+        if is_sound:
+            yield from _unread(database, address)
+
+
+def _broken(database: Database, address: Address) -> Iterator[Problem]:
+    """A thread's chain, from the link it begins on to its end or to where it cannot be read."""
+    try:
         with database.reading() as connection:
             previous = link_at(connection, address, address.start)
+    except Corrupt:
+        previous = b""
+    try:
         yield from broken(address.name, address.start + 1, previous, sealed(database, address, address.start, None))
+    except Corrupt as error:
+        yield Problem(f"{address.name}/{error.seq}", "chain", "It cannot be read any further. Restore a backup.")
+
+
+def _unread(database: Database, address: Address) -> Iterator[Problem]:
+    """What a reader would stumble over though the chain is whole: checksums, an end that was lost."""
+    try:
+        for _ in events(database, address, address.start, None):
+            pass
+    except Corrupt as error:
+        yield Problem(f"{address.name}/{error.seq}", "checksum", "The event's row is damaged. Restore a backup.")
 
 
 def _blobs(database: Database) -> Iterator[Problem]:
@@ -80,7 +100,7 @@ def _names(database: Database) -> Iterator[Problem]:
         for space, seal, name, *facts in rows(connection, _SEALED_ROWS, (SPACES, THREADS)):
             if space is None or row_seal(space, (name, *facts)) != seal:
                 yield Problem(text_of(name), "thread", "What is said of the thread was changed. Restore a backup.")
-        for (name,) in rows(connection, _LOST_THREADS, (THREADS,)):
+        for (name,) in rows(connection, LOST_THREADS, (THREADS,)):
             yield Problem(text_of(name), "name", "The thread is not found by its name. Restore a backup.")
         for name, seq in rows(connection, _LOST_KEYS):
             yield Problem(f"{text_of(name)}/{seq}", "key", "The event is not found by its key. Restore a backup.")
