@@ -1,7 +1,7 @@
 # Every command sets itself up: the first one makes .venv from requirements/dev.txt, a changed lock makes it anew.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench soak reference lock clean
+.PHONY: help setup agents clients demo test check bench soak reference lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
@@ -12,21 +12,28 @@ JOBS ?= 2
 help:
 	@echo "make demo    see it work: a long agent session through a small window, checked as it goes"
 	@echo "make test    the whole test suite, with coverage thresholds"
+	@echo "make agents  install the agents that the tests drive, in .venv-agents; without them those tests are skipped"
 	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
 	@echo "make reference  write docs/reference/ from code and help"
-	@echo "make lock    write requirements/dev.txt anew (needs uv; UPGRADE=1 takes newer versions)"
+	@echo "make lock    write requirements/*.txt anew (needs uv; UPGRADE=1 takes newer versions)"
 	@echo "make clean   remove what tools left behind"
 
 setup: .venv/.installed
 
-.venv/.locked: requirements/dev.txt scripts/venv
+.venv/.locked: requirements/dev.txt
 	@scripts/venv
 	@touch $@
 
 .venv/.installed: .venv/.locked pyproject.toml scripts/editable
 	@scripts/editable
+	@touch $@
+
+agents: .venv-agents/.locked
+
+.venv-agents/.locked: requirements/agents.txt
+	@scripts/venv .venv-agents requirements/agents.txt
 	@touch $@
 
 demo: setup
@@ -54,10 +61,11 @@ reference: setup
 	@$(PYTHON) scripts/write_reference.py
 
 # Seven days of age, so that a stolen release is likely found before it is ours.
+COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --exclude-newer "7 days" \
+    --no-emit-index-url --no-header --no-annotate $(if $(UPGRADE),--upgrade)
 lock:
-	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --exclude-newer "7 days" \
-	    --no-emit-index-url --no-header --no-annotate $(if $(UPGRADE),--upgrade) \
-	    --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+	@$(COMPILE) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+	@$(COMPILE) --output-file requirements/agents.txt requirements/agents.in
 
 clean:
 	@rm -rf build dist .coverage .coverage.* coverage.json .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -77,12 +77,13 @@ def _words(value: Any) -> Iterator[str]:
 
 def _media(value: Any) -> int:
     if isinstance(value, Mapping):
-        return _media_kind(value) or sum(_media(inner) for inner in value.values())
+        within = (inner for name, inner in value.items() if name not in _AS_JSON)
+        return _media_kind(value) or sum(_media(inner) for inner in within)
     return sum(_media(inner) for inner in value) if isinstance(value, list) else 0
 
 
 def _media_kind(value: Mapping[str, Any]) -> int:
-    kind = value.get("type")
+    kind = str(value.get("type"))
     if kind in _PICTURES or "inlineData" in value or "fileData" in value:
         return PICTURE
     if kind in _FILES and not _is_plain(value):

@@ -57,7 +57,7 @@ def read(provider: Provider, incoming: Incoming, *, counts: bool = False) -> Ask
     demanded = not counts and is_on_demand(body, turns, model)
     check_pairs(turns)
     check_first_thinking(body, turns, model)
-    check_turns(turns, model, is_compacted=is_compacted)
+    check_turns(turns, model, is_compacted=is_compacted, is_prefill=not demanded)
     check_marks(body, turns)
     check_replayed(provider, compacted, edits, betas, model)
     prefix = prefix_digest(body, turns)

@@ -19,6 +19,7 @@ FIELDS: Final = frozenset(
         "cache_control",
         "container",
         "diagnostics",
+        "fallback_credit_token",
         "inference_geo",
         "metadata",
         "output_config",
@@ -29,6 +30,7 @@ FIELDS: Final = frozenset(
         "system",
         "temperature",
         "thinking",
+        "thread",
         "tool_choice",
         "tools",
         "top_k",
@@ -89,11 +91,11 @@ def _tools(body: Mapping[str, Any]) -> None:
     listed: list[str] = []
     for number, tool in enumerate(tools):
         name = tool.get("name") or mapping(tool.get("custom")).get("name")
-        if not isinstance(name, str) and tool.get("type") != "mcp_toolset":
+        if not isinstance(name, str) and "toolset" not in str(tool.get("type")):
             raise refuse(f"tools.{number}.custom.name: Field required", "tool")
         if tool.get("type", "custom") == "custom" and mapping(tool.get("input_schema")).get("type") != "object":
             raise refuse(f"tools.{number}.custom.input_schema.type: Field required", "tool-schema")
-        if name in listed:
+        if name is not None and name in listed:
             raise refuse("tools: Tool names must be unique.", "tool-twice")
         check_mark(tool, f"tools.{number}")
         listed.append(str(name))
@@ -118,8 +120,11 @@ def _newer_models(body: Mapping[str, Any], model: Model) -> None:
         raise refuse("tool_choice: forced tool use is not supported by this model", "forced-tool")
 
 
-def check_turns(turns: Sequence[Turn], model: Model, *, is_compacted: bool) -> None:
-    """Who speaks first, who last, and where instructions may stand in the middle."""
+def check_turns(turns: Sequence[Turn], model: Model, *, is_compacted: bool, is_prefill: bool = True) -> None:
+    """Who speaks first, who last, and where instructions may stand in the middle.
+
+    A last turn of the assistant's is a beginning to be continued, except where a summary is asked for.
+    """
     if turns[0].role != "user" and not is_compacted:
         raise refuse('messages: first message must use the "user" role', "first-user")
     for number, turn in enumerate(turns):
@@ -127,7 +132,7 @@ def check_turns(turns: Sequence[Turn], model: Model, *, is_compacted: bool) -> N
             said = "system messages must follow a user turn, on a model that takes them"
             raise refuse(f"messages.{turn.blocks[0].message}.role: {said}", "system-place")
     last = turns[-1]
-    if last.role == "assistant" and last.blocks[-1].kind != "compaction":
+    if is_prefill and last.role == "assistant" and last.blocks[-1].kind != "compaction":
         if version(model.id) >= (4, 7):
             raise refuse(
                 "This model does not support assistant message prefill. The conversation must end with a user message.",

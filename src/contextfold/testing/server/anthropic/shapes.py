@@ -12,13 +12,13 @@ BLOCKS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
     kind: (frozenset(must.split()), frozenset(may.split()))
     for kind, must, may in (
         ("text", "text", "citations"),
-        ("image", "source", ""),
+        ("image", "source", "transformations"),
         ("document", "source", "title context citations"),
         ("search_result", "source title content", "citations"),
         ("thinking", "thinking signature", ""),
         ("redacted_thinking", "data", ""),
-        ("tool_use", "id name input", "caller"),
-        ("tool_result", "tool_use_id", "content is_error"),
+        ("tool_use", "id name input", "caller toolset_name"),
+        ("tool_result", "tool_use_id", "content is_error toolset_name"),
         ("server_tool_use", "id name input", "caller"),
         ("web_search_tool_result", "tool_use_id content", "caller"),
         ("web_fetch_tool_result", "tool_use_id content", "caller"),
@@ -31,13 +31,15 @@ BLOCKS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {
         ("mcp_tool_result", "tool_use_id", "content is_error"),
         ("container_upload", "file_id", ""),
         ("compaction", "", "content encrypted_content signature tool_changes"),
-        ("tool_addition", "", "tool tools name"),
-        ("tool_removal", "", "tool tools name"),
+        ("tool_addition", "tool", ""),
+        ("tool_removal", "tool", ""),
+        ("mcp_tool_listing", "mcp_server_name tools", ""),
+        ("fallback", "from to", "trigger"),
     )
 }
 
 REASONING: Final = frozenset({"thinking", "redacted_thinking"})
-ASSISTANT_ONLY: Final = REASONING | {"tool_use", "server_tool_use", "mcp_tool_use", "compaction"}
+ASSISTANT_ONLY: Final = REASONING | {"tool_use", "server_tool_use", "mcp_tool_use", "compaction", "fallback"}
 USER_ONLY: Final = frozenset({"tool_result", "image", "container_upload"})
 SYSTEM_MAY: Final = frozenset({"text", "tool_addition", "tool_removal"})
 INSIDE_RESULTS: Final = frozenset({"text", "image", "document", "search_result", "tool_reference"})

@@ -6,11 +6,15 @@ Each block remembers where the client put it, for errors. What precedes the newe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from contextfold.testing.server.checks import objects, refuse
 
 from .shapes import check_block
+
+_COMMON: Final = frozenset({"role", "content"})
+# A system message may set how the next answer is written, with words or without, and say how long it is shown.
+_FIELDS: Final = {"system": _COMMON | {"output_config", "clear_at"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,10 @@ def _message(message: dict[str, Any], number: int, *, is_last: bool) -> tuple[st
     role, content = message.get("role"), message.get("content")
     if role not in ("user", "assistant", "system"):
         raise refuse(f"messages.{number}.role: Input should be 'user' or 'assistant'", "role")
-    for name in message.keys() - {"role", "content"}:
+    for name in message.keys() - _FIELDS.get(role, _COMMON):
         raise refuse(f"messages.{number}.{name}: Extra inputs are not permitted", "field-unknown")
+    if content is None and message.get("output_config"):
+        return role, []
     if not isinstance(content, str | list):
         raise refuse(f"messages.{number}.content: Input should be a valid string or list", "content")
     if not content:

@@ -12,11 +12,13 @@ from contextfold.testing.server.provider import Provider
 from contextfold.testing.server.signing import digest
 
 FIELDS: Final = names(
-    "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model"
+    "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model "
+    "serviceTier"
 )
 PART_FIELDS: Final = names(
     "text inlineData fileData functionCall functionResponse executableCode codeExecutionResult thought "
-    "thoughtSignature videoMetadata mediaResolution partMetadata toolCall toolResponse"
+    "thoughtSignature videoMetadata mediaResolution partMetadata toolCall toolResponse audioTranscription "
+    "mediaProcessing speechMetadata"
 )
 _DATA: Final = names(
     "text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse"
@@ -45,6 +47,13 @@ def check_fields(body: Mapping[str, Any]) -> None:
         if name not in FIELDS:
             said = f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
             raise refuse(said, "field-unknown")
+    settings = body.get("generationConfig")
+    if not isinstance(settings, dict | None):
+        raise refuse(
+            "Invalid value at 'generation_config' (type.googleapis.com/google.ai.GenerationConfig)", "settings"
+        )
+    if not isinstance(mapping(settings).get("maxOutputTokens"), int | None):
+        raise refuse("Invalid value at 'generation_config.max_output_tokens' (TYPE_INT32)", "max-tokens")
 
 
 def check_contents(provider: Provider, body: Mapping[str, Any], model: Model) -> list[dict[str, Any]]:
@@ -135,6 +144,10 @@ def _signatures(provider: Provider, content: Mapping[str, Any], number: int, mod
     first = True
     for index, part in enumerate(content["parts"]):
         signature = part.get("thoughtSignature")
+        if not isinstance(signature, str | None):
+            raise refuse(
+                f"Invalid value at 'contents[{number}].parts[{index}].thought_signature' (TYPE_BYTES)", "signature"
+            )
         if part.get("functionCall") is not None and first:
             first = False
             if not signature and version(model.id) >= (3, 0):
@@ -158,4 +171,8 @@ def _verify(provider: Provider, part: Mapping[str, Any], at: str, signature: str
 
 
 def part_digest(part: Mapping[str, Any]) -> str:
-    return digest({name: value for name, value in part.items() if name != "thoughtSignature"})
+    """A name for what was signed. The id of a call is not: clients may leave it out."""
+    signed = {name: value for name, value in part.items() if name != "thoughtSignature"}
+    if isinstance(call := signed.get("functionCall"), dict):
+        signed["functionCall"] = {name: value for name, value in call.items() if name != "id"}
+    return digest(signed)

@@ -24,6 +24,7 @@ FIELDS: Final = frozenset(
         "max_tokens",
         "metadata",
         "modalities",
+        "moderation",
         "n",
         "parallel_tool_calls",
         "prediction",

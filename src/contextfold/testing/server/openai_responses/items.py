@@ -6,13 +6,14 @@ from typing import Any, Final
 
 from contextfold.testing.server.checks import mapping, names, refuse
 
-_COMMON: Final = frozenset({"type", "id", "status"})
+# The second is sent by OpenAI's own agent on any item; nobody documents it, and the provider does not mind it.
+_COMMON: Final = frozenset({"type", "id", "status", "internal_chat_message_metadata_passthrough"})
 # Kind: the fields it may have; None where nobody listed them.
 KINDS: Final[dict[str, frozenset[str] | None]] = {
     "message": _COMMON | {"role", "content", "phase"},
-    "function_call": _COMMON | {"call_id", "name", "arguments", "namespace", "caller"},
+    "function_call": _COMMON | {"call_id", "name", "arguments", "namespace", "caller", "async"},
     "function_call_output": _COMMON | {"call_id", "output", "name", "namespace", "caller"},
-    "custom_tool_call": _COMMON | {"call_id", "name", "input", "namespace", "caller"},
+    "custom_tool_call": _COMMON | {"call_id", "name", "input", "namespace", "caller", "async"},
     "custom_tool_call_output": _COMMON | {"call_id", "output", "name", "namespace", "caller"},
     "reasoning": _COMMON | {"summary", "content", "encrypted_content"},
     "compaction": _COMMON | {"encrypted_content", "created_by"},
@@ -35,6 +36,10 @@ REQUIRED: Final = {
     "reasoning": ("summary",),
     "compaction": ("encrypted_content",),
     "item_reference": ("id",),
+    "additional_tools": ("tools",),
+    "tool_search_output": ("tools",),
+    "program": ("call_id", "code"),
+    "program_output": ("call_id", "result"),
 }
 PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "compaction": "cmp"}
 OUTPUTS: Final = {
@@ -64,6 +69,7 @@ def check_item(item: dict[str, Any], number: int) -> None:
     for name in item:
         if allowed is not None and name not in allowed:
             raise refuse(f"Unknown parameter: '{at}.{name}'.", "field-unknown", f"{at}.{name}", "unknown_parameter")
+    _strings(item, at)
     for name in REQUIRED.get(kind, ()):
         if item.get(name) is None:
             said = f"Missing required parameter: '{at}.{name}'."
@@ -80,6 +86,13 @@ def check_item(item: dict[str, Any], number: int) -> None:
     if "output" in REQUIRED.get(kind, ()) and not isinstance(item["output"], str | list):
         said = f"Invalid type for '{at}.output': expected one of a string or an array of objects."
         raise refuse(said, "output-type", f"{at}.output", "invalid_type")
+
+
+def _strings(item: dict[str, Any], at: str) -> None:
+    for name in ("id", "call_id", "name"):
+        if item.get(name) is not None and not isinstance(item[name], str):
+            said = f"Invalid type for '{at}.{name}': expected a string."
+            raise refuse(said, "field-type", f"{at}.{name}", "invalid_type")
 
 
 def _id(item: dict[str, Any], kind: str, at: str) -> None:

@@ -13,7 +13,7 @@ from contextfold.testing.server.refusals import Refused
 from .items import OUTPUTS, check_item, kind_of
 
 FIELDS: Final = names(
-    "model input access_programs background context_management conversation image include instructions "
+    "model input access_programs background client_metadata context_management conversation image include instructions "
     "max_output_tokens max_tool_calls metadata moderation parallel_tool_calls previous_response_id prompt "
     "prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store "
     "stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user"
@@ -36,6 +36,9 @@ def check_fields(body: Mapping[str, Any], model: Model) -> None:
     for name in body:
         if name not in FIELDS:
             raise refuse(f"Unknown parameter: '{name}'.", "field-unknown", name, "unknown_parameter")
+    objects(body.get("tools") or [], "Invalid type for 'tools': expected an array of objects.", "tools")
+    if not isinstance(body.get("max_output_tokens"), int | None):
+        raise refuse("Invalid type for 'max_output_tokens': expected an integer.", "max-tokens", "max_output_tokens")
     if body.get("previous_response_id") and body.get("conversation"):
         said = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'."
         raise refuse(said, "state-twice", "previous_response_id", "mutually_exclusive_parameters")
