@@ -50,6 +50,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("export", "write a thread as JSON lines, every event with its exact bytes"),
         Command("verify", "prove that a store is what was written"),
         Command("backup", "copy a live store consistently and verify the copy"),
+        Command("workspace", "take over snapshots of files from another directory"),
         Command("forget", "erase a message or a thread for good"),
         Command("doctor", "check installation, store, models, and keys that leaked into the log"),
     ),

@@ -64,6 +64,19 @@ _WORDS: dict[str, tuple[str, str]] = {
         "erased {count} texts; the chain still verifies",
         "{count} 件の本文を消去しました。連鎖は検証できます",
     ),
+    "adopt.found": (
+        "{path} holds {count} snapshots, to be taken over for {workspace}. Nothing there is run.",
+        "{path} の {count} 個のスナップショットを {workspace} に引き継ぎます。そこの物は何も実行しません。",
+    ),
+    "adopt.left_behind": ("What git would obey there stays behind: {names}.", "引き継がないもの: {names}。"),
+    "adopt.ask": (
+        "Nobody is there to be asked; say --yes if you are sure.",
+        "確認する相手がいません。よければ --yes を付けてください。",
+    ),
+    "adopt.done": (
+        "{count} snapshots of {workspace} taken over",
+        "{workspace} のスナップショットを {count} 個引き継ぎました",
+    ),
     "verify.sound": (
         "{store} is sound: {threads} threads, {events} events verified",
         "{store} は健全です。{threads} スレッド、{events} イベントを検証しました",

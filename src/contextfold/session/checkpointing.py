@@ -17,7 +17,7 @@ import msgspec
 from contextfold.domain import Checkpointed, Detail, Draft, Logged, encode
 from contextfold.errors import ContextFoldError, NotFound, WorkspaceError
 from contextfold.folding import Steps, call, record
-from contextfold.workspace import Change, Excluded, Kind, Restored, Snapshot, Snapshots
+from contextfold.workspace import Change, Excluded, Kind, Restored, Snapshot, Snapshots, note_home
 
 from .desk import Desk
 
@@ -35,7 +35,7 @@ class Checkpoint:
     at: float
     workspace: str = ""  # the directory that was kept with it
     snapshot: str = ""
-    home: str = ""  # where the snapshot is kept
+    home: str = ""  # where an older log says that the snapshot is kept; told to people, never gone to
     files: int = 0
     excluded: tuple[Excluded, ...] = ()  # what the snapshot leaves out, and why
     error: str = ""  # why there is no snapshot, where one was wanted
@@ -51,11 +51,11 @@ def checkpoint(desk: Desk, name: str, workspace: Workspace) -> Steps[Checkpoint]
         return (yield from _name(desk, name, {}, b""))
     details: dict[str, Detail] = {"workspace": _root(workspace)}
     try:
-        taken, home = yield from call(_taken, workspace, name)
+        taken = yield from call(_taken, workspace, name)
     except ContextFoldError as error:
         yield from _name(desk, name, {**details, "error": f"{type(error).__name__}: {error}"}, b"")
         raise
-    details |= {"home": home, "files": taken.files}
+    details |= {"files": taken.files}
     return (yield from _name(desk, name, details, encode_excluded(taken.excluded), taken.id))
 
 
@@ -66,9 +66,11 @@ def _name(desk: Desk, name: str, details: dict[str, Detail], body: bytes, snapsh
     return _read(desk, logged)
 
 
-def _taken(workspace: str | os.PathLike[str] | Snapshots, name: str) -> tuple[Snapshot, str]:
+def _taken(workspace: str | os.PathLike[str] | Snapshots, name: str) -> Snapshot:
     snapshots = _opened(workspace)
-    return _plainly(lambda: snapshots.take(name)), str(snapshots.home)
+    taken = _plainly(lambda: snapshots.take(name))
+    note_home(snapshots.root, snapshots.home)
+    return taken
 
 
 def _opened(workspace: str | os.PathLike[str] | Snapshots) -> Snapshots:
@@ -144,8 +146,9 @@ def kept_by(checkpoint: Checkpoint) -> Checkpoint:
     raise NotFound(f"Checkpoint {checkpoint.name!r} kept no files.{why} The conversation can be rewound to it.")
 
 
-def snapshots_of(workspace: str, home: str) -> Snapshots:
-    return _plainly(lambda: Snapshots(workspace, home=home or None))
+def snapshots_of(workspace: str, home: str, snapshot: str) -> Snapshots:
+    """Where this user keeps that snapshot of a workspace. What the log says of its home is only told."""
+    return _plainly(lambda: Snapshots.holding(workspace, snapshot, named=home))
 
 
 def diff(desk: Desk, since: CheckpointName, until: CheckpointName | None) -> Steps[str]:
@@ -156,19 +159,19 @@ def diff(desk: Desk, since: CheckpointName, until: CheckpointName | None) -> Ste
 
 
 def _diff(checkpoint: Checkpoint, until: Checkpoint | None) -> str:
-    snapshots = snapshots_of(checkpoint.workspace, checkpoint.home)
+    snapshots = snapshots_of(checkpoint.workspace, checkpoint.home, checkpoint.snapshot)
     return _plainly(lambda: snapshots.diff(checkpoint.snapshot, until.snapshot if until else None))
 
 
 def files_to_change(workspace: str, home: str, snapshot: str) -> tuple[Change, ...]:
     """What restoring a snapshot would do to the files as they are."""
-    since = _plainly(lambda: snapshots_of(workspace, home).changes(snapshot))
+    since = _plainly(lambda: snapshots_of(workspace, home, snapshot).changes(snapshot))
     return tuple(Change(each.path, _BACK[each.kind]) for each in since)
 
 
 def restore(workspace: str, home: str, snapshot: str) -> Restored:
     """Bring the files back; what they were is kept first."""
-    return _plainly(lambda: snapshots_of(workspace, home).restore(snapshot))
+    return _plainly(lambda: snapshots_of(workspace, home, snapshot).restore(snapshot))
 
 
 def failed(desk: Desk, name: str, workspace: str, error: Exception) -> Steps[None]:

@@ -108,7 +108,7 @@ def _go(desk: Desk, to: int | None, files: _Files | None, intent: Intent, previe
     if files is not None:
         restored = yield from _restored(desk, files)
         report = replace(report, files=restored.changed, snapshot=restored.before.id)
-        details = {"workspace": files.workspace, "home": files.home, "snapshot": files.snapshot}
+        details = {"workspace": files.workspace, "snapshot": files.snapshot}
         details |= {"undo": restored.before.id, "checkpoint": files.checkpoint, "files": len(restored.changed)}
 
     def drafting(now: Projection) -> list[Draft]:

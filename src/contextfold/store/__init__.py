@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from .snapshots_named import snapshots_in
 from .store import Store, open
 
 __all__ = [
     "Store",
     "open",
+    "snapshots_in",
 ]

@@ -6,7 +6,7 @@ Finds and forgets; taking and restoring them is the business of checkpoints.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from contextfold.domain import Checkpointed, Logged, Rewound
 from contextfold.errors import NotFound, WorkspaceError
@@ -18,16 +18,16 @@ log = logger("workspace")
 
 @dataclass(frozen=True, slots=True)
 class NamedSnapshot:
-    """A snapshot by name: whose files, kept where, which."""
+    """A snapshot by name: whose files, which, and where an older log says it is kept."""
 
     workspace: str
-    home: str
     snapshot: str
+    home: str = field(default="", compare=False)
 
     def forget(self) -> None:
         """Erase it, if it is still there."""
         try:
-            Snapshots(self.workspace, home=self.home or None).forget(self.snapshot)
+            Snapshots.holding(self.workspace, self.snapshot, named=self.home).forget(self.snapshot)
         except NotFound:
             return
         except (WorkspaceError, OSError) as error:
@@ -45,6 +45,6 @@ def snapshots_in(entries: Iterable[Logged]) -> set[NamedSnapshot]:
             names = [str(event.details.get(name, "")) for name in ("snapshot", "undo")]
         else:
             continue
-        place = (str(event.details.get("workspace", "")), str(event.details.get("home", "")))
-        found |= {NamedSnapshot(*place, name) for name in names if name}
+        workspace, home = (str(event.details.get(name, "")) for name in ("workspace", "home"))
+        found |= {NamedSnapshot(workspace, name, home) for name in names if name}
     return found

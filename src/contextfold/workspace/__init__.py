@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from .adoption import Adoptable, adopt, look_over
 from .calls import FILE_TOOLS, FileCall, file_calls
 from .candidates import Excluded
 from .files import Files, Restore
+from .homes import note_home
 from .reads import Use, Uses
 from .restoring import Change, Kind
 from .secrets import KEY_SHAPES
@@ -14,6 +16,7 @@ from .todos import ToDo, ToDos, to_dos
 __all__ = [
     "FILE_TOOLS",
     "KEY_SHAPES",
+    "Adoptable",
     "Change",
     "Excluded",
     "FileCall",
@@ -27,6 +30,9 @@ __all__ = [
     "ToDos",
     "Use",
     "Uses",
+    "adopt",
     "file_calls",
+    "look_over",
+    "note_home",
     "to_dos",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from contextfold.errors import DiskFull, ReadOnly, WorkspaceError
 
@@ -23,4 +25,14 @@ def said_of_disks(what: str) -> Iterator[None]:
             case errno.EACCES | errno.EPERM:
                 raise WorkspaceError(f"Not allowed: {error}, for {what}. Check owner and mode of that path.") from error
             case _:
-                raise
+                told = f"{what[:1].upper()}{what[1:]} cannot be used: {error.strerror or error}. Check that path."
+                raise WorkspaceError(told) from error
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """A path as the operating system knows it; one that it cannot know is refused in our words."""
+    try:
+        return Path(path).resolve()
+    except (ValueError, OSError) as error:
+        named = ascii(os.fspath(path))[:80]
+        raise WorkspaceError(f"{named} cannot be a path here: {error}. Name a directory that can be there.") from error

@@ -1,7 +1,9 @@
-"""The system's git, run so that nothing of the user's reaches it and nothing of it reaches the user's repository.
+"""The system's git, run so that it obeys nobody but us, and writes nothing to the user's repository.
 
-Its own GIT_DIR outside the workspace, its own configuration only, no inherited variable, no hook, no filter, no prompt.
-Knows nothing of snapshots; runs plumbing commands and turns their failures into errors that say what to do.
+A repository of our own outside the workspace, refused as soon as it holds anything we did not put there. An explicit
+environment: no configuration of the system, the user or the workspace, no hook, filter, attribute, monitor, include,
+alternate, fetch or outside program. Knows nothing of snapshots; runs plumbing commands and turns their failures into
+errors that say what to do.
 """
 
 from __future__ import annotations
@@ -9,11 +11,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import mkdtemp
 
 from contextfold.errors import DiskFull, GitMissing, ReadOnly, WorkspaceError
+
+from .homes import refuse_if_not_ours
 
 # No line ends, encodings or filters: what comes back is what was there, byte for byte.
 ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -export-subst\n"
@@ -22,6 +27,8 @@ ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -export-subst\n
 HEAVY = (
     "node_modules/ .venv/ venv/ __pycache__/ .mypy_cache/ .pytest_cache/ .ruff_cache/ .tox/ .gradle/ .cache/ .DS_Store"
 )
+
+_HEAD = "ref: refs/heads/none\n"
 
 _CONFIG = {
     "core.bare": "false",
@@ -38,25 +45,45 @@ _CONFIG = {
     "index.threads": "true",
 }
 
+# What git would obey, read from or fetch by. A repository of ours has none of these.
+_FOREIGN = (
+    *("hooks", "commondir", "gitdir", "config.worktree", "shallow", "modules", "worktrees", "refs/replace"),
+    *("info/grafts", "info/sparse-checkout", "objects/info/alternates", "objects/info/http-alternates"),
+)
+
+# Again for every call, above whatever a file could say.
+_OVERRIDES = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.attributesFile": os.devnull,
+    "core.excludesFile": os.devnull,
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
+
+# Everything git gets from outside: where programs and temporary files are.
+_INHERITED = ("TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "WINDIR", "COMSPEC")
+
 
 class Git:
     """One private repository whose work tree is somebody's workspace."""
 
     def __init__(self, directory: Path, root: Path) -> None:
         self.directory, self.root = directory, root
-        self._program = shutil.which("git")
+        search = os.pathsep.join(_absolute(os.environ.get("PATH", os.defpath), root))
+        self._program = shutil.which("git", path=search) if search else None
         if self._program is None:
             raise GitMissing(
                 "Snapshots of a workspace need git, and there is none on the PATH. Install git, or make checkpoints "
                 "without a workspace: those keep the conversation."
             )
-        self._environment = _clean(os.environ) | {"GIT_DIR": str(directory), "GIT_WORK_TREE": str(root)}
+        self._environment = _environment(directory, root, search)
         self.inherited: tuple[int, ...] = ()  # handles a child keeps open: a lock outlives us while our git still runs
 
     def make(self) -> None:
         """Create the repository, complete or not at all."""
-        if (self.directory / "HEAD").exists():
-            return
+        if os.path.lexists(self.directory):
+            return self.check()
         self.directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         half = Path(mkdtemp(prefix="new-", dir=self.directory.parent))
         (half / "objects").mkdir()
@@ -65,11 +92,20 @@ class Git:
         (half / "info" / "attributes").write_text(ATTRIBUTES)
         (half / "info" / "exclude").write_text("\n".join(HEAVY.split()) + "\n")
         (half / "config").write_text(_config_text())
-        (half / "HEAD").write_text("ref: refs/heads/none\n")
+        (half / "HEAD").write_text(_HEAD)
         try:
             half.rename(self.directory)
         except OSError:  # somebody else was first
             shutil.rmtree(half, ignore_errors=True)
+
+    def check(self) -> None:
+        """Raise `WorkspaceError` unless the repository is as we made it."""
+        refuse_if_not_ours(self.directory)
+        if foreign := foreign_parts(self.directory):
+            raise WorkspaceError(
+                f"{self.directory} was not made by contextfold as it is now ({', '.join(foreign)}), so git is not run "
+                f"in it. `contextfold workspace adopt {self.directory.parent}` takes over its snapshots and only those."
+            )
 
     def run(self, *arguments: str, given: bytes = b"", also: int = 0) -> bytes:
         """What the command printed; the exit code `also` is no failure either."""
@@ -79,7 +115,7 @@ class Git:
             capture_output=True,
             env=self._environment,
             cwd=self.root,
-            pass_fds=self.inherited,
+            pass_fds=self.inherited if sys.platform != "win32" else (),
             check=False,
         )
         if done.returncode not in (0, also):
@@ -118,14 +154,51 @@ class Git:
             path.unlink(missing_ok=True)
 
 
-def _clean(environment: os._Environ[str]) -> dict[str, str]:
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-    return kept | {
+def foreign_parts(directory: Path) -> list[str]:
+    """What a repository holds that we never put there and that git would obey, by name."""
+    found = [name for name in _FOREIGN if os.path.lexists(directory / name)]
+    found += [f"objects/pack/{path.name}" for path in (directory / "objects" / "pack").glob("*.promisor")]
+    ours = {"config": _config_text(), "info/attributes": ATTRIBUTES, "HEAD": _HEAD}
+    return found + [name for name, text in ours.items() if not _is_file_of(directory / name, text)]
+
+
+def _is_file_of(path: Path, text: str) -> bool:
+    try:
+        return not path.is_symlink() and path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def _absolute(path: str, root: Path) -> list[str]:
+    """The directories programs may come from: none that depends on where we stand, none inside the workspace."""
+    return [each for each in path.split(os.pathsep) if Path(each).is_absolute() and not _is_inside(Path(each), root)]
+
+
+def _is_inside(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root)
+
+
+def _environment(directory: Path, root: Path, search: str) -> dict[str, str]:
+    given = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    for at, (name, value) in enumerate(_OVERRIDES.items()):
+        given |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
+    return given | {
+        "PATH": search,
+        "HOME": str(directory),
+        "XDG_CONFIG_HOME": str(directory / "none"),
+        "GIT_DIR": str(directory),
+        "GIT_WORK_TREE": str(root),
+        "GIT_CONFIG_COUNT": str(len(_OVERRIDES)),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_PAGER": "cat",
         "GIT_AUTHOR_NAME": "contextfold",
         "GIT_AUTHOR_EMAIL": "contextfold",
         "GIT_COMMITTER_NAME": "contextfold",

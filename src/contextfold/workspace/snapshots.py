@@ -11,7 +11,6 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -19,8 +18,9 @@ import msgspec
 from contextfold.errors import DiskFull, NotFound, WorkspaceError
 
 from .candidates import LARGEST, Excluded, Found, Look, find, look, shown, uncovered
-from .disks import said_of_disks
+from .disks import resolved, said_of_disks
 from .git import Git
+from .homes import default_home, homes, is_id, refuse_if_not_ours
 from .lock import owned
 from .restoring import Change, Kind, refuse_if_changed, to_keep, write
 
@@ -66,8 +66,8 @@ class Snapshots:
         largest: int = LARGEST,
         patience: float = 30.0,
     ) -> None:
-        self.root = Path(root).resolve()
-        self.home = Path(home).resolve() if home is not None else default_home(self.root)
+        self.root = resolved(root)
+        self.home = resolved(home) if home is not None else default_home(self.root)
         self._largest, self._patience = largest, patience
         with said_of_disks(f"the workspace {self.root}"):
             is_there = self.root.is_dir()
@@ -83,28 +83,48 @@ class Snapshots:
             )
         self._git = Git(self.home / "git", self.root)
 
+    @classmethod
+    def holding(cls, root: str | os.PathLike[str], id: str, *, named: str = "") -> Snapshots:
+        """The snapshots of a workspace that hold this one, wherever this user keeps them; makes nothing.
+
+        `named` is where a log says they are. It is not gone to, only told.
+        """
+        place = resolved(root)
+        for home in homes(place):
+            found = cls(place, home=home)
+            if found.holds(id):
+                return found
+        if named and resolved(named) not in homes(place):
+            raise WorkspaceError(
+                f"The log says that snapshot {id} of {place} is kept in {named}. contextfold does not run git where a "
+                f"log says: it may come from anybody. If you know that directory, take its snapshots over with "
+                f"`contextfold workspace adopt {named} --workspace {place}`."
+            )
+        raise _unknown(id, place)
+
     # -- verbs ------------------------------------------------------------------------------------------------------
 
     def take(self, label: str = "") -> Snapshot:
         """Keep the workspace as it is now. Nothing changed since the last one: that one again."""
-        with self._alone():
+        with self.alone():
             return self._take(label)
 
     def changes(self, since: str, until: str | None = None) -> tuple[Change, ...]:
         """What differs between two snapshots, or between one and the workspace as it is now."""
-        with self._alone():
-            return tuple(Change(shown(each.path), each.kind) for each in self._compared(since, self._or_now(until)))
+        with self.alone():
+            known, other = self._known(since), self._or_now(until)
+            return tuple(Change(shown(each.path), each.kind) for each in self._compared(known, other))
 
     def diff(self, since: str, until: str | None = None) -> str:
         """The same as text, the way patches are written."""
-        with self._alone():
+        with self.alone():
             known, other = self._known(since), self._known(self._or_now(until))
             said = self._git.run("diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", known, other)
             return said.decode("utf-8", "backslashreplace")
 
     def restore(self, id: str) -> Restored:
         """Bring the workspace back to a snapshot. What no snapshot holds is left as it is, and named."""
-        with self._alone():
+        with self.alone():
             target = self._known(id)
             latest = self._latest()
             since = self._take("").id if latest is None else latest.id
@@ -125,11 +145,20 @@ class Snapshots:
         """Every snapshot, oldest first."""
         if not self._git.directory.exists():
             return ()
+        refuse_if_not_ours(self.home)
+        self._git.check()
         return tuple(self._git.text("for-each-ref", "--sort=committerdate", "--format=%(objectname)").split())
+
+    def holds(self, id: str) -> bool:
+        """Whether a snapshot of this id is kept here."""
+        if not is_id(id):
+            return False
+        with said_of_disks(f"the snapshots of {self.root} in {self.home}"):
+            return (self._git.directory / "refs" / "snapshots" / id).is_file() or id in self.ids()
 
     def forget(self, id: str) -> None:
         """Erase a snapshot, and every content that no other one holds, for good."""
-        with self._alone():
+        with self.alone():
             self._git.run("update-ref", "-d", f"refs/snapshots/{self._known(id)}")
             self._left_out(id).unlink(missing_ok=True)
             self._forget_latest()
@@ -137,7 +166,7 @@ class Snapshots:
 
     def collect(self) -> None:
         """Pack what is kept and drop what nothing names. Done by itself when there is much of it."""
-        with self._alone():
+        with self.alone():
             self._collect()
 
     def uncovered(self) -> tuple[Excluded, ...]:
@@ -165,8 +194,7 @@ class Snapshots:
             git.paths("update-index", "-z", "--force-remove", "--stdin", given=found.gone)
         tree = git.text("write-tree")
         commit = git.text("commit-tree", tree, given=label.encode())
-        self._left_out(commit).parent.mkdir(exist_ok=True)
-        self._left_out(commit).write_bytes(msgspec.json.encode(found.excluded))
+        self.note_left_out(commit, found.excluded)
         git.name(f"refs/snapshots/{commit}", commit)
         if _loose(git.directory) > MANY_LOOSE:
             self._collect()
@@ -220,14 +248,17 @@ class Snapshots:
         return [Change(path, _KINDS[kind]) for kind, path in zip(listing[::2], listing[1::2], strict=True)]
 
     def _known(self, id: str) -> str:
-        if not (self._git.directory / "refs" / "snapshots" / id).exists() and id not in self.ids():
-            raise NotFound(
-                f"There is no snapshot {id} of {self.root}. It was forgotten, or taken of another workspace."
-            )
+        if not self.holds(id):
+            raise _unknown(id, self.root)
         return id
 
     def _excluded(self, id: str) -> tuple[Excluded, ...]:
         return msgspec.json.decode(self._left_out(id).read_bytes(), type=tuple[Excluded, ...])
+
+    def note_left_out(self, id: str, excluded: tuple[Excluded, ...]) -> None:
+        """Write down what a snapshot does not hold."""
+        self._left_out(id).parent.mkdir(exist_ok=True)
+        self._left_out(id).write_bytes(msgspec.json.encode(excluded))
 
     def _left_out(self, id: str) -> Path:
         return self.home / "left-out" / id
@@ -235,11 +266,13 @@ class Snapshots:
     # -- keeping house ----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def alone(self) -> Iterator[Git]:
+        """The repository, for one at a time: made on first use, ours, and as we made it."""
         with said_of_disks(f"the snapshots of {self.root} in {self.home}"):
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            refuse_if_not_ours(self.home)
             with self._locked():
-                yield
+                yield self._git
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -272,10 +305,8 @@ class Snapshots:
         self._git.run("prune", "--expire=now")
 
 
-def default_home(root: Path) -> Path:
-    """Where snapshots of a workspace are kept unless told otherwise: in the user's state, by the workspace's path."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "contextfold" / "workspaces" / sha256(os.fsencode(root)).hexdigest()[:24]
+def _unknown(id: str, root: Path) -> NotFound:
+    return NotFound(f"There is no snapshot {id} of {root}. It was forgotten, or taken of another workspace.")
 
 
 def _loose(directory: Path) -> int:

@@ -1,0 +1,108 @@
+"""Taking over snapshots from a directory that somebody says is good: an older home, one that was moved or copied.
+
+Nothing of that directory is ever run or obeyed. Its objects are copied as bytes into a repository of ours, checked by
+git against their own names, and only then do its snapshots count. Its config, hooks and the rest stay where they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+import msgspec
+
+from contextfold.errors import NotFound
+
+from .candidates import Excluded
+from .disks import resolved, said_of_disks
+from .git import Git, foreign_parts
+from .homes import is_id
+from .snapshots import Snapshots
+
+_LOOSE = re.compile(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
+_PACKED = re.compile(r"pack/pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack")
+
+
+@dataclass(frozen=True, slots=True)
+class Adoptable:
+    """What a directory holds: snapshots by id, and what git would obey there and is therefore left behind."""
+
+    path: str
+    snapshots: tuple[str, ...]
+    left_behind: tuple[str, ...]
+
+
+def look_over(home: str | os.PathLike[str]) -> Adoptable:
+    """Say what could be taken over from there. Only reads names and small files; runs nothing."""
+    place = resolved(home)
+    with said_of_disks(f"the snapshots in {place}"):
+        found = tuple(sorted(_ids(place / "git")))
+        if not found:
+            raise NotFound(f"There are no snapshots in {place}. Name the directory that holds `git` and `left-out`.")
+        return Adoptable(str(place), found, tuple(foreign_parts(place / "git")))
+
+
+def adopt(found: Adoptable, into: Snapshots) -> tuple[str, ...]:
+    """Copy the snapshots into the home of a workspace of ours; the ids that are new there."""
+    place = Path(found.path)
+    with into.alone() as git:
+        new = tuple(id for id in found.snapshots if not into.holds(id))
+        if new:
+            git.run("index-pack", "--stdin", "--strict", given=_checked(place / "git", new, into))
+        for id in new:
+            into.note_left_out(id, _left_out(place / "left-out" / id))
+            git.name(f"refs/snapshots/{id}", id)
+    return new
+
+
+def _ids(directory: Path) -> Iterator[str]:
+    for path in (directory / "refs" / "snapshots").glob("*"):
+        if is_id(path.name):
+            yield path.name
+    packed = directory / "packed-refs"
+    for line in packed.read_text(errors="replace").splitlines() if _is_plain(packed) else ():
+        id, _, name = line.partition(" ")
+        if is_id(id) and name == f"refs/snapshots/{id}":
+            yield id
+
+
+def _checked(directory: Path, ids: tuple[str, ...], into: Snapshots) -> bytes:
+    """The snapshots and all they hold as one pack, from copies in a repository that is ours alone."""
+    half = Path(mkdtemp(prefix="adopting-", dir=into.home))
+    try:
+        git = Git(half / "git", into.root)
+        git.make()
+        for path in _objects(directory / "objects"):
+            name = path.relative_to(directory / "objects")
+            (git.directory / "objects" / name).parent.mkdir(exist_ok=True)
+            if _PACKED.fullmatch(name.as_posix()):
+                git.run("index-pack", "--stdin", given=path.read_bytes())
+            else:
+                shutil.copyfile(path, git.directory / "objects" / name, follow_symlinks=False)
+        return git.run("pack-objects", "--revs", "--stdout", "-q", given="".join(f"{id}\n" for id in ids).encode())
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def _objects(directory: Path) -> Iterator[Path]:
+    for path in sorted(directory.glob("*/*")):
+        name = path.relative_to(directory).as_posix()
+        if (_LOOSE.fullmatch(name) or _PACKED.fullmatch(name)) and _is_plain(path):
+            yield path
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _left_out(path: Path) -> tuple[Excluded, ...]:
+    """What that snapshot says it leaves out; nothing where it does not say so readably."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=tuple[Excluded, ...]) if _is_plain(path) else ()
+    except msgspec.DecodeError:
+        return ()
