@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from contextfold.dialects import together
 from contextfold.folding import Policy
 from contextfold.session import Request, Session, System, Tools
-from contextfold.thread.incoming import together
 
 
 def fit(

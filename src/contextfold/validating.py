@@ -6,20 +6,13 @@ Works on any body, ours or another's; a gateway and a test need no session for i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from contextfold import dialects
 from contextfold.dialects import Repaired
 from contextfold.domain import Problem, decode
 from contextfold.errors import BadMessage
 from contextfold.models import find
-
-
-@runtime_checkable
-class Repairing(Protocol):
-    """A dialect that can repair what it rejects; those of this house all can."""
-
-    def repair(self, body: Mapping[str, Any]) -> Repaired: ...
 
 
 def validate(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> list[Problem]:
@@ -37,10 +30,7 @@ def repair(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> Re
     A sound request comes back as it is. Nothing that can be shown is dropped, and repairing twice does nothing more.
     """
     request = _plain(body)
-    found = dialects.find(dialect or _dialect_of(request))
-    if isinstance(found, Repairing):
-        return found.repair(request)
-    return Repaired(dict(request), (), tuple(found.check(request)))
+    return dialects.find(dialect or _dialect_of(request)).repair(request)
 
 
 def _plain(body: Mapping[str, Any] | bytes) -> Mapping[str, Any]:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from contextfold import dialects
+from contextfold.dialects import Marks, boundary
 from contextfold.models import find
 from contextfold.testing import histories
 from contextfold.testing.server import Say, StrictServer, strict_server
-from contextfold.thread.caching import Marks, boundary, marked, marks_for
 
 anthropic = pytest.importorskip("anthropic")
 
@@ -105,19 +106,19 @@ def test_too_short_a_prefix_is_not_marked_and_other_formats_keep_their_own_ways(
     with opened() as session:
         session.append({"role": "user", "content": "hi"})
         opus = find("claude-opus-4-6")
-        assert marks_for(session.view, opus, 100, "anthropic", 1) == Marks((), frame=False, end=True)
-        assert marks_for(session.view, opus, 9_000, "anthropic", 1) == Marks((0,), frame=True, end=True)
-        assert marks_for(session.view, find("gpt-4.1"), 9_000, "openai-chat", 1) == Marks()
-        assert marks_for(session.view, find("gpt-5.6-sol"), 9_000, "openai-responses", 1) == Marks((0,))
+        assert dialects.find("anthropic").marks(session.view, opus, 100, 1) == Marks((), frame=False, end=True)
+        assert dialects.find("anthropic").marks(session.view, opus, 9_000, 1) == Marks((0,), frame=True, end=True)
+        assert dialects.find("openai-chat").marks(session.view, find("gpt-4.1"), 9_000, 1) == Marks()
+        assert dialects.find("openai-responses").marks(session.view, find("gpt-5.6-sol"), 9_000, 1) == Marks((0,))
 
 
 def test_the_last_tool_is_marked_where_there_is_no_system_prompt() -> None:
     tools = [{"name": "f"}, {"name": "g"}]
-    assert marked({"tools": tools}, Marks(frame=True, end=True))["tools"] == [
+    assert dialects.find("anthropic").marked_settings({"tools": tools}, Marks(frame=True, end=True))["tools"] == [
         tools[0],
         {"name": "g", "cache_control": MARK},
     ]
-    assert marked({"tools": tools}, Marks()) == {"tools": tools}
+    assert dialects.find("anthropic").marked_settings({"tools": tools}, Marks()) == {"tools": tools}
 
 
 @pytest.mark.parametrize("dialect", ["openai-responses", "openai-chat"])

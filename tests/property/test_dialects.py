@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from contextfold.dialects import Format, all_known, detect, find
+from contextfold.dialects import Dialect, all_known, detect, find
 from contextfold.dialects.halves import readable
 from contextfold.dialects.ids import short_and_simple
 from contextfold.domain import (
@@ -131,13 +131,13 @@ def _keeps_its_bytes(value: Mapping[str, Any]) -> bool:
 @pytest.mark.parametrize("dialect", all_known(), ids=lambda dialect: dialect.name)
 @settings(max_examples=15)
 @given(data=st.data())
-def test_every_conversation_is_valid_in_every_dialect(dialect: Format, origin: str, data: st.DataObject) -> None:
+def test_every_conversation_is_valid_in_every_dialect(dialect: Dialect, origin: str, data: st.DataObject) -> None:
     history = data.draw(conversations(SPELLED[origin][1]))
     shown = originals(origin, history)
     assert dialect.check(request(dialect, shown)) == []
 
 
-def request(dialect: Format, shown: list[tuple[Item, Message]]) -> dict[str, Any]:
+def request(dialect: Dialect, shown: list[tuple[Item, Message]]) -> dict[str, Any]:
     chunks = dialect.limited([dialect.chunk(one, message) for one, message in shown], 0)
     body: dict[str, Any] = decode(dialect.body(chunks, {"model": "m", "system": "be brief"}, shown[0][0]))
     return body
@@ -148,7 +148,7 @@ def request(dialect: Format, shown: list[tuple[Item, Message]]) -> dict[str, Any
 @settings(max_examples=15)
 @given(data=st.data())
 def test_a_conversation_that_changed_its_provider_again_and_again_is_valid(
-    dialect: Format, data: st.DataObject
+    dialect: Dialect, data: st.DataObject
 ) -> None:
     """Each turn in another API's words, as after switching models in mid-thread."""
     history = data.draw(conversations("ab_"))

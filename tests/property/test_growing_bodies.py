@@ -12,8 +12,8 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
+from contextfold.dialects import Marks
 from contextfold.testing import histories, nasty
-from contextfold.thread.caching import Marks
 from contextfold.thread.rendering import Rendering
 
 MODELS = {

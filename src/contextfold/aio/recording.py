@@ -43,7 +43,7 @@ class Recording(Generic[Piece]):
             await running.aclose()
 
     async def _pieces(self) -> AsyncGenerator[Piece]:
-        listener = Listener()
+        listener = Listener(self._desk.spoken or self._desk.dialect)
         try:
             async for piece in _awaited(self._stream):
                 listener.hear(piece)

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import contextfold as cf
+from contextfold import dialects
 from contextfold.domain import decode, encode
 
 from . import harmless
@@ -27,7 +28,6 @@ from .invocation import Invocation
 from .sessions import session_of
 
 FORMATS = ("contextfold", "request", "messages", "roo")
-_LISTS = ("messages", "input", "contents")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -74,8 +74,8 @@ def _body(call: Invocation, thread: cf.Thread) -> bytes:
     body = thread.body(dialect=call.args.dialect, model=thread.model.name)
     if call.args.format == "request":
         return body + b"\n"
-    whole = decode(body)
-    return encode(next((whole[name] for name in _LISTS if name in whole), [])) + b"\n"
+    dialect = dialects.find(call.args.dialect or dialects.spoken(thread.model))
+    return encode(decode(body).get(dialect.list_field, [])) + b"\n"
 
 
 def _to_output(path: Path) -> None:

@@ -1,33 +1,44 @@
 """Wire formats: a package each (parse, render, rules), found by name. No I/O; nothing here decides what to fold."""
 
-from .anthropic import Anthropic
+from .anthropic import AnthropicDialect
 from .asked import asked_in
+from .cache_marks import Marks, boundary, newest_fold
+from .compaction import Wish
+from .dialect import Dialect
 from .gathering import Heard
-from .gemini import Gemini
+from .gemini import GeminiDialect
+from .given import plain, together, understand
 from .mending import Repair, Repaired
-from .openai_chat import OpenAIChat
-from .openai_responses import OpenAIResponses
-from .registry import Format, all_known, detect, find, known, names, reading, reply, spoken, suited
+from .openai_chat import OpenAIChatDialect
+from .openai_responses import OpenAIResponsesDialect
+from .registry import all_known, detect, find, known, names, reading, reply, spoken, suited
 from .streams import Listener
 
 __all__ = [
-    "Anthropic",
-    "Format",
-    "Gemini",
+    "AnthropicDialect",
+    "Dialect",
+    "GeminiDialect",
     "Heard",
     "Listener",
-    "OpenAIChat",
-    "OpenAIResponses",
+    "Marks",
+    "OpenAIChatDialect",
+    "OpenAIResponsesDialect",
     "Repair",
     "Repaired",
+    "Wish",
     "all_known",
     "asked_in",
+    "boundary",
     "detect",
     "find",
     "known",
     "names",
+    "newest_fold",
+    "plain",
     "reading",
     "reply",
     "spoken",
     "suited",
+    "together",
+    "understand",
 ]

@@ -31,7 +31,7 @@ def _by_messages(messages: object) -> str:
         found = detect(message) if isinstance(message, Mapping) else None
         if found in ("anthropic", "openai-chat"):
             return found
-        if isinstance(message, Mapping) and message.get("role") == "system":
+        if isinstance(message, Mapping) and message.get("role") in ("system", "developer"):
             return "openai-chat"
     return ""
 

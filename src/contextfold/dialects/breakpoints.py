@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from msgspec import Raw
 
+from contextfold.domain import View
+from contextfold.models import Model
+
+from .cache_marks import Marks, worth_marking
 from .wire import assembled, elements, fields, listed, plain, put
 
 _PARTS = ("text", "input_text", "input_image", "input_file", "image_url", "file")
+
+
+def marks(view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+    """Where the newest fold left the view unchanged, for models that take marks; the provider marks the end itself."""
+    if model.cache is None or not model.cache.breakpoints:
+        return Marks()
+    return Marks(worth_marking(view, model, fixed, {unchanged - 1}))
 
 
 def marked(chunk: bytes) -> bytes:

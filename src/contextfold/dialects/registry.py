@@ -5,92 +5,52 @@ Nothing from outside is imported before it is asked for by name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol
+from typing import Any
 
-from contextfold.domain import Dialect, Item, Message, Reply
-from contextfold.errors import BadConfiguration
+from contextfold.domain import Reply
+from contextfold.errors import BadConfiguration, BadMessage
 from contextfold.models import Model
 
-from .anthropic import Anthropic
-from .gemini import Gemini
-from .openai_chat import OpenAIChat, flavour_of, flavours
-from .openai_responses import OpenAIResponses
-from .wire import Json
+from .anthropic import AnthropicDialect
+from .dialect import Dialect
+from .gemini import GeminiDialect
+from .openai_chat import OpenAIChatDialect
+from .openai_responses import OpenAIResponsesDialect
 
 GROUP = "contextfold.dialects"
+MOST_SPOKEN = "openai-chat"
 
 
-class Format(Dialect, Protocol):
-    """What the dialects of this house can do beyond what every dialect must."""
-
-    def claims(self, value: Json) -> bool:
-        """Whether something in a message is written as only this dialect writes it."""
-        ...
-
-    def reads(self, value: Json) -> bool:
-        """Whether a message that nobody claims may be taken for one of this dialect."""
-        ...
-
-    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
-        """What the item cannot bring along into this dialect, in words; empty where it is at home."""
-        ...
-
-
-BUILT_IN: Mapping[str, Format] = {
-    "anthropic": Anthropic(),
-    "openai-chat": OpenAIChat(),
-    "openai-responses": OpenAIResponses(),
-    "gemini": Gemini(),
-}
-# What some models or servers demand beyond their dialect, besides the flavours of OpenAI chat.
-_STRICTER: Mapping[str, Format] = {
-    "openai-responses:adjacent": OpenAIResponses(adjacent=True),
-    "gemini:signed": Gemini(signed=True),
+BUILT_IN: Mapping[str, Dialect] = {
+    "anthropic": AnthropicDialect(),
+    "openai-chat": OpenAIChatDialect(),
+    "openai-responses": OpenAIResponsesDialect(),
+    "gemini": GeminiDialect(),
 }
 
 
 def find(name: str) -> Dialect:
     """The dialect of this name; behind a colon, its flavour."""
-    built_in = BUILT_IN.get(name) or _STRICTER.get(name) or _flavoured(name)
-    return built_in if built_in is not None else _from_outside(name)
-
-
-def _flavoured(name: str) -> OpenAIChat | None:
-    dialect, colon, wanted = name.partition(":")
-    if not colon or dialect != "openai-chat":
-        return None
-    if wanted not in flavours():
-        raise BadConfiguration(f"OpenAI chat has no flavour {wanted!r}. Use one of: {', '.join(flavours())}.")
-    return OpenAIChat(flavours()[wanted])
+    plain, colon, flavour = name.partition(":")
+    found = BUILT_IN.get(plain) or _from_outside(plain)
+    return found.in_flavour(flavour) if colon else found
 
 
 def spoken(model: Model) -> str:
-    """The dialect a model is spoken to in, with its flavour; OpenAI chat where nobody knows."""
-    return suited(known(model.dialect) or "openai-chat", model)
+    """The dialect a model is spoken to in, with its flavour; the one most servers understand where nobody knows."""
+    return suited(known(model.dialect) or MOST_SPOKEN, model)
 
 
 def suited(dialect: str, model: Model) -> str:
     """The dialect in the flavour this model wants; a flavour that was asked for by name stays."""
-    flavour = "" if ":" in dialect else _flavour(dialect, model)
+    flavour = "" if ":" in dialect else find(dialect).flavoured(model)
     return f"{dialect}:{flavour}" if flavour else dialect
 
 
-def _flavour(dialect: str, model: Model) -> str:
-    match dialect:
-        case "openai-chat":
-            return flavour_of(model)
-        case "openai-responses":
-            return "adjacent" if model.provider == "deepseek" else ""
-        case "gemini":  # an unknown model is rather a new one, and new ones want signatures
-            return "signed" if model.binding == "part" or model.assumed else ""
-        case _:
-            return ""
-
-
-def all_known() -> tuple[Format, ...]:
+def all_known() -> tuple[Dialect, ...]:
     """Every dialect of this house."""
     return tuple(BUILT_IN.values())
 
@@ -119,22 +79,67 @@ def _load(entry: EntryPoint) -> Dialect:
     return dialect
 
 
+def first_asked(name: str) -> tuple[Dialect, ...]:
+    """The dialect of this name, which may come from outside, then every other of this house."""
+    own = [find(name)] if known(name) else []
+    return (*own, *(dialect for each, dialect in BUILT_IN.items() if each != name.partition(":")[0]))
+
+
+def claimed_by(value: Mapping[str, Any]) -> Dialect | None:
+    """The dialect of this house that a message is written in; None where it would read the same in several."""
+    claims = [dialect for dialect in BUILT_IN.values() if dialect.claims(value)]
+    return claims[0] if len(claims) == 1 else None
+
+
 def detect(value: Mapping[str, Any]) -> str | None:
-    """The dialect a message is written in; None where it would read the same in several."""
-    claimed = [name for name, dialect in BUILT_IN.items() if dialect.claims(value)]
-    return claimed[0] if len(claimed) == 1 else None
+    """The name of the dialect a message is written in; None where it would read the same in several."""
+    found = claimed_by(value)
+    return None if found is None else found.name
 
 
-def reading(value: Mapping[str, Any], default: str) -> str:
-    """The dialect to read a message in: the one that claims it, else the default if it can, else one that can."""
-    claimed = detect(value)
-    if claimed is not None:
-        return claimed
-    own = BUILT_IN.get(default.partition(":")[0])
-    return default if own is None or own.reads(value) else "openai-chat"
+def reading(value: Mapping[str, Any], default: str, named: str | None = None) -> str:
+    """The dialect to read a message in: the named one, else the one that claims it, else the default if it can read it.
+
+    A message that is written in two of them at once is refused: whoever read it would miss a part.
+    """
+    chosen = (named or default).partition(":")[0]
+    if chosen not in BUILT_IN and (named or find(default).claims(value)):
+        return named or default  # what comes from outside knows its own
+    claims = [name for name, dialect in BUILT_IN.items() if dialect.claims(value)]
+    if len(claims) > 1 or (named and claims and claims != [chosen]):
+        raise BadMessage(_mixed(claims, named))
+    if named or claims:
+        return named or claims[0]
+    return default if find(default).reads(value) else MOST_SPOKEN
+
+
+def _mixed(claims: Sequence[str], named: str | None) -> str:
+    written = " and ".join(claims)
+    if named and named not in claims:
+        return f"This message was named {named}, and holds what only {written} writes. Name that, or name none."
+    return (
+        f"This message is written in several formats at once: {written}. One of them would not see the other's calls, "
+        "reasoning or results. Write it in one format."
+    )
+
+
+def joined(values: Sequence[object], default: str) -> Dialect | None:
+    """The dialect in which a list is one message, said in several items; None where it is several messages."""
+    items = [each for each in values if isinstance(each, Mapping)]
+    for dialect in first_asked(default) if len(items) == len(values) else ():
+        is_expected = dialect.name == default.partition(":")[0] or any(detect(each) == dialect.name for each in items)
+        if dialect.is_written_in_items and is_expected:
+            return dialect if all(reading(each, dialect.name) == dialect.name for each in items) else None
+    return None
+
+
+def answer_in(body: Mapping[str, Any], default: str, named: str | None = None) -> Reply | None:
+    """The message inside a whole API answer; None where the body is not an answer of the named API, or of any."""
+    asked = (find(named),) if named else first_asked(default)
+    answers = (dialect.reply(body) for dialect in asked)
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def reply(body: Mapping[str, Any]) -> Reply | None:
-    """The message inside a whole API answer; None where the body is not an answer of any API we know."""
-    answers = (dialect.reply(body) for dialect in all_known())
-    return next((answer for answer in answers if answer is not None), None)
+    """The message inside a whole answer of any API of this house."""
+    return answer_in(body, "")

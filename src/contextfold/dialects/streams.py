@@ -6,47 +6,26 @@ what a stream holds: a stream that breaks is something to report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
-from .anthropic.stream import AnthropicStream
 from .gathering import Assembler, Event, Heard, error_text
-from .gemini.stream import GeminiStream
-from .openai_chat.stream import ChatStream
-from .openai_responses.stream import ResponsesStream
+from .registry import first_asked
 from .sse import ServerEvents
 
-ASSEMBLERS: Mapping[str, Callable[[], Assembler]] = {
-    "anthropic": AnthropicStream,
-    "openai-chat": ChatStream,
-    "openai-responses": ResponsesStream,
-    "gemini": GeminiStream,
-}
 _DONE = "[DONE]"
-
-
-def spoken_in(event: Event) -> str:
-    """The dialect of an event; empty where it could be of several."""
-    kind = event.get("type")
-    if isinstance(kind, str) and kind.startswith("response."):
-        return "openai-responses"
-    if kind == "message_start":
-        return "anthropic"
-    if "candidates" in event or "usageMetadata" in event or "promptFeedback" in event:
-        return "gemini"
-    if isinstance(event.get("choices"), list) or (kind == "chunk" and "chunk" in event):
-        return "openai-chat"
-    return ""
 
 
 class Listener:
     """Hears a stream piece by piece; `heard()` is what it came to so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: str = "") -> None:
+        """`dialect` is the one that the request was written in: it is asked first, and may come from outside."""
+        self._dialects = first_asked(dialect)
         self._events = ServerEvents()
         self._assembler: Assembler | None = None
         self._error = ""
@@ -77,12 +56,12 @@ class Listener:
 
     def _take(self, event: Event) -> None:
         if self._assembler is None:
-            found = ASSEMBLERS.get(spoken_in(event))
+            found = next((each for each in self._dialects if each.hears(event)), None)
             if found is None:
                 if event.get("error") or event.get("type") == "error":
                     self._error = error_text(event.get("error") or event)
                 return
-            self._assembler = found()
+            self._assembler = found.assembler()
         try:
             self._assembler.take(event)
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -6,7 +6,6 @@ from .chain import GENESIS, SALT_BYTES, blobs_of, commitment, decode_event, dige
 from .counts import Count, Counter
 from .cover import Cover, merged
 from .covering import check_cover, cover_of
-from .dialect import Dialect, Problem, Reply
 from .events import (
     BRANCH_EVENTS,
     Appended,
@@ -37,6 +36,7 @@ from .messages import Message, Role
 from .path_items import PathItems, Words
 from .projection import Projection
 from .raw import decode, encodable, encode
+from .reply import Problem, Reply
 from .rules import check as check_view
 from .runtime import Environment, Phase
 from .shapes import BlockKind, BlockShape, Measure, Shape
@@ -65,7 +65,6 @@ __all__ = [
     "Counter",
     "Cover",
     "Detail",
-    "Dialect",
     "Document",
     "Draft",
     "Edit",

@@ -11,8 +11,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from .dialect import Problem
 from .events import Event
+from .reply import Problem
 
 
 class Logged(Struct, frozen=True):

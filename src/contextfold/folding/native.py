@@ -12,13 +12,10 @@ from dataclasses import dataclass
 import msgspec
 
 from contextfold.domain import Detail, StandIn, View
-from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, summary_text
 
 from .plan import Compacted, Compactor, Plan, PlannedFold, Situation
 from .survey import Atom, Survey
-
-ON_DEMAND = {"anthropic": "compact-2026-09-04", "openai-responses": "responses/compact"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +30,11 @@ class Native:
 
     name = "native"
 
-    def __post_init__(self) -> None:
-        if self.dialect not in ON_DEMAND:
-            known = ", ".join(ON_DEMAND)
-            raise BadConfiguration(f"{self.dialect!r} has no compaction of its own. Those that have: {known}.")
-
     def plan(self, view: View, situation: Situation) -> Plan:
         """One fold over everything before the tail, or why the provider cannot make it."""
         survey = Survey(view)
         covered = self._covered(survey, situation)
-        if ON_DEMAND[self.dialect] not in situation.model.compaction:
+        if not situation.compacts(self.dialect):
             return Plan.nothing(Refusal.UNSUPPORTED)
         if sum(atom.tokens for atom in covered if not survey.is_stand_in(atom)) < self.least:
             return Plan.nothing()

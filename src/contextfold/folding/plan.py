@@ -91,6 +91,7 @@ class Situation:
     behind: Callable[[int], tuple[Source, ...]] = lambda _fold: ()  # the messages that a fold hides, as they were said
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
     conversation: Conversation | None = None  # for a summary by the model that is spoken to
+    compacts: Callable[[str], bool] = lambda _dialect: False  # whether its provider compacts on demand in a dialect
 
     @property
     def surplus(self) -> int:

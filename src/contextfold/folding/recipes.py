@@ -19,7 +19,7 @@ from contextfold.models import Profile
 
 from .clear import COMPACTABLE, Clear
 from .economics import Economy
-from .native import ON_DEMAND, Native
+from .native import Native
 from .offload import Offload
 from .plan import Strategy
 from .policy import Policy, Summarizer
@@ -73,7 +73,7 @@ def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "cl
 def _compacting(summarizer: Summarizer | None) -> tuple[Native, ...]:
     """A stage that has the provider compact on demand, if its client can."""
     compact, dialect = getattr(summarizer, "compact", None), getattr(summarizer, "dialect", "")
-    return (Native(compact, dialect),) if compact is not None and dialect in ON_DEMAND else ()
+    return (Native(compact, dialect),) if compact is not None and dialect else ()
 
 
 def roo_code(*, threshold: float = 75, profile: Profile | None = None, summarizer: Summarizer | None = None) -> Policy:

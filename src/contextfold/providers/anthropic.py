@@ -23,6 +23,7 @@ class Anthropic:
 
     name = "anthropic"
     dialects = ("anthropic",)
+    compacts_in = "anthropic"
 
     def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
         from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra, imported when it is used

@@ -23,6 +23,7 @@ class Gemini:
 
     name = "gemini"
     dialects = ("gemini",)
+    compacts_in = ""  # no compaction of its own
 
     def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
         from google import genai  # noqa: PLC0415 - an extra, imported when it is used

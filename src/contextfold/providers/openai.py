@@ -22,6 +22,7 @@ class OpenAI:
 
     name = "openai"
     dialects = ("openai-responses", "openai-chat")
+    compacts_in = "openai-responses"
 
     def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
         from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, imported when it is used

@@ -45,6 +45,10 @@ class Speaker(Protocol):
     def dialects(self) -> tuple[str, ...]:
         """Wire formats in which a conversation can be taken over; the first is its own."""
 
+    @property
+    def compacts_in(self) -> str:
+        """The wire format in which it compacts a conversation of its own; empty where it does not."""
+
     def open(self, base_url: str) -> AbstractAsyncContextManager[Any]:
         """A client configured as the SDK is; `ImportError` without the SDK."""
 
@@ -78,7 +82,7 @@ class Provider:
     @property
     def dialect(self) -> str:
         """The wire format in which this provider compacts a conversation of its own."""
-        return next((each for each in self.speaker.dialects if each != "openai-chat"), "")
+        return self.speaker.compacts_in
 
     async def __call__(self, prompt: Prompt) -> Answer:
         prompt = replace(prompt, shared=self._understood(prompt.shared))

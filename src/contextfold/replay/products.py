@@ -6,11 +6,11 @@ list of tasks) is not here, and neither is what it would have cost to write a su
 
 from __future__ import annotations
 
+from contextfold.dialects import understand
 from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotCover
 from contextfold.folding import Policy
-from contextfold.thread import understand
-from contextfold.transcripts import Compaction
+from contextfold.transcripts import DIALECT, Compaction
 
 from .notes import words_of
 from .sitting import Sitting
@@ -110,7 +110,7 @@ def _words(compaction: Compaction) -> str:
 
 def _text(raw: bytes) -> str:
     try:
-        message = understand(decode(raw), "anthropic").message
+        message = understand(decode(raw), DIALECT).message
     except BadMessage:
         return ""
     return "\n".join(words for block in message.blocks if (words := words_of(block)))

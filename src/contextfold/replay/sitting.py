@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from contextfold.dialects import understand
 from contextfold.domain import Message
 from contextfold.models import find
-from contextfold.thread import understand
-from contextfold.transcripts import Compaction, Recorded, Recording
+from contextfold.transcripts import DIALECT, Compaction, Recorded, Recording
 
 from .harmless import harmless
 from .literals import Literal
@@ -42,7 +42,7 @@ class Sitting:
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        return tuple(understand(turn.raw, "anthropic").message for turn in self.turns)
+        return tuple(understand(turn.raw, DIALECT).message for turn in self.turns)
 
     @cached_property
     def roles(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from contextfold import tokens
+from contextfold import dialects, tokens
+from contextfold.dialects import understand
 from contextfold.domain import Appended, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
 from contextfold.folding import (
     Context,
@@ -20,7 +21,6 @@ from contextfold.folding import (
     save,
     tell,
 )
-from contextfold.thread import understand
 from contextfold.thread.binding import DETAIL, digest
 
 from . import ahead, compacting, gating
@@ -34,7 +34,7 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
     message = reply.message
     request = desk.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
-    billed = tokens.billed_input(reply.usage, message.dialect) if reply.usage else 0
+    billed = dialects.find(message.dialect).billed(reply.usage) if reply.usage else 0
     blobs, refused = _blobs(desk, request), gating.rulings(desk, message)
     gating.gate(desk, message)
 

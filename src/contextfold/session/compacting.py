@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from contextfold import dialects
 from contextfold.domain import (
     Appended,
     Detail,
@@ -28,15 +29,6 @@ from contextfold.folding import Context, PlannedFold, Steps, draft_fold, record
 from contextfold.summaries import cleared_text, window_text
 
 from .desk import Desk
-from .natives import LEAST
-
-THRESHOLD, CLEARING = "compact_20260112", "clear_tool_uses_20250919"
-BETAS = {
-    "on-demand": "compact-2026-09-04",
-    "threshold": "compact-2026-01-12",
-    "clearing": "context-management-2025-06-27",
-}
-
 
 # -- asking for it --------------------------------------------------------------------------------------------------
 
@@ -45,24 +37,10 @@ def options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, 
     """What a request says about compaction: settings, and the names of the features they belong to."""
     if desk.policy.native == "off" and not desk.natives.live():
         return {}, ()
-    at = desk.compacts_at(dialect)
-    if dialect == "openai-responses":
-        return ({"context_management": [{"type": "compaction", "compact_threshold": at}]} if at else {}), ()
-    if dialect != "anthropic":
-        return {}, ()
-    forms = _forms(desk) | ({"threshold"} if at else set())
-    value = at or max(desk.budget().usable, LEAST)
-    edits = [{"type": THRESHOLD, "trigger": {"type": "input_tokens", "value": value}}] if "threshold" in forms else []
-    if desk.policy.native == "clear" and CLEARING in desk.model.compaction:
-        forms.add("clearing")
-        edits.insert(0, {"type": CLEARING, "trigger": {"type": "input_tokens", "value": desk.budget().usable // 2}})
-    betas = tuple(beta for form, beta in BETAS.items() if form in forms)
-    return ({"context_management": {"edits": edits}} if edits else {}), betas
-
-
-def _forms(desk: Desk) -> set[str]:
-    """A block that goes back needs what made it to be declared again."""
-    return {str(event.details.get("form")) for _, event in desk.natives.live()} & {"threshold", "on-demand"}
+    made = {str(event.details.get("form")) for _, event in desk.natives.live()} & {"threshold", "on-demand"}
+    clears, at = desk.policy.native == "clear", desk.compacts_at(dialect)
+    wish = dialects.Wish(desk.model, desk.budget().usable, at, frozenset(made), clears)
+    return dialects.find(dialect).compacting(wish)
 
 
 # -- what came back -------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ from contextfold.tokens import Watch
 from .bookkeeping import Books
 from .hooks import Hook, Hooks
 from .layering import Layering
-from .natives import Natives, compaction_request, compacts_at
+from .natives import Natives, compaction_request, compacts_at, compacts_on_demand
 from .request import Request
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
@@ -234,6 +234,7 @@ class Desk:
             behind=self.behind,
             is_forced=decision.is_forced,
             conversation=self.conversation,
+            compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
 
     def behind(self, fold: int) -> tuple[Source, ...]:

@@ -14,7 +14,7 @@ from contextfold import dialects
 from contextfold.domain import Appended, Detail, Folded, Item, LiveBranch, Measured, Tags, encode, hidden_by, roo_tags
 from contextfold.errors import BadConfiguration, StoreError
 from contextfold.store import Store
-from contextfold.transcripts import RooEvent, RooSaid, RooTask
+from contextfold.transcripts import DIALECT, RooEvent, RooSaid, RooTask
 
 from .desk import Desk
 
@@ -87,7 +87,7 @@ def _said(desk: Desk, tag: Tags) -> RooSaid:
     shape = projection.items.items[place or 0].shape
     item = Item(tag.seq, "message" if isinstance(entry.event, Appended) else "attachment", shape)
     message = reading.read(item)
-    raw = dialects.find("anthropic").chunk(item, message) or encode({"role": _role(message.role), "content": ""})
+    raw = dialects.find(DIALECT).chunk(item, message) or encode({"role": _role(message.role), "content": ""})
     return RooSaid(raw, tag, entry.at, isinstance(entry.event, Appended), _usage(desk, tag.seq))
 
 

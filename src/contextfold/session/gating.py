@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from contextfold import dialects
 from contextfold.domain import Detail, Draft, Message, Projection, ToolsProjected, encode
 from contextfold.errors import Refused
 from contextfold.folding import Steps, content_of, record
@@ -75,15 +76,9 @@ def used(desk: Desk, tokens: int) -> ToolUse | None:
 def option(desk: Desk, dialect: str) -> Mapping[str, Any]:
     """The provider's own way of allowing only some of the tools it was told of, where it was asked for."""
     chosen = desk.layering.tools
-    if chosen is None or not chosen.by_option or desk.model.provider != "openai" or not chosen.hidden:
+    if chosen is None or not chosen.by_option or not chosen.hidden:
         return {}
-    allowed = [{"type": "function", "function": {"name": name}} for name in chosen.visible]
-    if dialect == "openai-chat":
-        return {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": allowed}}}
-    if dialect == "openai-responses":
-        named = [{"type": "function", "name": name} for name in chosen.visible]
-        return {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": named}}
-    return {}
+    return dialects.find(dialect).allowing(chosen.visible, desk.model)
 
 
 # -- audit ------------------------------------------------------------------------------------------------------------

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from contextfold import dialects
 from contextfold.domain import Folded, decode
 from contextfold.folding import Budget, Native, PlannedFold, Policy
 from contextfold.models import Model
 from contextfold.thread import Thread
 
-INLINE = {"anthropic": "compact_20260112", "openai-responses": "context_management"}  # compaction inside an answer
-LEAST = 50_000  # tokens; the smallest trigger that Anthropic takes
-OUTPUT = 8_000  # tokens a compaction may take
+LEAST = 50_000  # tokens; the smallest size from which a provider compacts by itself
 
 
 class Natives:
@@ -44,11 +43,16 @@ def _is_native(event: object) -> bool:
 def compacts_at(policy: Policy, model: Model, budget: Budget, dialect: str) -> int:
     """From which size on the provider compacts by itself, if the policy prefers that and the model can; else 0."""
     on_demand = any(isinstance(stage, Native) for stage in policy.stages)
-    if policy.native != "prefer" or on_demand or INLINE.get(dialect, "") not in model.compaction:
+    if policy.native != "prefer" or on_demand or dialects.find(dialect).inline not in model.compaction:
         return 0
     firings = [trigger.fires(budget.usable, budget, model) for trigger in policy.triggers]
     at = max(LEAST, min((firing.threshold for firing in firings if firing), default=0))
     return at if at < budget.usable else 0
+
+
+def compacts_on_demand(model: Model, dialect: str) -> bool:
+    """Whether the model's provider compacts when it is asked to, in this dialect."""
+    return bool(dialects.known(dialect)) and dialects.find(dialect).on_demand in model.compaction
 
 
 def compaction_request(
@@ -60,9 +64,8 @@ def compaction_request(
     fields: dict[str, object] = {"model": thread.model.name}
     if system:
         fields["system"] = system
-    if dialect == "anthropic":
-        fields |= {"max_tokens": OUTPUT, "compaction": {"type": "summarize"}} | ({"tools": tools} if tools else {})
     rendering = thread.rendering(dialect)
+    fields |= rendering.dialect.compaction_settings(tools)
     chunks = rendering.chunks(view, thread.lens)[:stop]
     body: Mapping[str, Any] = decode(rendering.dialect.body(chunks, fields, view.item(0)))
     return body

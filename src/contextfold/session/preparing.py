@@ -40,7 +40,7 @@ from contextfold.folding import (
 )
 from contextfold.layers import LayerUse
 from contextfold.summaries import fold_notice
-from contextfold.thread import binding, caching
+from contextfold.thread import binding
 from contextfold.thread.rendering import UNMARKED, Rendering
 from contextfold.toolbox import ToolUse
 
@@ -53,7 +53,6 @@ INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their 
 
 # Models without prefill reject a request that ends with their own words.
 CONTINUE = "[Go on from here.]"
-_NO_PREFILL = ("anthropic", "gemini")
 
 
 def surround(desk: Desk, given: Surroundings) -> None:
@@ -202,10 +201,9 @@ def _request(
     compaction, betas = compacting.options(desk, dialect)
     fields = _fields(desk, dialect, output, {**compaction, **settings})
     if desk.policy.reasoning == "drop_block" and binding.is_bound(model):
-        fields = binding.asking_to_drop(fields)
-    if binding.asks_to_drop(fields):
-        betas = (*betas, binding.BETA)
-    marks = _marks(desk, dialect, rendering, view) if cache else UNMARKED
+        fields = rendering.dialect.dropping_stale(fields)
+    betas = (*betas, *rendering.dialect.betas(fields))
+    marks = _marks(desk, rendering, view) if cache else UNMARKED
     body = rendering.body(view, desk.thread.lens, fields, marks)
     _check(desk, dialect, view, body)
     layers, tools = noting.uses(desk, attached.made), gating.used(desk, used)
@@ -218,7 +216,7 @@ def _request(
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
     """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
     rendering, fields = _rendering(desk, dialect), _fields(desk, dialect, LEAST_TURN, settings)
-    marks = _marks(desk, dialect, rendering, view) if cache else UNMARKED
+    marks = _marks(desk, rendering, view) if cache else UNMARKED
     return rendering.body(view, desk.thread.lens, fields, marks)
 
 
@@ -226,42 +224,21 @@ def _rendering(desk: Desk, dialect: str) -> Rendering:
     return desk.thread.rendering(dialect, binds=binding.is_bound(desk.model))
 
 
-def _marks(desk: Desk, dialect: str, rendering: Rendering, view: View) -> caching.Marks:
-    return caching.marks_for(view, desk.model, desk.frame.tokens, dialect, rendering.unchanged(view))
+def _marks(desk: Desk, rendering: Rendering, view: View) -> dialects.Marks:
+    return rendering.dialect.marks(view, desk.model, desk.frame.tokens, rendering.unchanged(view))
 
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
     """Everything of a request but its messages. An answer's length is said where it must be, or was asked for."""
+    wire = dialects.find(dialect)
     fields: dict[str, object] = {"model": desk.model.name}
-    if dialect == "anthropic":
-        fields["max_tokens"] = output
-    elif desk.frame.output is not None:
-        fields |= _length(desk, dialect.partition(":")[0], output)
+    fields |= wire.length(output, desk.model, is_asked=desk.frame.output is not None)
     if desk.frame.system:
         fields["system"] = desk.frame.system
     if desk.frame.tools:
         fields["tools"] = desk.frame.tools
         fields |= gating.option(desk, dialect)
-    return {**fields, **settings, **_groups(fields, settings)} if settings else fields
-
-
-def _groups(ours: Mapping[str, object], theirs: Mapping[str, object]) -> dict[str, object]:
-    """Settings that are groups of settings: the caller's stand beside ours."""
-    pairs = ((name, ours[name], theirs[name]) for name in ours.keys() & theirs.keys())
-    return {
-        name: {**one, **other}
-        for name, one, other in pairs
-        if name == "generationConfig" and isinstance(one, Mapping) and isinstance(other, Mapping)
-    }
-
-
-def _length(desk: Desk, dialect: str, output: int) -> dict[str, object]:
-    """How each wire says the longest answer that is wanted."""
-    if dialect == "openai-responses":
-        return {"max_output_tokens": output}
-    if dialect == "gemini":
-        return {"generationConfig": {"maxOutputTokens": output}}
-    return {"max_completion_tokens" if desk.model.provider == "openai" else "max_tokens": output}
+    return wire.merged(fields, settings)
 
 
 def _check(desk: Desk, dialect: str, view: View, body: bytes) -> None:
@@ -289,17 +266,12 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
         yield from attach(desk, "interrupted", INTERRUPTED_TURN)
-    elif dialect.partition(":")[0] in _NO_PREFILL and _last_speaker(desk, dialect, view) == "assistant":
+    elif not dialects.find(dialect).takes_prefill and _last_speaker(desk, dialect, view) == "assistant":
         yield from attach(desk, "continue", CONTINUE)
 
 
 def _last_speaker(desk: Desk, dialect: str, view: View) -> str:
-    """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show."""
-    chunks = _rendering(desk, dialect).chunks(view, desk.thread.lens)
-    last = view.length - 1
-    while last >= 0 and not chunks[last]:
-        last -= 1
-    return view.item(last).shape.role if last >= 0 else ""
+    return _rendering(desk, dialect).last_speaker(view, desk.thread.lens)
 
 
 def attach(desk: Desk, kind: str, text: str) -> Steps[None]:

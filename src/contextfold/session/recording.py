@@ -57,7 +57,7 @@ class Recording(Generic[Piece]):
             running.close()
 
     def _pieces(self) -> Generator[Piece]:
-        listener = Listener()
+        listener = Listener(self._desk.spoken or self._desk.dialect)
         try:
             for piece in self._stream:
                 listener.hear(piece)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from contextfold.dialects import understand
 from contextfold.domain import Appended, BranchEvent, Detail, Draft, Intent, LiveBranch, Projection, Rewound
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.folding import Signals, Steps, call, record
-from contextfold.thread import understand
 from contextfold.thread.moving import RewindReport, outcome
 from contextfold.workspace import Restored
 

@@ -13,7 +13,7 @@ from contextfold.domain import Appended, Draft, FoldKind
 from contextfold.errors import CannotCover
 from contextfold.loggers import logger
 from contextfold.thread import Thread
-from contextfold.transcripts import RooSaid, RooTask
+from contextfold.transcripts import DIALECT, RooSaid, RooTask
 
 log = logger("taking")
 
@@ -47,7 +47,7 @@ class _Taken:
 
     def say(self, said: RooSaid) -> None:
         """In the form of Anthropic's API, which Roo keeps its history in whatever model it speaks to."""
-        message = dialects.find("anthropic").parse(said.raw)
+        message = dialects.find(DIALECT).parse(said.raw)
         event, thread = Appended(self._thread.lens.counter.shape(message), message.dialect), self._thread
         logged = thread.write(lambda now: [Draft(event, now.head, thread.now(), message.raw)])
         self._seqs[said.tags.seq] = logged[-1].seq

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .incoming import understand
 from .lens import FORGOTTEN, Bodies, ModelLens, Stretch
 from .live import Drafting, locked
 from .moving import RewindReport
@@ -19,5 +18,4 @@ __all__ = [
     "Stretch",
     "Thread",
     "locked",
-    "understand",
 ]

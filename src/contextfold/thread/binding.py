@@ -14,30 +14,12 @@ from hashlib import blake2b, sha256
 from contextfold.domain import Item, Sent, encode
 from contextfold.models import Model
 
-BETA = "thinking-binding-controls-2026-08-01"  # under which the provider takes the wish
 DETAIL = "prefix"  # under which a `Sent` keeps the digest of what it sent
 
 
 def is_bound(model: Model) -> bool:
     """Whether a model checks what stands before its reasoning."""
     return model.binding in ("prefix", "account")
-
-
-def asks_to_drop(settings: Mapping[str, object]) -> bool:
-    """Whether the provider was asked to leave out by itself what no longer stands."""
-    match settings.get("thinking"):
-        case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
-            return True
-        case _:
-            return False
-
-
-def asking_to_drop(settings: Mapping[str, object]) -> dict[str, object]:
-    """The settings with that wish in them, where thinking is asked for at all; what the caller said about it stays."""
-    thinking = settings.get("thinking")
-    if not isinstance(thinking, Mapping) or "block_binding" in thinking:
-        return dict(settings)
-    return {**settings, "thinking": {**thinking, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}}
 
 
 def digest(part: object) -> str:
@@ -52,9 +34,9 @@ class Prefixes:
         self._running: list[str] = [""]
         self._terms: tuple[str, str, bool] = ("", "", False)
 
-    def agree(self, settings: Mapping[str, object]) -> bool:
+    def agree(self, settings: Mapping[str, object], drops_stale: bool) -> bool:
         """Take over the terms of a request; whether they are other than before, so that all must be looked at anew."""
-        terms = digest(settings.get("system")), digest(settings.get("tools")), asks_to_drop(settings)
+        terms = digest(settings.get("system")), digest(settings.get("tools")), drops_stale
         is_new, self._terms = terms != self._terms, terms
         return is_new
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from contextfold.dialects import openai_responses, tools
+from contextfold import dialects
+from contextfold.dialects import Dialect, Marks, boundary, newest_fold
 from contextfold.dialects.families import are_strangers
 from contextfold.domain import (
     Block,
     BlockShape,
-    Dialect,
     Edit,
     Item,
     Message,
@@ -32,9 +32,7 @@ from contextfold.domain import (
 )
 
 from .binding import Prefixes
-from .caching import Marks, boundary, marked, newest_fold
 from .lens import ModelLens
-from .renaming import renamed
 
 UNMARKED = Marks()
 MARK_REACH = 10  # items in which a place for a mark is looked for
@@ -46,24 +44,6 @@ UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whol
 Variant: TypeAlias = tuple[Hashable, bool]  # an item, and whether its reasoning is stale
 
 
-@runtime_checkable
-class Marking(Protocol):
-    """A dialect whose provider takes cache marks."""
-
-    def marked(self, chunk: bytes) -> bytes:
-        """The chunk with a mark at its end; the very same bytes where none can be put."""
-        ...
-
-
-@runtime_checkable
-class Growing(Protocol):
-    """A dialect whose bodies end with the messages, each written by itself."""
-
-    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
-        """A body that it wrote, with these chunks behind its own; None where it must be written anew."""
-        ...
-
-
 class Newest:
     """The newest body, gone on with while the view only grows: copied once, where writing it anew reads it all.
 
@@ -72,21 +52,19 @@ class Newest:
     """
 
     def __init__(self, dialect: Dialect) -> None:
-        self._dialect, self._growing = dialect, dialect if isinstance(dialect, Growing) else None
+        self._dialect = dialect
         self._terms: tuple[bytes, str] = (b"", "")
         self._chunks: list[bytes] = []
         self._body = b""
 
     def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: Item | None) -> bytes:
         """The body of these chunks."""
-        if self._growing is None:
-            return self._dialect.body(chunks, settings, first)
         known = len(self._chunks)
         fresh = chunks[known:]
         # By their bytes: what a caller gives, such as a list of tools, may be changed where it stands.
         terms = encode(dict(settings)), first.shape.role if first is not None else ""
         is_longer = terms == self._terms and self._chunks == chunks[:known]
-        grown = self._growing.grown(self._body, fresh) if is_longer else None
+        grown = self._dialect.grown(self._body, fresh) if is_longer else None
         if grown is not None:
             self._body = grown
             self._chunks += fresh
@@ -134,14 +112,31 @@ class Rendering:
 
     def body(self, view: View, reading: ModelLens, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
         """The whole request as bytes, marked for the provider's cache."""
-        if self._prefixes is not None and self._prefixes.agree(settings):
+        if self._prefixes is not None and self._prefixes.agree(settings, self.dialect.drops_stale(settings)):
             self._array = None
         chunks = self.chunks(view, reading)
         if marks.items:
             chunks = self._marked(list(chunks), marks.items)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
-        return self._newest.with_(chunks, marked(taken, marks), view.item(0) if view.length else None)
+        return self._newest.with_(
+            chunks, self.dialect.marked_settings(taken, marks), view.item(0) if view.length else None
+        )
+
+    def last_speaker(self, view: View, reading: ModelLens) -> str:
+        """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show.
+
+        Only the end of the view is looked at, and what is rendered for that is kept.
+        """
+        for at in range(view.length - 1, -1, -1):
+            item = view.item(at)
+            key = _key(item), False
+            if item.shape.results or self._kept.get(key):
+                return item.shape.role
+            self._kept[key] = chunk = self._render(key, item, reading)
+            if chunk:
+                return item.shape.role
+        return ""
 
     def prefix(self, view: View) -> str:
         """The digest of all that this view shows, where the model checks it; else nothing."""
@@ -155,8 +150,6 @@ class Rendering:
 
     def _marked(self, chunks: list[bytes], marks: Sequence[int]) -> list[bytes]:
         """Each mark on the item, or on the nearest one before it that can carry one."""
-        if not isinstance(self.dialect, Marking):
-            return chunks
         for place in marks:
             for at in range(place, max(-1, place - MARK_REACH), -1):
                 new = self.dialect.marked(chunks[at]) if chunks[at] else chunks[at]
@@ -169,7 +162,7 @@ class Rendering:
         """What the request of this view does not carry, in words: the same loss once, with how often it occurs."""
         told = [UNCHAINED.format(field=field) for field in self._broken_chains(view, settings)]
         if given := settings.get("tools"):
-            told += tools.losses(given, self.dialect.name)
+            told += self.dialect.lost_tools(given)
         if not self._lost:
             return tuple(told)
         counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))
@@ -211,15 +204,17 @@ class Rendering:
         return chunk
 
     def _render(self, key: Variant, item: Item, reading: ModelLens) -> bytes:
-        message = renamed(reading.read(item), item.aliases)
+        message = reading.read(item)
+        if item.aliases:
+            message = dialects.find(message.dialect or self.dialect.name).renamed(message, item.aliases)
         for call in message.calls:
             self._names[call.id] = call.name
         shown = self._named(reading.resolve(item))
         if message.dialect == self.dialect.name:
             shown, lost = self._freed(shown, message, reading.author(item), key[1])
             self._lose(key, lost)
-        elif (losses := getattr(self.dialect, "losses", None)) is not None:
-            self._lose(key, losses(shown, message))
+        else:
+            self._lose(key, self.dialect.losses(shown, message))
         return self.dialect.chunk(shown, message)
 
     def _freed(self, item: Item, message: Message, author: str, is_stale: bool) -> tuple[Item, tuple[str, ...]]:
@@ -245,11 +240,12 @@ class Rendering:
 
     def _broken_chains(self, view: View, settings: Mapping[str, object]) -> list[str]:
         """Settings that point to a conversation at the provider which is no longer what the view shows."""
-        if self.dialect.name != openai_responses.NAME or not openai_responses.is_chained(settings):
+        chains = self.dialect.chains(settings)
+        if not chains:
             return []
         answered = max((item.seq for item in view.items if item.shape.role == "assistant"), default=0)
         newest = max((newest_fold(item) for item in view.items), default=0)
-        return [name for name in openai_responses.CHAINS if settings.get(name)] if newest > answered else []
+        return list(chains) if newest > answered else []
 
 
 def _without(item: Item, message: Message, kinds: tuple[type[Block], ...], why: str) -> tuple[Item, tuple[str, ...]]:

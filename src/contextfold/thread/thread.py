@@ -42,7 +42,6 @@ from contextfold.domain import (
 from contextfold.errors import CannotCover, NotFound
 from contextfold.models import Model
 
-from .incoming import understand
 from .lens import ModelLens
 from .live import Drafting, Live, locked
 from .moving import RewindReport, head_at, on_path, outcome
@@ -152,7 +151,7 @@ class Thread:
         The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
         (`view.head`) to write on, else `Conflict`.
         """
-        said = understand(message, self._lens.dialect).message
+        said = dialects.understand(message, self._lens.dialect).message
         event = Appended(self._lens.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 

@@ -1,6 +1,5 @@
 """Counting: how many tokens something is for a model, exactly or estimated, and what the bills teach about it."""
 
-from .billing import billed_input
 from .calibration import Calibration, Drift, Watch, drift, learn
 from .classes import CLASSES
 from .counters import counter_for
@@ -14,7 +13,6 @@ __all__ = [
     "Encoder",
     "FixedCost",
     "Watch",
-    "billed_input",
     "count",
     "counter_for",
     "drift",

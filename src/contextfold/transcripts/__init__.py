@@ -3,10 +3,11 @@
 from .registry import GROUP, detect, formats, read
 from .roo_task import RooEvent, RooSaid, RooTask, read_task
 from .sample import Reader, Sample
-from .session import Account, Compaction, Defect, Entry, Recorded, Recording, Skipped, Whole
+from .session import DIALECT, Account, Compaction, Defect, Entry, Recorded, Recording, Skipped, Whole
 from .source import Limits, Source
 
 __all__ = [
+    "DIALECT",
     "GROUP",
     "Account",
     "Compaction",

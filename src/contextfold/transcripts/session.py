@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from contextfold.domain import decode
 
+DIALECT = "anthropic"  # of a recorded message that would read the same in several; Roo writes nothing else
+
 
 class Recorded(Struct, frozen=True):
     """One message of a conversation, in Anthropic or OpenAI chat form.

@@ -1,7 +1,7 @@
 import pytest
 
 import contextfold as cf
-from contextfold.dialects import Anthropic, find
+from contextfold.dialects import AnthropicDialect, find
 from contextfold.domain import (
     INTERRUPTED,
     Document,
@@ -18,7 +18,7 @@ from contextfold.domain import (
 
 from .outline import bytes_of, item, wire
 
-ANTHROPIC = Anthropic()
+ANTHROPIC = AnthropicDialect()
 CHAT = find("openai-chat")
 THINKING = b'{"type":"thinking", "thinking":"hm\\u0020", "signature":"s==", "extra":1.0}'
 CALL = b'{"type":"tool_use","id":"t1","name":"Bash","input":{"n":1.50},"caller":{"type":"direct"}}'

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import Anthropic
+from contextfold.dialects import AnthropicDialect
 from contextfold.dialects.anthropic import RULES, Allowed
 from contextfold.domain import Problem
 
-ANTHROPIC = Anthropic()
+ANTHROPIC = AnthropicDialect()
 MARK: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
 HOUR: dict[str, Any] = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 
@@ -159,8 +159,8 @@ MODEL_RULES: list[tuple[str, Allowed, dict[str, Any]]] = [
 def test_what_a_model_does_not_take_is_reported_for_that_model_only(
     rule: str, allowed: Allowed, body: dict[str, Any]
 ) -> None:
-    assert [problem.rule for problem in Anthropic(allowed).check(body)] == [rule]
-    assert Anthropic(Allowed()).check(body) == []
+    assert [problem.rule for problem in AnthropicDialect(allowed).check(body)] == [rule]
+    assert AnthropicDialect(Allowed()).check(body) == []
 
 
 def test_every_rule_has_a_request_that_it_rejects() -> None:
@@ -183,15 +183,15 @@ def test_every_rule_has_a_request_that_it_rejects() -> None:
 )
 def test_a_sound_request_has_no_problem(body: dict[str, Any]) -> None:
     strict = Allowed(sampling=False, thinking_budget=False, forced_tool=False, thinking_optional=False)
-    assert Anthropic(strict).check(body) == []
+    assert AnthropicDialect(strict).check(body) == []
 
 
 @pytest.mark.seed("C13")
 def test_a_prefill_is_sound_only_where_the_model_continues_it() -> None:
     body = request(user(), assistant(text("Sure, ")))
     assert [problem.rule for problem in ANTHROPIC.check(body)] == ["ends-with-assistant"]
-    assert Anthropic(Allowed(prefill=True)).check(body) == []
-    assert Anthropic(Allowed(prefill=True)).check(request(user(), {"role": "assistant", "content": []})) == []
+    assert AnthropicDialect(Allowed(prefill=True)).check(body) == []
+    assert AnthropicDialect(Allowed(prefill=True)).check(request(user(), {"role": "assistant", "content": []})) == []
 
 
 @pytest.mark.peer("B1")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.dialects import Gemini, detect, gemini, reply
+from contextfold.dialects import GeminiDialect, detect, gemini, reply
 from contextfold.domain import (
     Block,
     Document,
@@ -24,7 +24,7 @@ from contextfold.errors import BadMessage
 
 from .outline import item
 
-GEMINI, SIGNED = Gemini(), Gemini(signed=True)
+GEMINI, SIGNED = GeminiDialect(), GeminiDialect(signed=True)
 UNSIGNED = "skip_thought_signature_validator"
 CALL: dict[str, Any] = {"functionCall": {"name": "f", "args": {"a": 1.50}}, "thoughtSignature": "c2VhbA=="}
 
@@ -37,7 +37,7 @@ def said(value: Any) -> Message:
     return GEMINI.parse(value if isinstance(value, bytes) else encode(value))
 
 
-def shown(message: Message, *edits: Edit, late: tuple[int, ...] = (), dialect: Gemini = GEMINI) -> Any:
+def shown(message: Message, *edits: Edit, late: tuple[int, ...] = (), dialect: GeminiDialect = GEMINI) -> Any:
     chunk = dialect.chunk(item(message, *edits, late=late), message)
     return decode(chunk)["parts"] if chunk else []
 

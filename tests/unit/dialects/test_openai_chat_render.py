@@ -1,6 +1,6 @@
 import pytest
 
-from contextfold.dialects import OpenAIChat, find
+from contextfold.dialects import OpenAIChatDialect, find
 from contextfold.domain import (
     INTERRUPTED,
     Document,
@@ -17,7 +17,7 @@ from contextfold.domain import (
 
 from .outline import bytes_of, item, wire
 
-CHAT = OpenAIChat()
+CHAT = OpenAIChatDialect()
 ANTHROPIC = find("anthropic")
 PICTURE = {"type": "image_url", "image_url": {"url": "https://a/b.png"}}
 

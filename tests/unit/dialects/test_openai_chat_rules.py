@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import OpenAIChat
+from contextfold.dialects import OpenAIChatDialect
 from contextfold.dialects.openai_chat import RULES
 
-CHAT = OpenAIChat()
+CHAT = OpenAIChatDialect()
 
 
 def user(content: object = "hi") -> dict[str, object]:

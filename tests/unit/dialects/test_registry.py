@@ -10,9 +10,9 @@ from contextfold.errors import BadConfiguration
 OURS = ("anthropic", "openai-chat", "openai-responses", "gemini")
 
 MODULE = """
-from contextfold.dialects import OpenAIChat
+from contextfold.dialects import OpenAIChatDialect
 
-class Pidgin(OpenAIChat, frozen=True):
+class Pidgin(OpenAIChatDialect):
     @property
     def name(self):
         return "pidgin"
@@ -76,7 +76,6 @@ def test_a_message_only_anthropic_would_write_is_recognised(message: dict[str, o
     [
         {"role": "tool", "tool_call_id": "a", "content": "x"},
         {"role": "function", "name": "f", "content": "x"},
-        {"role": "developer", "content": "x"},
         {"role": "assistant", "content": None, "tool_calls": [{}]},
         {"role": "assistant", "content": None, "function_call": {}},
         {"role": "assistant", "content": "x", "reasoning_content": "hm"},
@@ -95,6 +94,7 @@ def test_a_message_only_openai_chat_would_write_is_recognised(message: dict[str,
         {"role": "user", "content": [{"type": "text", "text": "hi"}, "odd"]},
         {"role": "assistant", "content": None, "tool_calls": None},
         {"role": "system", "content": "be brief"},
+        {"role": "developer", "content": "be brief"},
         {},
         {"role": "tool", "content": [{"type": "tool_use"}]},
         {"role": ["odd"], "content": [{"type": ["odd"]}]},

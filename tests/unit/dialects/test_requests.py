@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from contextfold.dialects import Anthropic, OpenAIChat
+from contextfold.dialects import AnthropicDialect, OpenAIChatDialect
 from contextfold.dialects.anthropic import OPENER
 from contextfold.domain import Message, Text, decode, encode
 from contextfold.errors import BadConfiguration
 
 from .outline import bytes_of, item
 
-ANTHROPIC, CHAT = Anthropic(), OpenAIChat()
+ANTHROPIC, CHAT = AnthropicDialect(), OpenAIChatDialect()
 USER, REPLY = b'{"role":"user","content":"hi"}', b'{"content":"hello","role":"assistant"}'
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 CLAUDE_TOOL = {"name": "f", "description": "does", "input_schema": SCHEMA}
@@ -27,13 +27,13 @@ def system_first(message: Message, settings: Mapping[str, Any]) -> dict[str, Any
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT], ids=lambda dialect: dialect.name)
-def test_messages_are_joined_byte_for_byte(dialect: Anthropic | OpenAIChat) -> None:
+def test_messages_are_joined_byte_for_byte(dialect: AnthropicDialect | OpenAIChatDialect) -> None:
     body = dialect.body([USER, REPLY, b"", USER], {"model": "m", "max_tokens": 5}, None)
     assert body == b'{"model":"m","max_tokens":5,"messages":[' + b",".join((USER, REPLY, USER)) + b"]}"
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT], ids=lambda dialect: dialect.name)
-def test_no_settings_and_no_messages_are_still_json(dialect: Anthropic | OpenAIChat) -> None:
+def test_no_settings_and_no_messages_are_still_json(dialect: AnthropicDialect | OpenAIChatDialect) -> None:
     assert dialect.body([], {}, None) == b'{"messages":[]}'
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.dialects import OpenAIResponses, find
+from contextfold.dialects import OpenAIResponsesDialect, find
 from contextfold.domain import Edit, Message, ToolCall, decode, encode
 
 from .outline import item
 
-RESPONSES = OpenAIResponses()
+RESPONSES = OpenAIResponsesDialect()
 REASONING: dict[str, Any] = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
 WORDS = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": '{"a": 1}', "x": 1.50}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import OpenAIResponses, openai_responses
+from contextfold.dialects import OpenAIResponsesDialect, openai_responses
 
-RESPONSES = OpenAIResponses()
+RESPONSES = OpenAIResponsesDialect()
 ASKED = {"role": "user", "content": "hi"}
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": []}
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "f", "arguments": "{}"}
@@ -75,7 +75,7 @@ def test_a_chain_may_answer_calls_that_only_the_provider_has_or_say_nothing_new(
 
 
 def test_a_strict_server_wants_outputs_right_behind_their_calls() -> None:
-    strict = OpenAIResponses(adjacent=True)
+    strict = OpenAIResponsesDialect(adjacent=True)
     second = {**CALL, "id": "fc_2", "call_id": "c2"}
     batch = [ASKED, CALL, second, {**OUTPUT, "call_id": "c2"}, OUTPUT]
     assert strict.check({"input": batch}) == []

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from msgspec import Struct
-
+from contextfold.dialects.cache_marks import Marks
+from contextfold.dialects.compaction import Wish
+from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.gathering import Assembler, Event
 from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
+from contextfold.dialects.usage import beside_the_cache
 from contextfold.dialects.wire import Json
-from contextfold.domain import Item, Message, Problem, Reply
+from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.models import Model
 
+from . import settings
 from .answer import claims, reply
 from .carries import CARRIES
 from .marks import limited, marked
@@ -22,10 +28,16 @@ from .repair import repair
 from .request import OPENER, body, grown
 from .rules import RULES, Allowed, check
 from .servers import settled
+from .stream import AnthropicStream
 
 
-class Anthropic(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AnthropicDialect(Dialect):
     """The dialect; `allowed` says what the model at hand takes, where its name does not."""
+
+    takes_prefill: ClassVar[bool] = False
+    on_demand: ClassVar[str] = settings.ON_DEMAND
+    inline: ClassVar[str] = settings.THRESHOLD
 
     allowed: Allowed | None = None
 
@@ -40,7 +52,7 @@ class Anthropic(Struct, frozen=True):
         return claims(value)
 
     def reads(self, value: Json) -> bool:
-        return "parts" not in value
+        return "parts" not in value and value.get("role") != "developer"
 
     def reply(self, body: Mapping[str, Any]) -> Reply | None:
         return reply(body)
@@ -51,8 +63,8 @@ class Anthropic(Struct, frozen=True):
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
-        return body(chunks, settings, first)
+    def body(self, chunks: Sequence[bytes], given: Settings, first: Item | None) -> bytes:
+        return body(chunks, given, first)
 
     def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
         return grown(body, fresh)
@@ -63,6 +75,39 @@ class Anthropic(Struct, frozen=True):
     def marked(self, chunk: bytes) -> bytes:
         return marked(chunk)
 
+    def length(self, tokens: int, model: Model, *, is_asked: bool) -> Settings:  # noqa: ARG002
+        return {"max_tokens": tokens}  # every request must say it
+
+    def marks(self, view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+        return settings.marks(view, model, fixed, unchanged)
+
+    def marked_settings(self, given: Settings, marks: Marks) -> Settings:
+        return settings.marked_settings(given, marks)
+
+    def compacting(self, wish: Wish) -> tuple[Settings, tuple[str, ...]]:
+        return settings.compacting(wish)
+
+    def compaction_settings(self, tools: object) -> Settings:
+        return settings.compaction_settings(tools)
+
+    def drops_stale(self, given: Settings) -> bool:
+        return settings.drops_stale(given)
+
+    def dropping_stale(self, given: Settings) -> Settings:
+        return settings.dropping_stale(given)
+
+    def betas(self, given: Settings) -> tuple[str, ...]:
+        return (settings.BINDING,) if settings.drops_stale(given) else ()
+
+    def hears(self, event: Event) -> bool:
+        return event.get("type") == "message_start"
+
+    def assembler(self) -> Assembler:
+        return AnthropicStream()
+
+    def billed(self, usage: Mapping[str, Any]) -> int:
+        return beside_the_cache(usage)
+
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.allowed)
 
@@ -70,4 +115,4 @@ class Anthropic(Struct, frozen=True):
         return repair(body, self.allowed)
 
 
-__all__ = ["NAME", "OPENER", "RULES", "Allowed", "Anthropic"]
+__all__ = ["NAME", "OPENER", "RULES", "Allowed", "AnthropicDialect"]

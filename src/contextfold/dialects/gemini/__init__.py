@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from msgspec import Struct
-
+from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.gathering import Assembler, Event
 from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json, grown
 from contextfold.domain import Item, Message, Problem, Reply
+from contextfold.errors import BadConfiguration
+from contextfold.models import Model
 
 from .answer import claims, reply
 from .carries import CARRIES
 from .parse import NAME, parse
 from .render import chunk
 from .repair import repair
-from .request import OPENER, arguments, body
+from .request import CONFIG, OPENER, arguments, body
 from .rules import RULES, check
+from .stream import GeminiStream
 from .turns import limited
 
+SIGNED = "signed"
 
-class Gemini(Struct, frozen=True):
+
+@dataclass(frozen=True, slots=True)
+class GeminiDialect(Dialect):
     """The dialect; models since Gemini 3 take a history with calls only with thought signatures on them."""
+
+    list_field: ClassVar[str] = "contents"
+    takes_prefill: ClassVar[bool] = False
 
     signed: bool = False
 
@@ -50,7 +60,7 @@ class Gemini(Struct, frozen=True):
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:
         return body(chunks, settings, first)
 
     def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
@@ -59,6 +69,29 @@ class Gemini(Struct, frozen=True):
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
         return limited(chunks, since)
 
+    def length(self, tokens: int, model: Model, *, is_asked: bool) -> Settings:  # noqa: ARG002
+        return {CONFIG: {"maxOutputTokens": tokens}} if is_asked else {}
+
+    def merged(self, ours: Settings, theirs: Settings) -> Settings:
+        groups = ours.get(CONFIG), theirs.get(CONFIG)
+        both = [each for each in groups if isinstance(each, Mapping)]
+        return {**ours, **theirs, **({CONFIG: {**both[0], **both[1]}} if len(both) == 2 else {})}
+
+    def hears(self, event: Event) -> bool:
+        return any(name in event for name in ("candidates", "usageMetadata", "promptFeedback"))
+
+    def assembler(self) -> Assembler:
+        return GeminiStream()
+
+    def flavoured(self, model: Model) -> str:
+        # An unknown model is rather a new one, and new ones want signatures.
+        return SIGNED if model.binding == "part" or model.assumed else ""
+
+    def in_flavour(self, flavour: str) -> Dialect:
+        if flavour != SIGNED:
+            raise BadConfiguration(f"Gemini has no flavour {flavour!r}. The one there is: {SIGNED}.")
+        return GeminiDialect(signed=True)
+
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.signed)
 
@@ -66,4 +99,4 @@ class Gemini(Struct, frozen=True):
         return repair(body, self.signed)
 
 
-__all__ = ["NAME", "OPENER", "RULES", "Gemini", "arguments"]
+__all__ = ["NAME", "OPENER", "RULES", "GeminiDialect", "arguments"]

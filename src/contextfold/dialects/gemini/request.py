@@ -18,7 +18,7 @@ from .parse import NAME
 
 # The API wants the user to speak first; a view may begin with the model after a fold.
 OPENER = encode({"role": "user", "parts": [{"text": "[The conversation continues from here.]"}]})
-_CONFIG = "generationConfig"
+CONFIG = "generationConfig"
 
 
 def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
@@ -38,6 +38,6 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | Non
 
 def arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     """The request as google-genai wants it: `client.models.generate_content(**arguments(request.body))`."""
-    beside = {name: value for name, value in body.items() if name not in ("model", "contents", _CONFIG)}
-    config = {**beside, **(body.get(_CONFIG) or {})}
+    beside = {name: value for name, value in body.items() if name not in ("model", "contents", CONFIG)}
+    config = {**beside, **(body.get(CONFIG) or {})}
     return {"model": body["model"], "contents": body["contents"], "config": config}

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct
-
-from contextfold.dialects.breakpoints import marked
+from contextfold.dialects.breakpoints import marked, marks
+from contextfold.dialects.cache_marks import Marks
+from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.gathering import Assembler, Event
 from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
-from contextfold.domain import Item, Message, Problem, Reply
+from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.errors import BadConfiguration
+from contextfold.models import Model
 
 from .alternating import in_turn
 from .answer import claims, reply
@@ -24,9 +28,11 @@ from .repair import repair
 from .request import body
 from .rules import RULES, check
 from .seasoned import seasoned
+from .stream import ChatStream
 
 
-class OpenAIChat(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OpenAIChatDialect(Dialect):
     """The dialect; a flavour says what a compatible server demands beyond it."""
 
     flavour: Flavour = PLAIN
@@ -53,14 +59,38 @@ class OpenAIChat(Struct, frozen=True):
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings, in_turn if self.flavour.alternates else list)
-
-    def limited(self, chunks: list[bytes], since: int) -> list[bytes]:  # noqa: ARG002
-        return chunks
 
     def marked(self, chunk: bytes) -> bytes:
         return marked(chunk)
+
+    def length(self, tokens: int, model: Model, *, is_asked: bool) -> Settings:
+        name = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
+        return {name: tokens} if is_asked else {}
+
+    def allowing(self, names: Sequence[str], model: Model) -> Settings:
+        if model.provider != "openai":
+            return {}
+        allowed = [{"type": "function", "function": {"name": name}} for name in names]
+        return {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": allowed}}}
+
+    def marks(self, view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+        return marks(view, model, fixed, unchanged)
+
+    def hears(self, event: Event) -> bool:
+        return isinstance(event.get("choices"), list) or (event.get("type") == "chunk" and "chunk" in event)
+
+    def assembler(self) -> Assembler:
+        return ChatStream()
+
+    def flavoured(self, model: Model) -> str:
+        return flavour_of(model)
+
+    def in_flavour(self, flavour: str) -> Dialect:
+        if flavour not in flavours():
+            raise BadConfiguration(f"OpenAI chat has no flavour {flavour!r}. Use one of: {', '.join(flavours())}.")
+        return OpenAIChatDialect(flavours()[flavour])
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.flavour)
@@ -69,4 +99,4 @@ class OpenAIChat(Struct, frozen=True):
         return repair(body, self.flavour)
 
 
-__all__ = ["NAME", "RULES", "Flavour", "OpenAIChat", "flavour_of", "flavours"]
+__all__ = ["NAME", "RULES", "Flavour", "OpenAIChatDialect", "flavour_of", "flavours"]

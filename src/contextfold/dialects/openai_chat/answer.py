@@ -10,7 +10,7 @@ from contextfold.domain import Reply, encode
 
 from .parse import parse
 
-_OWN_ROLES = ("tool", "function", "developer")
+_OWN_ROLES = ("tool", "function")
 _OWN_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content", "refusal", "audio")
 _OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
 

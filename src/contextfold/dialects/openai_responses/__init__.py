@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from msgspec import Struct
-
-from contextfold.dialects.breakpoints import marked
+from contextfold.dialects.breakpoints import marked, marks
+from contextfold.dialects.cache_marks import Marks
+from contextfold.dialects.compaction import Wish
+from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.gathering import Assembler, Event
 from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
 from contextfold.dialects.wire import Json
-from contextfold.domain import Item, Message, Problem, Reply
+from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.errors import BadConfiguration
+from contextfold.models import Model
 
 from .answer import claims, reads, reply
 from .carries import CARRIES
@@ -20,13 +25,22 @@ from .items import side, turns
 from .parse import NAME, parse
 from .render import chunk
 from .repair import repair
-from .request import CHAINS, body, is_chained
+from .request import CHAINS, body
 from .rules import RULES, check
+from .stream import ResponsesStream
 from .successors import limited
 
+ADJACENT = "adjacent"
 
-class OpenAIResponses(Struct, frozen=True):
+
+@dataclass(frozen=True, slots=True)
+class OpenAIResponsesDialect(Dialect):
     """The dialect; some servers that copy it want each output right behind its call."""
+
+    list_field: ClassVar[str] = "input"
+    is_written_in_items: ClassVar[bool] = True
+    on_demand: ClassVar[str] = "responses/compact"
+    inline: ClassVar[str] = "context_management"
 
     adjacent: bool = False
 
@@ -52,7 +66,7 @@ class OpenAIResponses(Struct, frozen=True):
     def losses(self, item: Item, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings)
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:
@@ -61,6 +75,43 @@ class OpenAIResponses(Struct, frozen=True):
     def marked(self, chunk: bytes) -> bytes:
         return marked(chunk)
 
+    def is_of_an_answer(self, value: Json) -> bool:
+        return side(value) == "assistant"
+
+    def length(self, tokens: int, model: Model, *, is_asked: bool) -> Settings:  # noqa: ARG002
+        return {"max_output_tokens": tokens} if is_asked else {}
+
+    def allowing(self, names: Sequence[str], model: Model) -> Settings:
+        if model.provider != "openai":
+            return {}
+        named = [{"type": "function", "name": name} for name in names]
+        return {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": named}}
+
+    def chains(self, settings: Settings) -> tuple[str, ...]:
+        return tuple(name for name in CHAINS if settings.get(name))
+
+    def marks(self, view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+        return marks(view, model, fixed, unchanged)
+
+    def compacting(self, wish: Wish) -> tuple[Settings, tuple[str, ...]]:
+        edits = [{"type": "compaction", "compact_threshold": wish.at}]
+        return ({"context_management": edits} if wish.at else {}), ()
+
+    def hears(self, event: Event) -> bool:
+        kind = event.get("type")
+        return isinstance(kind, str) and kind.startswith("response.")
+
+    def assembler(self) -> Assembler:
+        return ResponsesStream()
+
+    def flavoured(self, model: Model) -> str:
+        return ADJACENT if model.provider == "deepseek" else ""
+
+    def in_flavour(self, flavour: str) -> Dialect:
+        if flavour != ADJACENT:
+            raise BadConfiguration(f"OpenAI Responses have no flavour {flavour!r}. The one there is: {ADJACENT}.")
+        return OpenAIResponsesDialect(adjacent=True)
+
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.adjacent)
 
@@ -68,4 +119,4 @@ class OpenAIResponses(Struct, frozen=True):
         return repair(body, self.adjacent)
 
 
-__all__ = ["CHAINS", "NAME", "RULES", "OpenAIResponses", "is_chained", "side", "turns"]
+__all__ = ["CHAINS", "NAME", "RULES", "OpenAIResponsesDialect", "side", "turns"]

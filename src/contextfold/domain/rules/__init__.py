@@ -6,8 +6,8 @@ these is the dialects' business.
 
 from collections.abc import Sequence
 
-from contextfold.domain.dialect import Problem
 from contextfold.domain.items import Item
+from contextfold.domain.reply import Problem
 
 from . import batch, completion, pairing, reasoning
 from .edge import Edge

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from contextfold.domain.dialect import Problem
 from contextfold.domain.items import Item
+from contextfold.domain.reply import Problem
 
 from .edge import Edge
 

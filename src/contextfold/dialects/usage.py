@@ -10,37 +10,28 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def billed_input(usage: Mapping[str, Any], provider: str = "") -> int:
-    """Whole input of a call, cached and uncached, from a provider's own usage fields.
-
-    `provider` may be a dialect or a provider; without it the fields themselves say whose they are.
-    """
+def billed_input(usage: Mapping[str, Any]) -> int:
+    """Whole input of a call, cached and uncached; the names of the fields say whose they are."""
     if "promptTokenCount" in usage or "prompt_token_count" in usage:
         return _number(usage, "promptTokenCount") or _number(usage, "prompt_token_count")
     if "prompt_tokens" in usage:
         return _number(usage, "prompt_tokens")
     if "input_tokens" not in usage and not usage.get("iterations"):
         return 0
-    if _is_anthropic(usage, provider):
-        return _anthropic(usage)
+    if "input_tokens_details" not in usage and any(name.startswith("cache_") for name in usage):
+        return beside_the_cache(usage)
     return _number(usage, "input_tokens")
 
 
-def _is_anthropic(usage: Mapping[str, Any], provider: str) -> bool:
-    if provider:
-        return provider == "anthropic"
-    return "input_tokens_details" not in usage and any(name.startswith("cache_") for name in usage)
-
-
-def _anthropic(usage: Mapping[str, Any]) -> int:
+def beside_the_cache(usage: Mapping[str, Any]) -> int:
     """Uncached rest, written and read; a request that compacted is billed by its iterations, not by the top fields."""
     iterations = usage.get("iterations")
     if isinstance(iterations, list | tuple) and iterations:
-        return sum(_anthropic_once(each) for each in iterations if isinstance(each, Mapping))
-    return _anthropic_once(usage)
+        return sum(_once(each) for each in iterations if isinstance(each, Mapping))
+    return _once(usage)
 
 
-def _anthropic_once(usage: Mapping[str, Any]) -> int:
+def _once(usage: Mapping[str, Any]) -> int:
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return sum(_number(usage, name) for name in names)
 

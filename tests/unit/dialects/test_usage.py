@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from contextfold.tokens import billed_input
+from contextfold import dialects
+from contextfold.dialects.usage import billed_input
 
 ANTHROPIC = {"input_tokens": 7, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 5000, "output_tokens": 9}
 
@@ -21,17 +22,17 @@ ANTHROPIC = {"input_tokens": 7, "cache_creation_input_tokens": 200, "cache_read_
         ({"prompt_token_count": 900}, "", 900),
         ({}, "", 0),
         ({"output_tokens": 3}, "anthropic", 0),
-        ({"input_tokens": "many"}, "openai", 0),
-        ({"input_tokens": True}, "openai", 0),
+        ({"input_tokens": "many"}, "openai-chat", 0),
+        ({"input_tokens": True}, "openai-chat", 0),
         ({"input_tokens": -5}, "anthropic", 0),
     ],
 )
 def test_cached_and_fresh_input_are_summed_as_each_provider_means_them(
     usage: dict[str, Any], provider: str, billed: int
 ) -> None:
-    assert billed_input(usage, provider) == billed
+    assert (dialects.find(provider).billed(usage) if provider else billed_input(usage)) == billed
 
 
 def test_a_request_that_compacted_is_billed_by_its_iterations() -> None:
     usage = {**ANTHROPIC, "iterations": [ANTHROPIC, {"input_tokens": 1000}]}
-    assert billed_input(usage, "anthropic") == 6207
+    assert dialects.find("anthropic").billed(usage) == 6207

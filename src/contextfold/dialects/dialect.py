@@ -1,0 +1,183 @@
+"""What the house asks of a wire format, all of it in one place: four things it must do, and defaults for the rest.
+
+A dialect inherits from `Dialect` and overrides what its provider does otherwise. Nothing else in the house knows a wire
+format's name or fields, so a new one is its own package and one line of the registry, or one entry point from outside.
+It does no I/O and decides nothing about what to fold.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.errors import BadConfiguration
+from contextfold.models import Model
+
+from . import aliases, tools
+from .cache_marks import Marks
+from .compaction import Wish
+from .gathering import Assembler, Event
+from .mending import Repaired
+from .usage import billed_input
+from .wire import Json
+
+Settings = Mapping[str, Any]
+
+
+class Dialect(Protocol):
+    """One provider's way of writing a conversation."""
+
+    list_field: ClassVar[str] = "messages"  # under which a request holds the conversation
+    is_written_in_items: ClassVar[bool] = False  # a list may be one message: what one side said, in several items
+    takes_prefill: ClassVar[bool] = True  # a request may end with the model's own words
+    on_demand: ClassVar[str] = ""  # what a model's profile calls this API's compaction when it is asked for one
+    inline: ClassVar[str] = ""  # and its compaction within an answer, from a size on
+
+    # -- what every dialect must do -----------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is found by, without a flavour."""
+        ...
+
+    @abstractmethod
+    def parse(self, raw: bytes) -> Message:
+        """The neutral form of one message; raises `BadMessage` when it is none of this dialect."""
+        ...
+
+    @abstractmethod
+    def chunk(self, item: Item, message: Message) -> bytes:
+        """The item as zero or more wire messages, comma-joined: the original bytes wherever nothing was touched."""
+        ...
+
+    @abstractmethod
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:
+        """The whole request: settings (model, system, tools, limits, …) and the joined messages."""
+        ...
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def claims(self, value: Json) -> bool:  # noqa: ARG002
+        """Whether something in a message is written as only this dialect writes it."""
+        return False
+
+    def reads(self, value: Json) -> bool:  # noqa: ARG002
+        """Whether a message that nobody claims may be taken for one of this dialect."""
+        return True
+
+    def reply(self, body: Mapping[str, Any]) -> Reply | None:  # noqa: ARG002
+        """The message inside a whole API answer, or None when the body is not an answer of this API."""
+        return None
+
+    def is_of_an_answer(self, value: Json) -> bool:  # noqa: ARG002
+        """Whether a value is one of several items that together are one answer of the model."""
+        return False
+
+    def hears(self, event: Event) -> bool:  # noqa: ARG002
+        """Whether a stream that begins with this event is one of this API's."""
+        return False
+
+    def assembler(self) -> Assembler:
+        """What puts one streamed answer together; asked for only where `hears` said yes."""
+        raise NotImplementedError(f"{self.name} reads no streams.")
+
+    def billed(self, usage: Mapping[str, Any]) -> int:
+        """The whole input that an answer's usage tells of, cached and uncached; 0 where it tells nothing."""
+        return billed_input(usage)
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def limited(self, chunks: list[bytes], since: int) -> list[bytes]:  # noqa: ARG002
+        """The chunks with no more of anything than the API takes in one request; those before `since` were limited."""
+        return chunks
+
+    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:  # noqa: ARG002
+        """A body that it wrote, with these chunks behind its own; None where it must be written anew."""
+        return None
+
+    def losses(self, item: Item, message: Message) -> tuple[str, ...]:  # noqa: ARG002
+        """What the item cannot bring along into this dialect, in words; empty where it is at home."""
+        return ()
+
+    def lost_tools(self, given: object) -> tuple[str, ...]:
+        """What of these tools this dialect cannot offer, in words."""
+        return tools.losses(given, self.name)
+
+    def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
+        """A message of this dialect with some of its calls and results under other ids, by the index of the block."""
+        return aliases.renamed(message, names)
+
+    # -- what surrounds the messages ----------------------------------------------------------------------------------
+
+    def length(self, tokens: int, model: Model, *, is_asked: bool) -> Settings:  # noqa: ARG002
+        """How a request says the longest answer it wants; nothing where it need not and nobody asked for one."""
+        return {"max_tokens": tokens} if is_asked else {}
+
+    def allowing(self, names: Sequence[str], model: Model) -> Settings:  # noqa: ARG002
+        """The provider's own way of allowing only some of the tools it is told of; nothing where it has none."""
+        return {}
+
+    def merged(self, ours: Settings, theirs: Settings) -> Settings:
+        """Our settings and the caller's, which win; groups of settings stand beside each other."""
+        return {**ours, **theirs} if theirs else ours
+
+    def chains(self, settings: Settings) -> tuple[str, ...]:  # noqa: ARG002
+        """Settings by which the provider goes on from a conversation that it keeps itself."""
+        return ()
+
+    # -- cache marks --------------------------------------------------------------------------------------------------
+
+    def marks(self, view: View, model: Model, fixed: int, unchanged: int) -> Marks:  # noqa: ARG002
+        """Where to mark: `fixed` tokens stand around the messages, `unchanged` items before the newest fold."""
+        return Marks()
+
+    def marked(self, chunk: bytes) -> bytes:
+        """The chunk with a mark at its end; the very same bytes where none can be put."""
+        return chunk
+
+    def marked_settings(self, settings: Settings, marks: Marks) -> Settings:  # noqa: ARG002
+        """The settings with their marks; those that the caller put are the caller's."""
+        return settings
+
+    # -- compaction and reasoning that the provider looks after -------------------------------------------------------
+
+    def compacting(self, wish: Wish) -> tuple[Settings, tuple[str, ...]]:  # noqa: ARG002
+        """What a request says about the provider's own compaction: settings, and the features they belong to."""
+        return {}, ()
+
+    def compaction_settings(self, tools: object) -> Settings:  # noqa: ARG002
+        """What turns a request into one for compaction, beside model and system."""
+        return {}
+
+    def drops_stale(self, settings: Settings) -> bool:  # noqa: ARG002
+        """Whether the provider is asked to leave out by itself reasoning that was written for another prefix."""
+        return False
+
+    def dropping_stale(self, settings: Settings) -> Settings:
+        """The settings with that wish in them, where reasoning is asked for; what the caller said about it stays."""
+        return settings
+
+    def betas(self, settings: Settings) -> tuple[str, ...]:  # noqa: ARG002
+        """Names of features that the settings need to be declared for."""
+        return ()
+
+    # -- rules --------------------------------------------------------------------------------------------------------
+
+    def check(self, body: Mapping[str, Any]) -> list[Problem]:  # noqa: ARG002
+        """What the provider would reject in this request."""
+        return []
+
+    def repair(self, body: Mapping[str, Any]) -> Repaired:
+        """The request as its provider takes it, what was done to it, and what is still wrong."""
+        return Repaired(dict(body), (), tuple(self.check(body)))
+
+    def flavoured(self, model: Model) -> str:  # noqa: ARG002
+        """The flavour that this model wants of the dialect; empty where the plain one will do."""
+        return ""
+
+    def in_flavour(self, flavour: str) -> Dialect:
+        """The dialect with what some models or servers demand beyond it."""
+        raise BadConfiguration(f"{self.name} has no flavour {flavour!r}. Use {self.name!r} alone.")
