@@ -13,6 +13,7 @@ from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
 from .registry import all_known, detect, find, known, names, reading, reply, spoken, suited
 from .streams import Listener
+from .usage import bill
 
 __all__ = [
     "AnthropicDialect",
@@ -28,6 +29,7 @@ __all__ = [
     "Wish",
     "all_known",
     "asked_in",
+    "bill",
     "boundary",
     "detect",
     "find",

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
-from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.domain import Bill, Item, Message, Problem, Reply, View
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -20,7 +20,7 @@ from .cache_marks import Marks
 from .compaction import Wish
 from .gathering import Assembler, Event
 from .mending import Repaired
-from .usage import billed_input
+from .usage import bill
 from .wire import Json
 
 Settings = Mapping[str, Any]
@@ -84,9 +84,9 @@ class Dialect(Protocol):
         """What puts one streamed answer together; asked for only where `hears` said yes."""
         raise NotImplementedError(f"{self.name} reads no streams.")
 
-    def billed(self, usage: Mapping[str, Any]) -> int:
-        """The whole input that an answer's usage tells of, cached and uncached; 0 where it tells nothing."""
-        return billed_input(usage)
+    def bill(self, usage: Mapping[str, Any]) -> Bill:
+        """What an answer's usage says was billed."""
+        return bill(usage)
 
     # -- writing ------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""How many input tokens a provider billed, whatever it calls them and however they were cached.
+"""What a provider billed, read from its own usage fields, whatever it calls them and however it counts its cache.
 
 Some count cached tokens inside the input and some beside it; adding the wrong ones doubles the bill or loses it. A
 usage nobody can read gives zero, which teaches nothing.
@@ -6,34 +6,46 @@ usage nobody can read gives zero, which teaches nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from contextfold.domain import Bill
 
-def billed_input(usage: Mapping[str, Any]) -> int:
-    """Whole input of a call, cached and uncached; the names of the fields say whose they are."""
-    if "promptTokenCount" in usage or "prompt_token_count" in usage:
-        return _number(usage, "promptTokenCount") or _number(usage, "prompt_token_count")
-    if "prompt_tokens" in usage:
-        return _number(usage, "prompt_tokens")
-    if "input_tokens" not in usage and not usage.get("iterations"):
-        return 0
-    if "input_tokens_details" not in usage and any(name.startswith("cache_") for name in usage):
-        return beside_the_cache(usage)
-    return _number(usage, "input_tokens")
+_WHOLE = ("promptTokenCount", "prompt_token_count", "prompt_tokens", "input_tokens")
+_OUTPUT = ("candidatesTokenCount", "candidates_token_count", "completion_tokens", "output_tokens")
+_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_READ = ("cachedContentTokenCount", "cached_content_token_count", "prompt_cache_hit_tokens", "cached_tokens")
 
 
-def beside_the_cache(usage: Mapping[str, Any]) -> int:
-    """Uncached rest, written and read; a request that compacted is billed by its iterations, not by the top fields."""
+def bill(usage: Mapping[str, Any]) -> Bill:
+    """The bill in a usage of any provider: the names of its fields say whose it is."""
+    if not any(name in usage for name in (*_WHOLE[:3], *_DETAILS)) and any(name.startswith("cache_") for name in usage):
+        return bill_beside_the_cache(usage)
+    details = next((part for name in _DETAILS if isinstance(part := usage.get(name), Mapping)), {})
+    read = [_number(part, name) for part in (details, usage) for name in _READ if name in part]
+    return Bill(_first(usage, _WHOLE), _first(usage, _OUTPUT), read[0] if read else None)
+
+
+def bill_beside_the_cache(usage: Mapping[str, Any]) -> Bill:
+    """Where what was read from the cache and written to it stands beside the rest of the input.
+
+    A request that compacted is billed by its iterations, not by the fields on top.
+    """
     iterations = usage.get("iterations")
-    if isinstance(iterations, list | tuple) and iterations:
-        return sum(_once(each) for each in iterations if isinstance(each, Mapping))
-    return _once(usage)
+    listed = iterations if isinstance(iterations, list | tuple) else ()
+    parts = [each for each in listed if isinstance(each, Mapping)] or [usage]
+    fresh, output = _sum(parts, "input_tokens"), _sum(parts, "output_tokens")
+    read, written = _sum(parts, "cache_read_input_tokens"), _sum(parts, "cache_creation_input_tokens")
+    is_told = any("cache_read_input_tokens" in part for part in parts)
+    return Bill(fresh + read + written, output, read if is_told else None, written)
 
 
-def _once(usage: Mapping[str, Any]) -> int:
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(_number(usage, name) for name in names)
+def _sum(parts: Iterable[Mapping[str, Any]], name: str) -> int:
+    return sum(_number(part, name) for part in parts)
+
+
+def _first(usage: Mapping[str, Any], names: Iterable[str]) -> int:
+    return next((found for name in names if (found := _number(usage, name))), 0)
 
 
 def _number(usage: Mapping[str, Any], name: str) -> int:

@@ -36,7 +36,7 @@ from .messages import Message, Role
 from .path_items import PathItems, Words
 from .projection import Projection
 from .raw import decode, encodable, encode
-from .reply import Problem, Reply
+from .reply import Bill, Problem, Reply
 from .rules import check as check_view
 from .runtime import Environment, Phase
 from .shapes import BlockKind, BlockShape, Measure, Shape
@@ -55,6 +55,7 @@ __all__ = [
     "Attacher",
     "Attachment",
     "AttachmentIndex",
+    "Bill",
     "Block",
     "BlockKind",
     "BlockShape",

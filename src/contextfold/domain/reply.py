@@ -18,6 +18,15 @@ class Problem(Struct, frozen=True):
     advice: str
 
 
+class Bill(Struct, frozen=True):
+    """What a provider billed for one answer, in tokens; `input` is all of the prompt, with what its cache had to do."""
+
+    input: int = 0
+    output: int = 0
+    read: int | None = None  # of the input, from the cache; None where the provider does not say
+    written: int = 0  # of the input, to the cache
+
+
 class Reply(Struct, frozen=True):
     """What came back from a provider: the message, and what was billed for it (the provider's own usage fields)."""
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
-from contextfold.domain import Detail
+from contextfold.domain import Bill, Detail
 
 from .economics import UNSURE, Economy, Rates, paying_tail
 
@@ -141,24 +141,6 @@ class Account:
         return replace(paid, late=late, early=early)
 
 
-# Where providers say how much of a prompt came from their cache, and how much was written to it.
-_READ = ("cache_read_input_tokens", "cached_tokens", "cached_content_token_count", "cachedContentTokenCount")
-_NESTED = ("prompt_tokens_details", "input_tokens_details")
-_WHOLE = ("prompt_tokens", "prompt_token_count", "promptTokenCount")
-
-
-def billed_cost(usage: Mapping[str, object], rates: Rates) -> float | None:
-    """What a provider's usage amounts to, input only; None where it does not say what came from its cache."""
-    inner = next((part for name in _NESTED if isinstance(part := usage.get(name), Mapping)), None)
-    read = _number(usage, _READ) if inner is None else _number(inner, ("cached_tokens",))
-    if read is None:
-        return None
-    written = _number(usage, ("cache_creation_input_tokens",))
-    fresh = _number(usage, ("input_tokens", *_WHOLE)) or 0
-    if written is None:  # the whole prompt is told, cached or not
-        fresh = max(0, fresh - read)
-    return read * rates.read + (fresh + (written or 0)) * rates.write
-
-
-def _number(usage: Mapping[str, object], names: tuple[str, ...]) -> int | None:
-    return next((value for name in names if isinstance(value := usage.get(name), int)), None)
+def billed_cost(bill: Bill, rates: Rates) -> float | None:
+    """What a bill amounts to, input only; None where it does not say what came from the cache."""
+    return None if bill.read is None else bill.read * rates.read + (bill.input - bill.read) * rates.write

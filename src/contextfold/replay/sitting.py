@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from contextfold.dialects import understand
+from contextfold.dialects import bill, understand
 from contextfold.domain import Message
 from contextfold.models import find
 from contextfold.transcripts import DIALECT, Compaction, Recorded, Recording
@@ -22,7 +22,6 @@ from .literals import Literal
 from .notes import Notes
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
-_BILLED = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,7 @@ class Sitting:
     @property
     def billed(self) -> int:
         """Input tokens over all requests, as the product was billed."""
-        usages = (turn.usage for turn in self.turns if turn.usage)
-        return sum(int(usage.get(field) or 0) for usage in usages for field in _BILLED)
+        return sum(bill(turn.usage).input for turn in self.turns if turn.usage)
 
     @cached_property
     def compacted(self) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from contextfold import dialects, tokens
+from contextfold import dialects
 from contextfold.dialects import understand
-from contextfold.domain import Appended, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
+from contextfold.domain import Appended, Bill, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
 from contextfold.folding import (
     Context,
     PlannedFold,
@@ -34,7 +34,8 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
     message = reply.message
     request = desk.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
-    billed = dialects.find(message.dialect).billed(reply.usage) if reply.usage else 0
+    bill = dialects.find(message.dialect).bill(reply.usage)
+    billed = bill.input
     blobs, refused = _blobs(desk, request), gating.rulings(desk, message)
     gating.gate(desk, message)
 
@@ -53,7 +54,7 @@ def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
     seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
     if request is not None:
         desk.request = None
-        desk.books.answered(_billed(desk, request, reply.usage))
+        desk.books.answered(_billed(desk, request, bill))
     is_whole = compacting.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
@@ -84,9 +85,9 @@ def _sent(desk: Desk, request: Request) -> Sent:
     return Sent(request.head, request.model, request.dialect, request.report.after, factor, system, tools, details)
 
 
-def _billed(desk: Desk, request: Request, usage: Mapping[str, object]) -> float | None:
+def _billed(desk: Desk, request: Request, bill: Bill) -> float | None:
     """What the request's input really cost, where its bill tells what came from the cache."""
-    return billed_cost(usage, rates_of(desk.model, request.report.after)) if usage else None
+    return billed_cost(bill, rates_of(desk.model, request.report.after))
 
 
 def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:

@@ -14,21 +14,11 @@ from contextfold import dialects
 from contextfold.domain import Appended, Detail, Folded, Item, LiveBranch, Measured, Tags, encode, hidden_by, roo_tags
 from contextfold.errors import BadConfiguration, StoreError
 from contextfold.store import Store
-from contextfold.transcripts import DIALECT, RooEvent, RooSaid, RooTask
+from contextfold.transcripts import BILLED, DIALECT, RooEvent, RooSaid, RooTask
 
 from .desk import Desk
 
 Format: TypeAlias = Literal["jsonl", "roo"]
-
-# Roo's words for what was billed.
-_BILLED = {
-    "input_tokens": "tokensIn",
-    "prompt_tokens": "tokensIn",
-    "output_tokens": "tokensOut",
-    "completion_tokens": "tokensOut",
-    "cache_read_input_tokens": "cacheReads",
-    "cache_creation_input_tokens": "cacheWrites",
-}
 
 
 def export(store: Store, desk: Desk, path: str | os.PathLike[str], format: Format) -> None:
@@ -101,7 +91,7 @@ def _usage(desk: Desk, seq: int) -> dict[str, Detail]:
     event = events[seq].event if seq < len(events) else None
     if not isinstance(event, Measured):
         return {}
-    return {_BILLED[name]: value for name, value in event.usage.items() if name in _BILLED}
+    return {BILLED[name]: value for name, value in event.usage.items() if name in BILLED}
 
 
 def _event(desk: Desk, seq: int, tag: Tags) -> RooEvent:

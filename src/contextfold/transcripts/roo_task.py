@@ -21,6 +21,16 @@ from .speech import portable, unsound
 
 API_FILE, UI_FILE = "api_conversation_history.json", "ui_messages.json"
 
+# Roo's words for what was billed.
+BILLED = {
+    "input_tokens": "tokensIn",
+    "prompt_tokens": "tokensIn",
+    "output_tokens": "tokensOut",
+    "completion_tokens": "tokensOut",
+    "cache_read_input_tokens": "cacheReads",
+    "cache_creation_input_tokens": "cacheWrites",
+}
+
 _TAGS = (
     ("condenseParent", "condense_parent"),
     ("truncationParent", "truncation_parent"),

@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 
 from contextfold import dialects
-from contextfold.dialects.usage import billed_input
 
 ANTHROPIC = {"input_tokens": 7, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 5000, "output_tokens": 9}
 
@@ -30,9 +29,9 @@ ANTHROPIC = {"input_tokens": 7, "cache_creation_input_tokens": 200, "cache_read_
 def test_cached_and_fresh_input_are_summed_as_each_provider_means_them(
     usage: dict[str, Any], provider: str, billed: int
 ) -> None:
-    assert (dialects.find(provider).billed(usage) if provider else billed_input(usage)) == billed
+    assert (dialects.find(provider).bill(usage) if provider else dialects.bill(usage)).input == billed
 
 
 def test_a_request_that_compacted_is_billed_by_its_iterations() -> None:
     usage = {**ANTHROPIC, "iterations": [ANTHROPIC, {"input_tokens": 1000}]}
-    assert dialects.find("anthropic").billed(usage) == 6207
+    assert dialects.find("anthropic").bill(usage).input == 6207

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 import contextfold as cf
+from contextfold.dialects import bill
 from contextfold.domain import Folded, Sent
 from contextfold.errors import BadConfiguration
 from contextfold.folding import (
@@ -74,7 +75,7 @@ def test_prices_are_those_of_the_model_and_of_the_request_s_size() -> None:
     ],
 )
 def test_a_bill_is_read_in_every_provider_s_words(usage: dict[str, object], cost: float | None) -> None:
-    found = billed_cost(usage, SONNET)
+    found = billed_cost(bill(usage), SONNET)
     assert found is None if cost is None else found == pytest.approx(cost * 1e-6)
 
 

@@ -13,9 +13,9 @@ from contextfold.dialects.gathering import Assembler, Event
 from contextfold.dialects.halves import readable
 from contextfold.dialects.losing import losses
 from contextfold.dialects.mending import Repaired
-from contextfold.dialects.usage import beside_the_cache
+from contextfold.dialects.usage import bill_beside_the_cache
 from contextfold.dialects.wire import Json
-from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.domain import Bill, Item, Message, Problem, Reply, View
 from contextfold.models import Model
 
 from . import settings
@@ -105,8 +105,8 @@ class AnthropicDialect(Dialect):
     def assembler(self) -> Assembler:
         return AnthropicStream()
 
-    def billed(self, usage: Mapping[str, Any]) -> int:
-        return beside_the_cache(usage)
+    def bill(self, usage: Mapping[str, Any]) -> Bill:
+        return bill_beside_the_cache(usage)
 
     def check(self, body: Mapping[str, Any]) -> list[Problem]:
         return check(body, self.allowed)
