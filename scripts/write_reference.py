@@ -175,9 +175,15 @@ def shown(action: argparse.Action) -> str:
 def settings_page() -> Iterator[str]:
     yield from ("# Settings", "", MADE, "")
     yield from (
-        "Set by flag, then environment, then `contextfold.toml` (in the working directory, or named by `--config` or",
-        "`CONTEXTFOLD_CONFIG`), then the default. `contextfold config` shows every effective value and its source.",
-        "An unknown key is an error that names the nearest known one.",
+        "Set by flag, then environment, then `contextfold.toml` (in the working directory, or named by `--config`",
+        "or `CONTEXTFOLD_CONFIG`), then your own file, `~/.config/contextfold/contextfold.toml`",
+        "(`XDG_CONFIG_HOME`), then the default. `contextfold config` shows every effective value and its source. An",
+        "unknown key is an error that names the nearest known one.",
+        "",
+        "A `contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned",
+        "repository. It may not name paths outside that directory (`store`, `artifacts`, `litellm`, `catalogue`),",
+        "nor a `dialect` or `tokenizer` that a plugin brings; what is left out is told. `--trust`, or",
+        "`CONTEXTFOLD_TRUST=1`, takes it whole.",
         "",
     )
     rows = [

@@ -11,25 +11,30 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from contextfold.errors import BadConfiguration
 from contextfold.models import (
     CONFIG_VARIABLE,
-    FILE,
     LEGACY_FOR_ALL,
     PREFIX,
+    TRUST_VARIABLE,
     Config,
-    config_from,
+    SettingsTable,
+    config_of,
     limit_for_all,
     nearest,
+    read_settings,
+    settings_files,
+    ships,
+    warn_of_left_out,
 )
 
 DEFAULT = "default"
 VARIABLES = "CONTEXTFOLD_"
-_OURS = (CONFIG_VARIABLE, PREFIX, "CONTEXTFOLD_DEBUG", "CONTEXTFOLD_SOAK")
+_OURS = (CONFIG_VARIABLE, TRUST_VARIABLE, PREFIX, "CONTEXTFOLD_DEBUG", "CONTEXTFOLD_SOAK")
 
 Plain: TypeAlias = str | int | float | bool | None
 
@@ -91,12 +96,19 @@ class Configuration:
         profile = self.models.profile()
         said = self.models.for_all
         folding = [
-            Effective(name, getattr(profile, name), self.path if _is_said(getattr(said, name)) else DEFAULT)
+            Effective(
+                name, getattr(profile, name), self.models.origin(name) if _is_said(getattr(said, name)) else DEFAULT
+            )
             for name in profile.__struct_fields__
         ]
         tables = {"litellm": self.models.litellm, "catalogue": self.models.catalogue}
-        further = [Effective(name, path, self.path if path else DEFAULT) for name, path in tables.items()]
+        further = [
+            Effective(name, path, self.models.origin(name) if path else DEFAULT) for name, path in tables.items()
+        ]
         return [*self.settings.values(), self.limit, *folding, *further, *self._tables()]
+
+    def _origin(self, table: str, name: str) -> str:
+        return self.models.origin_of_model(name) if table == "models" else self.models.origin(f"{table}.{name}")
 
     def _tables(self) -> list[Effective]:
         tables: list[tuple[str, Mapping[str, msgspec.Struct]]] = [
@@ -104,7 +116,7 @@ class Configuration:
             ("profiles", self.models.profiles),
         ]
         return [
-            Effective(f"{table}.{name}.{field}", _plain(value), self.path)
+            Effective(f"{table}.{name}.{field}", _plain(value), self._origin(table, name))
             for table, entries in tables
             for name, entry in entries.items()
             for field in entry.__struct_fields__
@@ -119,11 +131,13 @@ def configure(
 ) -> Configuration:
     """What holds now. `flags` are what was given on a command line; `file` is named by one of them."""
     environment = os.environ if environ is None else environ
-    table, path = _read(environment, file)
-    config = config_from(table, path) if path else Config()
+    near, own, is_trusted = settings_files(environment, file)
+    found = read_settings(near, own, trusted=is_trusted, is_ours=ships)
+    config = config_of(found)
+    warn_of_left_out(config)
     given = dict(flags or {})
-    settings = {each.key: _effective(each, given.get(each.key), environment, table, path) for each in SETTINGS}
-    return Configuration(settings, config, path, _limit(environment, config))
+    settings = {each.key: _effective(each, given.get(each.key), environment, found) for each in SETTINGS}
+    return Configuration(settings, config, found.path, _limit(environment, config))
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
@@ -133,25 +147,11 @@ def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: nearest(name, known) for name in strange if not name.startswith(f"{PREFIX}__")}
 
 
-def _read(environ: Mapping[str, str], file: str | Path | None) -> tuple[Mapping[str, Any], str]:
-    named = str(file or environ.get(CONFIG_VARIABLE, ""))
-    path = Path(named or FILE)
-    if not named and not path.is_file():
-        return {}, ""
-    try:
-        table: Mapping[str, Any] = msgspec.toml.decode(path.read_bytes())
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
-        raise BadConfiguration(f"{path} cannot be read: {error}. Mend the file, or name another.") from error
-    return table, str(path)
-
-
-def _effective(
-    setting: Setting, flag: str | None, environ: Mapping[str, str], table: Mapping[str, Any], path: str
-) -> Effective:
+def _effective(setting: Setting, flag: str | None, environ: Mapping[str, str], found: SettingsTable) -> Effective:
     said: tuple[tuple[object, str], ...] = (
         (flag, f"flag {setting.flag}"),
         (environ.get(setting.variable) or None, f"environment {setting.variable}"),
-        (table.get(setting.key), path),
+        (found.table.get(setting.key), found.origins.get(setting.key, "")),
         (setting.default, DEFAULT),
     )
     value, source = next((value, source) for value, source in said if value is not None)
@@ -172,7 +172,7 @@ def _limit(environ: Mapping[str, str], config: Config) -> Effective:
     if in_environment is not None:
         return Effective("max_input_tokens", in_environment[0], f"environment {in_environment[1]}")
     if config.max_input_tokens is not None:
-        return Effective("max_input_tokens", config.max_input_tokens, config.path)
+        return Effective("max_input_tokens", config.max_input_tokens, config.origin("max_input_tokens"))
     return Effective("max_input_tokens", None, DEFAULT)
 
 

@@ -9,7 +9,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, entry_points, requires, version
 from typing import Literal
 
 import contextfold as cf
@@ -45,11 +45,25 @@ def check_installation(call: Invocation) -> Iterator[Check]:
     yield Check("installation", "git", "ok" if git else "look", git or "checkpoints of a workspace need git")
 
 
+def check_plugins(call: Invocation) -> Iterator[Check]:
+    """Everything that other packages add by entry point, none of it imported here."""
+    groups = ("dialects", "encoders", "strategies", "transcripts")
+    found = [each for group in groups for each in entry_points(group=f"contextfold.{group}")]
+    for each in found:
+        package = f"{each.dist.name} {each.dist.version}" if each.dist else each.value
+        yield Check("installation", each.name, "look", call.say("doctor.plugin", group=each.group, package=package))
+    if not found:
+        yield Check("installation", "plugins", "ok", call.say("doctor.plugin.none"))
+
+
 def check_settings(call: Invocation) -> Iterator[Check]:
     """The settings file, and variables that mean nothing."""
     path = call.settings.path
     told = call.say("doctor.settings.read", path=path) if path else call.say("doctor.no_settings")
     yield Check("settings", "contextfold.toml", "ok", told)
+    if left_out := call.settings.models.left_out:
+        names = ", ".join(left_out)
+        yield Check("settings", "contextfold.toml", "look", call.say("doctor.left_out", names=names))
     for name, guess in unknown_variables(os.environ).items():
         yield Check("settings", name, "look", call.say("doctor.variable", name=name, guess=guess))
 

@@ -68,6 +68,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--store": ("FILE", "the store (default: $CONTEXTFOLD_STORE, contextfold.toml, ./contextfold.db)"),
     "--space": ("NAME", "the space in the store"),
     "--config": ("FILE", "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)"),
+    "--trust": ("", "take ./contextfold.toml at its word, paths outside and plugins too"),
     "--color": ("WHEN", "auto, always or never; NO_COLOR is honoured"),
     "--lang": ("LANG", "en or ja, for what people read most"),
     "--quiet": ("", "no progress and no notes"),

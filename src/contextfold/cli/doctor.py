@@ -1,4 +1,4 @@
-"""Check everything a person would otherwise have to ask about: installation, settings, store, models, leaked keys.
+"""Check what people ask about first: installation, plugins of others, settings, store, models, leaked keys.
 
 Exit code 0 when all is well or there is only something to look at, 1 when something is wrong.
 
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import contextfold as cf
 from contextfold.errors import StoreError
 
-from .checks import Check, check_installation, check_keys, check_models, check_settings, check_store
+from .checks import Check, check_installation, check_keys, check_models, check_plugins, check_settings, check_store
 from .exits import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
@@ -34,6 +34,7 @@ def run(call: Invocation) -> int:
     with _store(call) as (store, broken):
         checks = [
             *check_installation(call),
+            *check_plugins(call),
             *check_settings(call),
             *(broken or check_store(call, store)),
             *check_models(call, store),

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from contextfold.configuration import SETTINGS, Configuration, configure
-from contextfold.models import CONFIG_VARIABLE
+from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE
 
 from . import words
 from .arguments import UsageError, parser_for
@@ -57,7 +57,7 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
     parser = parser_for(command, module.__doc__ or "")
     module.arguments(parser)
     args = parser.parsed(arguments)
-    with _warnings_as_notes(language, quiet=args.quiet), _file_in_force(args.config):
+    with _warnings_as_notes(language, quiet=args.quiet), _in_force(args.config, trust=args.trust):
         settings = configure(flags=_flags(args), file=args.config)
         code: int = module.run(_invocation(args, settings, language))
         sys.stdout.flush()
@@ -78,17 +78,17 @@ def _invocation(args: Namespace, settings: Configuration, language: words.Langua
 
 
 @contextmanager
-def _file_in_force(path: str | None) -> Iterator[None]:
-    """A settings file named by flag holds for the library too, which looks for it in the environment."""
-    before = os.environ.get(CONFIG_VARIABLE)
-    if path is not None:
-        os.environ[CONFIG_VARIABLE] = path
+def _in_force(path: str | None, *, trust: bool) -> Iterator[None]:
+    """A settings file named by flag, and trust, hold for the library too, which looks for them in the environment."""
+    given = {**({} if path is None else {CONFIG_VARIABLE: path}), **({TRUST_VARIABLE: "1"} if trust else {})}
+    before = {name: os.environ[name] for name in given if name in os.environ}
+    os.environ.update(given)
     try:
         yield
     finally:
-        if path is not None:
-            os.environ.pop(CONFIG_VARIABLE)
-            os.environ.update({} if before is None else {CONFIG_VARIABLE: before})
+        for name in given:
+            os.environ.pop(name, None)
+        os.environ.update(before)
 
 
 @contextmanager

@@ -172,6 +172,15 @@ _WORDS: dict[str, tuple[str, str]] = {
         "window {window} is assumed: set max_input_tokens for it in contextfold.toml",
         "ウィンドウ {window} は仮の値です。contextfold.toml で max_input_tokens を設定してください",
     ),
+    "doctor.left_out": (
+        "left out, because the file merely lies here: {names}; with --trust they hold",
+        "ここに置かれているだけのファイルなので無視しました: {names}。--trust を付けると有効になります",
+    ),
+    "doctor.plugin": (
+        "{group}, from {package}: its code runs when it is used",
+        "{group}（{package} から）: 使うときにそのコードが実行されます",
+    ),
+    "doctor.plugin.none": ("no package adds to contextfold", "contextfold に機能を加えるパッケージはありません"),
     "doctor.keys.none": ("none found in {count} texts", "{count} 件の本文に見つかりませんでした"),
     "doctor.keys.found": (
         "{thread} seq {seq}: {kind} {shown}; revoke it, then: contextfold forget {thread} --seq {seq}",

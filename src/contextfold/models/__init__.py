@@ -1,10 +1,11 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
-from .catalogue import Family, families, family_of, listed, read_catalogue
-from .config import FILE, KEYS_OF_OTHERS, Config, ModelSettings, config_from, nearest, read_config
+from .catalogue import Family, families, family_of, listed, read_catalogue, ships
+from .config import KEYS_OF_OTHERS, Config, ModelSettings, config_from, config_of, nearest, read_config
+from .files import CONFIG_VARIABLE, FILE, TRUST_VARIABLE, SettingsTable, read_settings, settings_files
 from .genai_prices import with_genai_prices
 from .litellm import from_litellm
-from .lookup import CONFIG_VARIABLE, default_config, find
+from .lookup import default_config, find, warn_of_left_out
 from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
 from .names import core
 from .profiles import Profile, recommended, recommended_for
@@ -18,6 +19,7 @@ __all__ = [
     "KEYS_OF_OTHERS",
     "LEGACY_FOR_ALL",
     "PREFIX",
+    "TRUST_VARIABLE",
     "Binding",
     "Cache",
     "Config",
@@ -27,9 +29,11 @@ __all__ = [
     "ModelSettings",
     "Prices",
     "Profile",
+    "SettingsTable",
     "Source",
     "Tier",
     "config_from",
+    "config_of",
     "core",
     "default_config",
     "families",
@@ -42,8 +46,12 @@ __all__ = [
     "nearest",
     "read_catalogue",
     "read_config",
+    "read_settings",
     "recommended",
     "recommended_for",
+    "settings_files",
+    "ships",
     "variable",
+    "warn_of_left_out",
     "with_genai_prices",
 ]

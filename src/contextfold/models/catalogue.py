@@ -66,7 +66,7 @@ def read_catalogue(path: str | Path) -> dict[str, Model]:
         file = msgspec.json.decode(contents(path, MOST_TABLE), type=dict[str, Any])
         sources = msgspec.convert(file.get("sources", {}), dict[str, Source])
         models = [_brought(dict(row), sources, Source(str(path))) for row in file["models"]]
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError, KeyError, TypeError, ValueError) as error:
         raise BadConfiguration(
             f"{path} cannot be read as a catalogue: {error}. It is a JSON object with a list of `models`, like ours."
         ) from error
@@ -89,6 +89,12 @@ def known(name: str) -> Model | None:
     """The catalogue's row for this name, however it is wrapped or dated."""
     rows = _by_key()
     return next((rows[each] for each in candidates(name) if each in rows), None)
+
+
+def ships(field: str, value: object) -> bool:
+    """Whether a dialect or a tokenizer is one of ours, which models of the catalogue have; others come by plugin."""
+    rows = (*listed(), *(each.model for each in families()))
+    return isinstance(value, str) and value.partition(":")[0] in {"", *(getattr(row, field) for row in rows)}
 
 
 def family_of(name: str) -> Family | None:

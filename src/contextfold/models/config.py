@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 
-from .files import MOST_SETTINGS, contents
+from .catalogue import ships
+from .files import FILE, SettingsTable, read_settings
 from .model import Prices
 from .names import candidates, key
 from .profiles import FOR_ALL, Profile, check_threshold, recommended
-
-FILE = "contextfold.toml"
 
 # Keys of the same file that other rooms read: one file says everything, and each reader knows every key.
 KEYS_OF_OTHERS = ("store", "space", "thread", "model", "policy", "profile", "artifacts", "language", "color")
@@ -58,6 +58,18 @@ class Config(Struct, frozen=True):
     litellm: str = ""  # a table of further models, in litellm's format
     catalogue: str = ""  # a newer catalogue than ours, in its format
     path: str = ""
+    origins: dict[str, str] = {}  # the file of each key, where there are two
+    left_out: tuple[str, ...] = ()  # what the file says and may not, because nobody vouches for it
+
+    def origin(self, key: str) -> str:
+        """The file that says this."""
+        return self.origins.get(key, self.path)
+
+    def origin_of_model(self, name: str) -> str:
+        """The file that speaks of this model."""
+        wanted = set(candidates(name))
+        said = (path for each, path in self.origins.items() if key(each.removeprefix("models.")) in wanted)
+        return next(said, self.path)
 
     def model(self, name: str) -> ModelSettings:
         """What is said about this model."""
@@ -90,12 +102,14 @@ class Config(Struct, frozen=True):
 
 
 def read_config(path: str | Path) -> Config:
-    """The settings in this file."""
-    try:
-        table = msgspec.toml.decode(contents(path, MOST_SETTINGS))
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
-        raise BadConfiguration(f"{path} cannot be read: {error}.") from error
-    return config_from(table, str(path))
+    """The settings in this file, all of them."""
+    return config_of(read_settings(Path(path), None, trusted=True, is_ours=ships))
+
+
+def config_of(found: SettingsTable) -> Config:
+    """The settings that the files together give."""
+    config = config_from(found.table, found.path or FILE)
+    return replace(config, path=found.path, origins=dict(found.origins), left_out=found.left_out)
 
 
 def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
@@ -111,7 +125,7 @@ def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
     for name, further in tables.items():
         if not isinstance(further, str):
             raise BadConfiguration(f"{path}: {name} is {further!r}; it must be the path of a file.")
-    return Config(
+    config = Config(
         limit,
         _typed({name: table[name] for name in for_all if name in table}, Profile, path),
         {
@@ -120,8 +134,8 @@ def config_from(table: Mapping[str, Any], path: str = FILE) -> Config:
         },
         {name: _typed(one, Profile, f"{path} [profiles.{name}]") for name, one in _tables(table, "profiles", path)},
         path=path,
-        **{name: str(Path(path).parent / further) for name, further in tables.items() if further},
     )
+    return replace(config, **{name: str(Path(path).parent / each) for name, each in tables.items() if each})
 
 
 def _tables(table: Mapping[str, Any], name: str, path: str) -> list[tuple[str, Any]]:

@@ -28,7 +28,7 @@ def from_litellm(file: str | Path | Mapping[str, Any]) -> dict[str, Model]:
         return _models(file, Source("litellm's price file"))
     try:
         table = msgspec.json.decode(contents(file, MOST_TABLE), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadConfiguration(f"{file} cannot be read as litellm's price file: {error}.") from error
     return _models(table, Source(str(file)))
 

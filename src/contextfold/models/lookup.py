@@ -8,6 +8,7 @@ never widens a window that is known; a limit for one model is taken at its word.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -16,15 +17,19 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from .catalogue import ASSUMED, known, read_catalogue, unknown
-from .config import FILE, Config, read_config
+from .catalogue import ASSUMED, known, read_catalogue, ships, unknown
+from .config import Config, config_of
+from .files import read_settings, settings_files
 from .genai_prices import from_genai_prices
 from .litellm import from_litellm
 from .model import Model, Source
 from .names import candidates, key
 from .settings import limit_for_all, limit_for_one
 
-CONFIG_VARIABLE = "CONTEXTFOLD_CONFIG"
+LEFT_OUT = (
+    "{path} lies in the working directory, so these settings are left out: {names}. "
+    "If the file is yours, use --trust or CONTEXTFOLD_TRUST=1, or move them to your own settings file."
+)
 
 
 def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config | str | Path | None = None) -> Model:
@@ -39,23 +44,37 @@ def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config 
 
 
 def default_config(environ: Mapping[str, str], path: str | Path | None = None) -> Config:
-    """The settings file in force; empty when there is none."""
-    if path is not None:
-        return read_config(path)
-    named = environ.get(CONFIG_VARIABLE, "")
-    if named:
-        return read_config(named)
-    try:
-        stat = Path(FILE).stat()
-    except OSError:
+    """The settings in force: of the file that is named or lies here, over those of the user's own; empty without."""
+    near, own, is_trusted = settings_files(environ, path)
+    if near is None and own is None:
         return Config()
-    return _read_again(str(Path(FILE).absolute()), stat.st_mtime_ns, stat.st_size)
+    config = _read_again(_state(near), _state(own), is_trusted)
+    warn_of_left_out(config)
+    return config
+
+
+def warn_of_left_out(config: Config) -> None:
+    """Tell, once, what a settings file says and may not."""
+    if config.left_out:
+        warnings.warn(LEFT_OUT.format(path=config.path, names=", ".join(config.left_out)), UserWarning, stacklevel=1)
+
+
+_State: TypeAlias = tuple[str, int, int] | None
+
+
+def _state(path: Path | None) -> _State:
+    """A file as it is now; one that is not there is named when it is read."""
+    if path is None:
+        return None
+    found = path.stat() if path.exists() else None
+    return (str(path.absolute()), found.st_mtime_ns, found.st_size) if found else (str(path), 0, 0)
 
 
 @lru_cache(maxsize=8)
-def _read_again(path: str, _mtime: int, _size: int) -> Config:
-    """Read the file once for each state it was in: models are looked up on every turn."""
-    return read_config(path)
+def _read_again(near: _State, own: _State, trusted: bool) -> Config:
+    """Read the files once for each state they were in: models are looked up on every turn."""
+    paths = [None if each is None else Path(each[0]) for each in (near, own)]
+    return config_of(read_settings(*paths, trusted=trusted, is_ours=ships))
 
 
 def _described(name: str, config: Config) -> Model:
@@ -118,7 +137,7 @@ def _from_the_extra(model: Model) -> Model | None:
 
 def _configured(model: Model, name: str, config: Config) -> Model:
     said = config.model(name)
-    source = Source(config.path)
+    source = Source(config.origin_of_model(name))
     told: dict[str, object] = {
         field: value
         for field, value in (
@@ -151,10 +170,10 @@ def _limited(model: Model, name: str, environ: Mapping[str, str], config: Config
     if for_one is not None:
         return _window(model, for_one[0], for_one[1])
     if in_file is not None:
-        return _window(model, in_file, config.path)
+        return _window(model, in_file, config.origin_of_model(name))
     for_all = limit_for_all(environ)
     if for_all is None and config.max_input_tokens is not None:
-        for_all = (config.max_input_tokens, config.path)
+        for_all = (config.max_input_tokens, config.origin("max_input_tokens"))
     if for_all is not None and (model.assumed or for_all[0] < model.window):
         return _window(model, for_all[0], for_all[1])
     return model

@@ -49,3 +49,16 @@ def test_an_older_variable_is_a_note_and_not_a_stack_of_lines(cli: Cli, monkeypa
     assert "note: DEFAULT_MAX_TOKENS is an older name" in told.err
     assert "Warning" not in told.err
     assert cli("config", "--quiet").err == ""
+
+
+@pytest.mark.finding("K10")
+def test_what_a_file_that_lies_here_may_not_say_is_told_and_taken_with_trust(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "contextfold.toml").write_text('store = "/elsewhere/agents.db"\n')
+    shown = cli("config", "--json")
+    assert shown.json["settings"]["store"]["value"] == "contextfold.db"
+    assert "left out: store" in shown.err
+    checks = cli("doctor", "--json").json["checks"]
+    assert [check for check in checks if check["state"] == "look" and "--trust" in check["told"]]
+    assert [check for check in checks if check["name"] == "plugins" or "contextfold." in check["told"]]
+    trusting = cli("config", "--trust", "--json")
+    assert (trusting.json["settings"]["store"]["value"], trusting.err) == ("/elsewhere/agents.db", "")
