@@ -20,7 +20,7 @@ from .invocation import Invocation
 from .models import how_counted
 from .secrets import keys_in
 
-_REQUIRED = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
+_REQUIRED = re.compile(r"\A(?P<name>[\w.-]++)[^;]*+(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
 LEAST_ROOM = 200 << 20
 
 

@@ -18,7 +18,7 @@ _SHAPES = tuple(
     (kind, hints, re.compile(shape))
     for kind, hints, shape in (
         *KEY_SHAPES,
-        ("signed token", ("eyJ",), r"\beyJ[\w-]{15,}\.eyJ[\w-]{15,}\.[\w-]{20,}"),
+        ("signed token", ("eyJ",), r"\beyJ[\w-]{15,500}+\.eyJ[\w-]{15,20000}+\.[\w-]{20,}"),
     )
 )
 _NAMED = re.compile(

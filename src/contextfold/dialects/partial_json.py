@@ -13,7 +13,7 @@ from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
 _SPACE = re.compile(r"\s*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_QUOTE_OR_ESCAPE = re.compile(r'\\.|"', re.DOTALL)
 _ATOM = re.compile(r"[^\s,\]}]+")
 
 
@@ -31,6 +31,8 @@ def partial(text: str) -> Any:
         return _value(text, _skip(text, 0))[0]
     except _Cut:
         return None
+    except RecursionError:
+        raise BadMessage("This JSON is nested too deeply to be read. Ask for the answer again.") from None
 
 
 def _skip(text: str, at: int) -> int:
@@ -50,15 +52,28 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _scalar(text: str, at: int) -> tuple[Any, int]:
-    found = (_STRING if text[at] == '"' else _ATOM).match(text, at)
-    if found is None:
-        raise _Cut  # a string without its end
+    end = _string_end(text, at + 1) if text[at] == '"' else _atom_end(text, at)
     try:
-        return decode(found[0]), found.end()
+        return decode(text[at:end]), end
     except BadMessage:
-        if found.end() == len(text):
+        if end == len(text):
             raise _Cut from None  # half a word
         raise
+
+
+def _string_end(text: str, at: int) -> int:
+    """Where the string ends whose quotation mark stands before `at`."""
+    for found in _QUOTE_OR_ESCAPE.finditer(text, at):
+        if found[0] == '"':
+            return found.end()
+    raise _Cut
+
+
+def _atom_end(text: str, at: int) -> int:
+    found = _ATOM.match(text, at)
+    if found is None:
+        raise _Cut
+    return found.end()
 
 
 def _object(text: str, at: int) -> tuple[dict[str, Any], int]:

@@ -15,25 +15,27 @@ _FILES = (
     "rb c h cpp hpp ipynb rst xml csv log pl tmpl proto traj"
 )
 _SUFFIX = rf"\.(?:{'|'.join(_FILES.split())})"
+# Linear by construction: a path is tried only where a run of its letters begins (or at a slash with no part before it),
+# a file only where its dotted name begins. What fails there fails at every later letter of the same run too.
 _CANDIDATES = (
     r"https?://[^\s\"'`<>)\]}\\]+",  # an address
-    r"(?:~|\.{1,2})?/?(?:[\w.@+~-]+/)+[\w.@+-]+",  # a path of several parts
-    r"(?<![\w/])/[\w.@+-]{4,}",  # … of one, from the root
-    rf"[\w-]+(?:\.[\w-]+)*{_SUFFIX}\b",  # a file
+    r"(?:(?<![\w.@+~/-])|(?<![\w.@+~-])(?=/))/?(?:[\w.@+~-]++/)+[\w.@+-]++",  # a path of several parts
+    r"(?<![\w/])/[\w.@+-]{4,}+",  # … of one, from the root
+    rf"(?<![\w-])(?<![\w-]\.)[\w-]++(?:\.[\w-]++)*{_SUFFIX}\b",  # a file
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",  # a UUID
     r"(?<![\w-])--[a-z][\w-]{2,}",  # a flag
-    r"[a-z0-9]+(?:-[a-z0-9]+){2,}",  # a name in kebab case
-    r"\w{4,}",  # any other word; most are none
+    r"[a-z0-9]++(?:-[a-z0-9]++){2,}+",  # a name in kebab case
+    r"\w{4,}+",  # any other word; most are none
 )
 _TOKEN = re.compile("|".join(_CANDIDATES))
 _ENDS_AS_FILE = re.compile(_SUFFIX + r"\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
-_HASH = re.compile(r"(?=\D*\d)(?=[^a-f]*[a-f])[0-9a-f]{7,64}\Z")
-_CODE = re.compile(r"(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
-_ERROR = re.compile(r"\w*(?:Error|Exception|Err)[A-Z]?\w*\Z")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]")
+_HASH = re.compile(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
+_CODE = re.compile(r"\A(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
+_ERROR = re.compile(r"Err|Exception")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _QUOTES = re.compile(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'")
-_GUTTER = re.compile(r"(?m)^\s*\d+(?:→|\t|:)")
+_GUTTER = re.compile(r"(?m)^[^\S\n]*+\d++(?:→|\t|:)")
 _NOWHERE = ("", ".", "..", "~", "...")
 
 
@@ -111,4 +113,4 @@ def _name(token: str) -> Literal | None:
     has_digit = any(map(str.isdigit, core)) and not core[0].isdigit()
     if len(core) < 6 or not ("_" in core or _HUMP.search(core) or has_digit):
         return None
-    return Literal("error" if _ERROR.match(token) and len(token) > 7 else "ident", token)
+    return Literal("error" if _ERROR.search(token) and len(token) > 7 else "ident", token)

@@ -17,7 +17,7 @@ from contextfold.errors import BadMessage
 from .literals import Literal, literals_in, phrases_in, widened, without_gutters
 
 # Tags that products put in front of what they add themselves; these three hold what a person typed.
-_ADDED = re.compile(r"\s*<(?!task>|feedback>|user_message>)")
+_ADDED = re.compile(r"\A\s*+<(?!task>|feedback>|user_message>)")
 
 
 @dataclass(frozen=True, slots=True)

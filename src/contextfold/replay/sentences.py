@@ -15,14 +15,15 @@ ALIKE = 0.8
 
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w+")
-_NOT_SAID = re.compile(r"```.*?```|<system-reminder>.*?</system-reminder>", re.DOTALL)
+_NOT_SAID = (("```", "```"), ("<system-reminder>", "</system-reminder>"))  # what stands between is not typed
+_OPENS = re.compile("|".join(opening for opening, _ in _NOT_SAID))
 _OPENINGS = (
     "please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|write|"
     "read|create|update|change|move|keep|look|implement|review|rename|delete|commit|push|test|try|stop|continue|show|find|"
     "explain|investigate|refactor|undo|revert|merge|rebase|ask|tell|put|avoid|leave|start|go|give|take|set|replace|open"
 )
 _ANYWHERE = "should|must|need to|needs to|have to|want|don'?t|do not|never|always|make sure|instead|only|please|without"
-_ORDER = re.compile(rf"(?:{_OPENINGS})\b|.*?\b(?:{_ANYWHERE})\b", re.IGNORECASE | re.DOTALL)
+_ORDER = re.compile(rf"\A(?:(?:{_OPENINGS})\b|.*?\b(?:{_ANYWHERE})\b)", re.IGNORECASE | re.DOTALL)
 
 
 class Sentence(NamedTuple):
@@ -36,11 +37,28 @@ class Sentence(NamedTuple):
 def sentences_in(text: str, place: tuple[int, int]) -> list[Sentence]:
     """The sentences of one block that people typed."""
     found = []
-    for raw in _ENDS.split(_NOT_SAID.sub(" ", text)):
+    for raw in _ENDS.split(_said(text)):
         sentence = raw.strip(" \t-*>#")
         if 4 <= len(_WORD.findall(sentence)) <= 60 and not sentence.startswith(("/", "<", "{")):
             found.append(Sentence(place, sentence, _ORDER.match(sentence) is not None))
     return found
+
+
+def _said(text: str) -> str:
+    """The text without code and reminders. What is opened and never closed stays, and is looked for only once."""
+    closings, unclosed = dict(_NOT_SAID), set[str]()
+    parts, at = [], 0
+    for opening in _OPENS.finditer(text):
+        if opening.start() < at or opening.group() in unclosed:
+            continue
+        closing = closings[opening.group()]
+        end = text.find(closing, opening.end())
+        if end < 0:
+            unclosed.add(opening.group())
+            continue
+        parts.append(text[at : opening.start()])
+        at = end + len(closing)
+    return " ".join((*parts, text[at:]))
 
 
 def orders_kept(sentences: Sequence[Sentence], in_view: Collection[tuple[int, int]], added: str) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from contextfold.domain import ToolCall
 
 Action: TypeAlias = Literal["read", "written", "edited", "deleted", "ran"]
 
+_DEEPEST = 40  # levels of a call's arguments that are read
 LABEL = 200  # characters of a call's own words in a heading
 
 _PATH_KEYS = frozenset(
@@ -70,7 +71,9 @@ _DULL_KEYS = frozenset(
     ]
 )
 
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]?(?:[\w.@+~ -]+[/\\])*[\w.@+-]*\.\w{1,8}|(?:~|\.{1,2})?/[\w.@+/-]+")
+_FILE = re.compile(r"\A(?:~|[A-Za-z]:)?+[/\\]?+(?:[\w.@+~ -]++[/\\])*+[\w.@+-]*+\Z")
+_ENDING = re.compile(r"\.\w{1,8}\Z")
+_FROM_ROOT = re.compile(r"\A(?:~|\.{1,2})?+/[\w.@+/-]++\Z")
 _PART = r"""(?:head|tail)(?: -n ?\d+| -\d+)?|sed -n ['"]?[\d$,;p ]+['"]?"""
 _SHOWS = re.compile(  # commands that show a file, whole or in part, and do nothing else
     rf"""(?:cat|nl(?: -ba)?|{_PART}) ['"]?(?P<path>(?:[\w.@+~-]*/)*[\w@+-]*\.\w{{1,8}})['"]?(?: \| (?:{_PART}))?"""
@@ -147,9 +150,15 @@ def _kind(key: str, value: str) -> str:
         return "command"
     if plain in _SEARCH_KEYS:
         return "search"
-    if (plain in _PATH_KEYS and "\n" not in value) or (len(value) < 300 and _PATH.fullmatch(value)):
+    if (plain in _PATH_KEYS and "\n" not in value) or _looks_like_path(value):
         return "path"
     return "short" if len(value) <= 120 and "\n" not in value else "rest"
+
+
+def _looks_like_path(value: str) -> bool:
+    if len(value) >= 300:
+        return False
+    return bool(_FROM_ROOT.match(value) or (_ENDING.search(value) and _FILE.match(value)))
 
 
 def _file_use(tool: str, named: _Named) -> Use:
@@ -199,23 +208,25 @@ def decoded(arguments: str) -> Any:
     """The arguments as values; what is no JSON is one string."""
     try:
         return msgspec.json.decode(arguments)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return arguments
 
 
-def _fields(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _fields(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """The strings of the arguments with the keys that lead to them; words of a command list are one string."""
+    if depth > _DEEPEST:
+        return
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
         for name, inner in value.items():
-            yield from _fields(inner, f"{key}.{name}" if key else str(name))
+            yield from _fields(inner, f"{key}.{name}" if key else str(name), depth + 1)
     elif isinstance(value, list):
         if value and all(isinstance(inner, str) for inner in value):
             yield key, " ".join(value)
         else:
             for inner in value:
-                yield from _fields(inner, key)
+                yield from _fields(inner, key, depth + 1)
 
 
 def _one_line(text: str) -> str:

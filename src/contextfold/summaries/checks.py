@@ -50,15 +50,17 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _TOOL_MARKUP = re.compile(
-    r"</?(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_code|function_results?)\b[^>\n]{0,200}>"
+    r"</?(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_code|function_results?)\b[^>\n]{0,200}+>"
     r"|<parameter\s+name=|<\|tool_call|<｜tool|\[TOOL_CALLS\]|<function=|to=functions\.\w"
-    r"|\A\s*(?:```(?:json)?\s*)?\[?\s*\{\s*\"type\"\s*:\s*\"(?:tool_use|tool_call|function_call|function)\""
-    r"|\A\s*(?:```(?:json)?\s*)?\[?\s*\{\s*\"(?:name|tool|function|tool_name|type)\"\s*:\s*\"[^\"\n]{1,80}\"\s*,\s*"
+    r"|\A\s*+(?:```(?:json)?\s*+)?\[?\s*+\{\s*+\"type\"\s*+:\s*+\"(?:tool_use|tool_call|function_call|function)\""
+    r"|\A\s*+(?:```(?:json)?\s*+)?\[?\s*+\{\s*+\"(?:name|tool|function|tool_name|type)\"\s*+:\s*+\"[^\"\n]{1,80}+\"\s*+,\s*+"
     r"\"(?:arguments|args|parameters|input|tool_input|function)\"",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_PLACEHOLDER = re.compile(r"\[(?:detailed description|concept \d|file name \d|task \d[^\]]*|\.\.\.)\]", re.IGNORECASE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*+`", re.DOTALL)
+_PLACEHOLDER = re.compile(
+    r"\[(?:detailed description|concept \d|file name \d|task \d[^\]]{0,200}+|\.\.\.)\]", re.IGNORECASE
+)
 _FINISHED = re.compile(r"[.!?。！？…:：;)\]}）」』】\"'”’`*_>|~\d-]\s*\Z|[\u3040-\u30ff\u4e00-\u9fff]\s*\Z")
 
 

@@ -17,11 +17,9 @@ from .wording import ENGLISH, JAPANESE, Wording
 
 _SPEECH = frozenset({"requests", "decisions", "work"})
 _TOLD = re.compile(r"(?:#(\d+) )?([>-]) (.*)")
-_FILE = re.compile(r"(?P<name>.+) \((?P<done>[^()]*)\)")
+_FILE = re.compile(r"\A(?P<name>.+) \((?P<done>[^()]*+)\)")
 _COMMAND = re.compile(r"#(?P<seq>\d+) (?P<name>.+)")
-_FRAME = re.compile(
-    r"^<folded-(?P<nonce>\w+)[^>\n]*>\n(?P<inside>.*?)\n?^</folded-(?P=nonce)>", re.DOTALL | re.MULTILINE
-)
+_EDGE = re.compile(r"^<(?P<closes>/?)folded-(?P<nonce>\w++)[^>\n]*+>", re.MULTILINE)
 _DONE = re.compile(r"(.+?)(?: (\d+)×)?")
 
 
@@ -40,13 +38,25 @@ class Entry:
 def entries(previous: str) -> Iterator[Entry]:
     """Everything in a previous summary: entries of our digests, and paragraphs of what others wrote (no section)."""
     # A digest has no empty line, and no line of the history begins one of its lines.
-    framed = [found.group("inside") for found in _FRAME.finditer(previous)]
-    for part in "\n\n".join(framed or [previous]).split("\n\n"):
+    for part in "\n\n".join(list(_framed(previous)) or [previous]).split("\n\n"):
         words = next((words for words in (ENGLISH, JAPANESE) if _is_digest(part, words)), None)
         if words is not None:
             yield from _joined(_entries(part, words))
         elif part.strip():
             yield Entry("", part)
+
+
+def _framed(previous: str) -> Iterator[str]:
+    """What stands in our frames, each closed by its own nonce; an edge inside a frame is part of what it holds."""
+    edges = list(_EDGE.finditer(previous))
+    last_closing = {edge["nonce"]: edge.start() for edge in edges if edge["closes"]}
+    opened: re.Match[str] | None = None
+    for edge in edges:
+        if opened is None and not edge["closes"] and last_closing.get(edge["nonce"], 0) > edge.start():
+            opened = edge
+        elif opened is not None and edge["closes"] and edge["nonce"] == opened["nonce"]:
+            yield previous[opened.end() : edge.start()].removeprefix("\n").removesuffix("\n")
+            opened = None
 
 
 def _is_digest(part: str, words: Wording) -> bool:

@@ -14,10 +14,10 @@ from .terms import Term, terms_in
 
 LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
 
-_GUTTER = re.compile(r"^\s*\d+(?:→|\t|:(?=\s)|[-:](?=\t))")
+_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t))")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
 _CLAUSE = re.compile(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
-_BLANK = re.compile(r"[\W_]*\Z")
+_BLANK = re.compile(r"\A[\W_]*+\Z")
 _RUN = re.compile(r"(\S)\1{15,}")
 
 

@@ -21,8 +21,8 @@ from .request import Source
 Speaker: TypeAlias = Literal["user", "assistant", "call", "result", "note", "previous"]
 
 _MACHINE = re.compile(
-    r"\s*(?:<(?!(?:task|feedback|user_message|user_query|answer|question|request|instructions?|p|b|i|div|html)\b)"
-    r"[a-z][\w-]*(?:[\s>]|:)|\[(?:Request interrupted|[\w-]+ for '|\w+\] Result:)|Caveat:|# AGENTS\.md|"
+    r"\A\s*+(?:<(?!(?:task|feedback|user_message|user_query|answer|question|request|instructions?|p|b|i|div|html)\b)"
+    r"[a-z][\w-]*+(?:[\s>]|:)|\[(?:Request interrupted|[\w-]++ for '|\w++\] Result:)|Caveat:|# AGENTS\.md|"
     r"This session is being continued|Base directory for this skill|Stop hook feedback)",
     re.IGNORECASE,
 )

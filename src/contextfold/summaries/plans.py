@@ -10,7 +10,7 @@ from typing import Any
 _STEP_KEYS = ("content", "step", "subject", "title", "task", "text", "description", "name")
 _STATUS_KEYS = ("status", "state")
 _ID_KEYS = ("taskId", "task_id", "id")
-_TOLD = re.compile(r"\[([^\]]*)\] (.*)")
+_TOLD = re.compile(r"\A\[([^\]]*+)\] (.*)")
 _DONE = frozenset({"completed", "done", "deleted", "cancelled", "canceled", "finished"})
 
 

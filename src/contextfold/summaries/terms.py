@@ -14,23 +14,24 @@ _EXTENSIONS = (
     "go|py|pyi|ts|tsx|js|jsx|mjs|cjs|json|jsonl|md|mdx|yml|yaml|sh|bash|toml|rs|java|kt|swift|txt|sql|html|css|scss|mod|sum|"
     "lock|cfg|ini|env|rb|php|cs|c|h|cc|cpp|hpp|ipynb|rst|xml|csv|tsv|log|pl|lua|tmpl|proto|traj|vue|svelte|ex|exs|hs|scala"
 )
+# Linear by construction: a path is tried only where a run of its letters begins (or at a slash with no part before it),
+# a file only where its dotted name begins. What fails there fails at every later letter of the same run too.
 _TERM = re.compile(
     r"https?://[^\s\"'`<>)\]}\\]+"
-    r"|(?:~|\.{1,2})?/?(?:[\w.@+~-]+/)+[\w.@+-]+|(?<![\w/])/[\w.@+-]{4,}"
-    rf"|[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})\b"
+    r"|(?:(?<![\w.@+~/-])|(?<![\w.@+~-])(?=/))/?(?:[\w.@+~-]++/)+[\w.@+-]++|(?<![\w/])/[\w.@+-]{4,}+"
+    rf"|(?<![\w-])(?<![\w-]\.)[\w-]++(?:\.[\w-]++)*\.(?:{_EXTENSIONS})\b"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     r"|(?<![\w-])--[a-z][\w-]{2,}"
-    r"|[a-z0-9]+(?:-[a-z0-9]+){2,}"
-    r"|\w{4,}"
+    r"|[a-z0-9]++(?:-[a-z0-9]++){2,}+"
+    r"|\w{4,}+"
 )
 _QUOTED = re.compile(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'|「([^」\n]{4,40})」")
 _HAS_EXTENSION = re.compile(rf"\.(?:{_EXTENSIONS})\Z")
-_HEX = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\Z")
+_HEX = re.compile(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
-_ERROR = re.compile(
-    r"\w*(?:Error|Exception|Err)[A-Z]?\w*\Z|E[A-Z]{4,10}\Z|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5}\Z"
-)
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]")
+_ERROR = re.compile(r"Err|Exception")
+_CODE = re.compile(r"\A(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = re.compile(r"\d")
 
 
@@ -89,7 +90,7 @@ def _path(token: str) -> tuple[Term, ...]:
 
 
 def _name(token: str) -> tuple[Term, ...]:
-    if len(token) >= 4 and _ERROR.match(token):
+    if len(token) >= 4 and (_ERROR.search(token) or _CODE.match(token)):
         return (Term("error", token),)
     core = token.strip("_")
     if len(token) < 6 or len(core) < 4 or not token.isascii():

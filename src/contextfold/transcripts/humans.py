@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 _PRODUCT = re.compile(
-    r"""\s*(?:
+    r"""\A\s*+(?:
         <(?:command-|local-command|system-reminder|task-notification|bash-|user-prompt-submit|environment_context
           |environment_details|user_instructions|permissions|collaboration|skill|turn_aborted|instructions\b|apps_
           |subagent_notification|user_shell|personality)

@@ -66,7 +66,7 @@ def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]] | None:
     return is_negative, only_directories, re.compile(expression if anchored else f"(?:.*/)?{expression}", re.DOTALL)
 
 
-_TOKEN = re.compile(r"\*\*/|/\*\*$|\*+|\?|\[[!^]?[^\]/]+\]|.", re.DOTALL)
+_TOKEN = re.compile(r"\*\*/|/\*\*$|\*+|\?|\[[!^]?[^\]/]{1,100}+\]|.", re.DOTALL)
 
 
 def _expression(pattern: str) -> str:

@@ -12,7 +12,7 @@ from contextfold.domain import decode, encode
 from .suit import OPENER, PREAMBLE, Message, as_users, is_same, merged
 
 # A message nearly always names its speaker first; the others are decoded.
-_FIRST = re.compile(rb'\s*\{\s*"role"\s*:\s*"(\w+)"')
+_FIRST = re.compile(rb'\A\s*+\{\s*+"role"\s*+:\s*+"(\w++)"')
 _LAST = b'},{"role":"user"'  # what we write behind results: in a string the quotes would be escaped
 
 

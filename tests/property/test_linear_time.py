@@ -1,0 +1,163 @@
+"""No text hangs a pattern: every compiled pattern and every scanner of ours takes time in proportion to its text."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import contextfold
+from contextfold.cli.secrets import keys_in
+from contextfold.dialects.partial_json import partial
+from contextfold.domain import Message, Text, ToolCall
+from contextfold.replay.literals import literals_in, phrases_in, without_gutters
+from contextfold.replay.sentences import sentences_in
+from contextfold.summaries import Source, SummaryRequest, check, digest, guarded, language_of
+from contextfold.summaries.calls import uses_of
+from contextfold.summaries.earlier import entries
+from contextfold.summaries.lines import split
+from contextfold.summaries.requests import sentences
+from contextfold.summaries.terms import terms_in
+from contextfold.transcripts.humans import is_typed
+
+SHORT, LONG = 2_000, 16_000
+EXPONENT = 1.2
+UNSUSPICIOUS = (
+    120e-9  # seconds a character: a pattern that tries again at each letter takes longer on a short text already
+)
+SIGNS = "aZ_0-./\\ \n<>[{\"'`~:=日。"
+PIECES = (*SIGNS, *("".join(pair) for pair in itertools.permutations("aZ_0-./\\ \n<[`~日", 2)))
+LOOKS = (
+    "function(a){return a.b+c[d]};var e=1,",  # minified
+    "aGVsbG8gd29ybGQK/+0=",  # base64
+    "2026-01-01T00:00:00Z INFO a.b.c[12]: GET /a/b?c=d 200 -\n",  # a log
+    '{"a":"b\\"c","d":[1,{}]},',
+    "<system-reminder>",
+    "<folded-ab>\n",
+    "[task 1",
+    "eyJ-",
+    "a/~/",
+    "exit code ",
+)
+
+
+def patterns() -> dict[re.Pattern[str] | re.Pattern[bytes], str]:
+    """Every compiled pattern that a module of ours holds, with its name."""
+    found: dict[re.Pattern[str] | re.Pattern[bytes], str] = {}
+
+    def look(name: str, value: object, depth: int = 0) -> None:
+        if isinstance(value, re.Pattern):
+            found.setdefault(value, name)
+        elif isinstance(value, type) and depth < 2 and value.__module__.startswith("contextfold"):
+            for key, inner in vars(value).items():
+                look(f"{name}.{key}", inner, depth + 1)
+        elif isinstance(value, (tuple, list, set, frozenset, dict)) and depth < 4:
+            for inner in value.values() if isinstance(value, dict) else value:
+                look(f"{name}[]", inner, depth + 1)
+
+    for module in pkgutil.walk_packages(contextfold.__path__, "contextfold."):
+        if not module.name.endswith("__main__"):
+            for key, value in list(vars(importlib.import_module(module.name)).items()):
+                look(f"{module.name}.{key}", value)
+    return found
+
+
+def hostile(source: str) -> Iterator[str]:
+    """Pieces to repeat: signs, their pairs, what machines write, and the pattern's own words."""
+    yield from PIECES
+    yield from LOOKS
+    words = sorted(set(re.findall(r"[A-Za-z<>/_#*` -]{2,}", source)), key=len)[-12:]
+    for word in words:
+        yield from (word, f"{word}a", f"{word} ", f"{word}-")
+
+
+def spent(work: Callable[[str], object], text: str, *, times: int = 1) -> float:
+    """Processor seconds, the least of some tries."""
+    least = float("inf")
+    for _ in range(times):
+        start = time.process_time()
+        work(text)
+        least = min(least, time.process_time() - start)
+    return least
+
+
+def grows_too_fast(work: Callable[[str], object], piece: str, *, unsuspicious: float) -> bool:
+    short, long = piece * (SHORT // len(piece) + 1), piece * (LONG // len(piece) + 1)
+    if spent(work, short) < unsuspicious * SHORT:
+        return False
+    allowed = (LONG / SHORT) ** EXPONENT
+    return all(
+        spent(work, long, times=tries) > allowed * max(spent(work, short, times=tries), unsuspicious * SHORT / 4)
+        for tries in (1, 3, 5)
+    )
+
+
+def runs(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Callable[[str], object]:
+    def run(text: str) -> None:
+        whole = text.encode() if isinstance(pattern.pattern, bytes) else text
+        for _ in pattern.finditer(whole):  # type: ignore[arg-type]
+            pass
+        pattern.fullmatch(whole)  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.mark.finding("K2")
+@pytest.mark.finding("P4")
+def test_no_pattern_takes_longer_than_its_text_grows() -> None:
+    found = patterns()
+    slow = {
+        name: piece
+        for pattern, name in found.items()
+        for piece in hostile(str(pattern.pattern))
+        if grows_too_fast(runs(pattern), piece, unsuspicious=UNSUSPICIOUS)
+    }
+    assert len(found) > 100
+    assert slow == {}
+
+
+def _digest(text: str) -> str:
+    sources = (Source(1, Message("user", (Text(text),))), Source(2, Message("assistant", (Text(text),))))
+    return digest(SummaryRequest(sources, budget=400), len)
+
+
+SCANNERS: dict[str, Callable[[str], object]] = {
+    "check": lambda text: check(text, SummaryRequest(()), len, before=10**9),
+    "digest": _digest,
+    "entries": lambda text: list(entries(text)),
+    "guarded": lambda text: guarded(text, "0123456789ab"),
+    "is_typed": is_typed,
+    "keys_in": lambda text: list(keys_in(text)),
+    "language_of": lambda text: language_of([text]),
+    "literals_in": lambda text: literals_in(without_gutters(text)),
+    "phrases_in": phrases_in,
+    "sentences": sentences,
+    "sentences_in": lambda text: sentences_in(text, (0, 0)),
+    "split": lambda text: list(split(text)),
+    "terms_in": terms_in,
+    "uses_of": lambda text: uses_of(ToolCall("1", "run", text)),
+}
+FEW = (*SIGNS, *LOOKS, "a.", "1.", "a/", "/~", "- ", "a-", "``", "a`", ". ", "0a", "日-", "_a", "<a", '"\\')
+
+
+@pytest.mark.finding("K2")
+@pytest.mark.parametrize("name", SCANNERS)
+def test_no_scanner_takes_longer_than_its_text_grows(name: str) -> None:
+    assert [piece for piece in FEW if grows_too_fast(SCANNERS[name], piece, unsuspicious=3 * UNSUSPICIOUS)] == []
+
+
+@pytest.mark.finding("K2")
+@pytest.mark.parametrize("opening", ['{"a": "', '["', '{"a": ["', "[1, "])
+def test_json_that_was_cut_off_is_read_in_time(opening: str) -> None:
+    assert [p for p in FEW if grows_too_fast(lambda text: _read(opening + text), p, unsuspicious=UNSUSPICIOUS)] == []
+
+
+def _read(text: str) -> None:
+    with contextlib.suppress(contextfold.ContextFoldError):
+        partial(text)
