@@ -17,6 +17,8 @@ help:
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
 	@echo "make reference  write docs/reference/ from code and help"
+	@echo "make release build sdist and wheel, twice and compared, with an SBOM, into dist/"
+	@echo "make audit   look the lock up among known vulnerabilities"
 	@echo "make lock    write requirements/*.txt anew (needs uv; UPGRADE=1 takes newer versions)"
 	@echo "make clean   remove what tools left behind"
 
@@ -59,6 +61,14 @@ soak: setup
 
 reference: setup
 	@$(PYTHON) scripts/write_reference.py
+
+release: setup
+	@$(PYTHON) scripts/check_wheel.py
+	@$(PYTHON) -m build --no-isolation --wheel --sdist --outdir dist . >/dev/null
+	@$(PYTHON) scripts/write_sbom.py
+
+audit: setup
+	@scripts/audit
 
 # Seven days of age, so that a stolen release is likely found before it is ours.
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --exclude-newer "7 days" \

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import contextfold
-from scripts.check_wheel import problems
+from scripts.check_wheel import differences, problems
+from scripts.write_sbom import bom
+from scripts.write_sbom import locked as pinned
 
 ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements" / "dev.txt").read_text()
@@ -39,6 +41,26 @@ def tracked() -> Iterator[tuple[Path, str]]:
     for path in map(Path, listing.split("\0")[:-1]):
         if (ROOT / path).is_file():
             yield path, (ROOT / path).read_bytes().decode(errors="replace")
+
+
+def test_two_builds_that_differ_in_one_byte_are_told_by_name() -> None:
+    assert differences({"a.whl": b"1", "a.tar.gz": b"2"}, {"a.whl": b"1", "a.tar.gz": b"3"}) == [
+        "two builds differ: a.tar.gz"
+    ]
+    assert differences({"a.whl": b"1"}, {}) == ["two builds differ: a.whl"]
+
+
+def test_the_bill_of_materials_names_every_dependency_with_the_hashes_of_the_lock() -> None:
+    listed = {each["name"]: each for each in bom(PROJECT, pinned(LOCK))["components"]}
+    assert {name_of(each) for each in PROJECT["dependencies"]} <= listed.keys()
+    assert all(listed[name_of(each)]["scope"] == "required" for each in PROJECT["dependencies"])
+    assert all(each["hashes"] for each in listed.values())
+    assert {each["content"] for each in listed["apsw"]["hashes"]} == {
+        word.removeprefix("--hash=sha256:")
+        for name, words in locked().items()
+        if name_of(name) == "apsw"
+        for word in words
+    }
 
 
 def test_the_core_has_at_most_five_dependencies() -> None:
