@@ -9,7 +9,7 @@ from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from shutil import rmtree
+from shutil import copyfile, rmtree
 from stat import S_IMODE
 
 import apsw
@@ -19,7 +19,7 @@ from contextfold.domain import ThreadRow
 from contextfold.errors import ContextFoldError, Corrupt, DiskFull, NotFound, NotOurs, ReadOnly, StoreError, TooNew
 from contextfold.logs import open_sqlite
 from contextfold.logs.sqlite.path import mount_kind, refuse_network
-from contextfold.logs.sqlite.schema import APPLICATION_ID, VERSION
+from contextfold.logs.sqlite.schema import APPLICATION_ID, VERSION, version_of
 from contextfold.testing.log_contract import appended
 from tests.crash.disk import Disk, failing, full_disk, lost_fsync
 
@@ -60,8 +60,9 @@ def test_a_new_store_is_private_and_ours(path: Path) -> None:
             log.create(ThreadRow("a"))
             modes = {file.name: S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
             assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}
-            pragmas = ("application_id", "user_version", "page_size", "journal_mode", "synchronous", "secure_delete")
-            assert [log.connection.pragma(name) for name in pragmas] == [APPLICATION_ID, VERSION, 16384, "wal", 2, 1]
+            pragmas = ("application_id", "page_size", "journal_mode", "synchronous", "secure_delete")
+            assert [log.connection.pragma(name) for name in pragmas] == [APPLICATION_ID, 16384, "wal", 2, 1]
+            assert version_of(log.connection) == VERSION
             assert [log.connection.pragma(name) for name in ("foreign_keys", "trusted_schema", "mmap_size")] == [
                 1,
                 0,
@@ -287,3 +288,26 @@ def test_what_may_not_be_written_is_refused(
     open_folder.chmod(0o755)
     assert told.startswith(expected.__name__), told
     assert before is None or everything(open_folder) == before
+
+
+@pytest.mark.finding("K3")
+@pytest.mark.parametrize("is_backup", [False, True], ids=["of another store", "left beside a restored backup"])
+def test_a_wal_that_belongs_to_another_file_is_refused_and_nothing_is_changed(path: Path, is_backup: bool) -> None:
+    other = path.with_name("other.db")
+    with closing(open_sqlite(path)) as log:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"ours")
+        if is_backup:
+            log.backup(other)
+    if not is_backup:
+        open_sqlite(other).close()
+    with closing(open_sqlite(path)) as log:
+        appended(log, "a", *(b"%d" % turn * 9000 for turn in range(5)))
+        copyfile(f"{path}-wal", f"{other}-wal")
+    before = other.read_bytes()
+    with pytest.raises(Corrupt, match="another file"):
+        open_sqlite(other)
+    assert other.read_bytes() == before
+    Path(f"{other}-wal").unlink()
+    with closing(open_sqlite(other)) as log:
+        assert log.verify() == []

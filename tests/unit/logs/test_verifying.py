@@ -14,7 +14,7 @@ import pytest
 from contextfold.domain import Draft, Origin, Pinned, ThreadRow, commitment, link
 from contextfold.errors import ContextFoldError, Corrupt
 from contextfold.logs import MemoryLog, Sealed, SqliteLog, open_sqlite
-from contextfold.logs.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of
+from contextfold.logs.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of, version_of
 from contextfold.testing.log_contract import appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
 
@@ -161,7 +161,7 @@ def test_every_migration_ends_in_the_schema_of_a_fresh_store(tmp_path: Path) -> 
         migrate(connection)
         fresh = apsw.Connection(str(tmp_path / "fresh.db"))
         assert objects_of(connection) == objects_of(fresh)
-        assert connection.pragma("user_version") == fresh.pragma("user_version") == VERSION
+        assert version_of(connection) == version_of(fresh) == VERSION
         connection.close()
         fresh.close()
 

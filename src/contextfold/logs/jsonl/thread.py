@@ -13,8 +13,8 @@ from pathlib import Path
 
 from contextfold.domain import GENESIS, ThreadRow, blobs_of, decode_event
 from contextfold.errors import Corrupt, NotFound, StoreError
-from contextfold.logs.sealed import Sealed, SealedLog
-from contextfold.logs.words import no_thread
+from contextfold.logs.sealed import Sealed, SealedLog, is_linked
+from contextfold.logs.words import damaged, no_thread
 
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, encode_line
 from .take import take_entries, take_header
@@ -49,11 +49,15 @@ def import_thread(log: SealedLog, path: Path, name: str | None = None) -> str:
 
 def export_lines(log: SealedLog, thread: str) -> Iterator[bytes]:
     """The thread line by line, each ending in a newline. Nothing is held but one piece of events."""
+    for _ in log.read(thread):  # refuses what is damaged where the chain alone would not show it, such as a lost end
+        pass
     row = _row(log, thread)
     yield encode_line(HeaderLine.of(row, FORMAT))
     named: set[str] = set()
     last, link = 0, GENESIS
     for entry in _lineage(log, row):
+        if entry.seq != last + 1 or not is_linked(link, entry):
+            raise damaged(thread, last + 1)
         for digest in blobs_of(decode_event(entry.stored)):
             if digest not in named and entry.body is not None:
                 yield encode_line(BlobLine.of(log.blob(digest)))

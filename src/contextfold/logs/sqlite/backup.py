@@ -14,6 +14,7 @@ from contextfold.errors import Corrupt, StoreError
 
 from .database import Database
 from .failures import translated
+from .schema import name_file
 from .verify import verify
 
 _PAGES_AT_ONCE = 256  # others get their turn between two pieces
@@ -46,6 +47,7 @@ def _copy(database: Database, partial: Path) -> None:
             while not copying.done:
                 copying.step(_PAGES_AT_ONCE)
         copy.pragma("journal_mode", "delete")
+        name_file(copy)  # the WAL of the store it was copied from is not this one's
         problems = verify(Database(copy, str(partial), lambda: None))
         copy.close()
     if problems:

@@ -17,7 +17,7 @@ from contextfold.logs.sealed import Salts
 from .derived import DerivedTable
 from .failures import translated
 from .log import SqliteLog
-from .path import checked, refuse_newer
+from .path import checked, refuse_foreign_wal, refuse_newer
 from .schema import MIGRATIONS, PAGE_SIZE, VERSION, migrate, objects_of, version_of
 
 BUSY_SECONDS = 30.0
@@ -119,6 +119,7 @@ def _prepare(connection: apsw.Connection, real: Path) -> None:
         _set_manners(connection)
         version = version_of(connection)
         refuse_newer(real, version)
+        refuse_foreign_wal(real, int(connection.pragma("user_version")))
         if version < VERSION:
             _migrate(connection, real)
         _refuse_foreign_schema(connection, real)

@@ -10,9 +10,9 @@ import os
 import stat
 from pathlib import Path
 
-from contextfold.errors import NotFound, NotOurs, ReadOnly, StoreError, TooNew
+from contextfold.errors import Corrupt, NotFound, NotOurs, ReadOnly, StoreError, TooNew
 
-from .schema import APPLICATION_ID, VERSION
+from .schema import APPLICATION_ID, VERSION, identity_in, version_in
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER = 100
@@ -78,7 +78,17 @@ def _refuse_strangers(real: Path) -> None:
         raise StoreError(f"{real} cannot be read ({error.strerror}). Check the disk.") from error
     if not header.startswith(_MAGIC) or int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise NotOurs(f"{real} is not a contextfold store, or its first page is damaged. Choose another path.")
-    refuse_newer(real, int.from_bytes(header[60:64], "big"))
+    refuse_newer(real, version_in(int.from_bytes(header[60:64], "big")))
+
+
+def refuse_foreign_wal(real: Path, seen: int) -> None:
+    """SQLite takes any WAL that stands beside a file; `seen` is the `user_version` it shows with it."""
+    with real.open("rb") as file:
+        own = identity_in(int.from_bytes(file.read(_HEADER)[60:64], "big"))
+    if own and own != identity_in(seen):
+        raise Corrupt(
+            f"{real}-wal belongs to another file. Nothing was changed: move it away, or restore a backup of both."
+        )
 
 
 def refuse_newer(real: Path, version: int) -> None:

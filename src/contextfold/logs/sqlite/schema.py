@@ -7,6 +7,7 @@ surrogates, which SQLite's text cannot. Nothing here reads or writes a row.
 
 from __future__ import annotations
 
+import os
 from typing import Final
 
 import apsw
@@ -15,6 +16,7 @@ from .rows import rows
 
 APPLICATION_ID: Final = 0x63666C64  # "cfld"
 PAGE_SIZE: Final = 16384
+_VERSION_BITS: Final = 8  # of `user_version`; the rest is the file's own number
 INLINE_LIMIT: Final = 4096  # the bytes of a larger body are a blob: equal ones are kept once
 
 _TABLES = """
@@ -116,11 +118,28 @@ def migrate(connection: apsw.Connection) -> None:
     for number in range(version_of(connection), VERSION):
         connection.execute(MIGRATIONS[number])
     connection.pragma("application_id", APPLICATION_ID)
-    connection.pragma("user_version", VERSION)
+    name_file(connection, identity_in(int(connection.pragma("user_version"))))
+
+
+def name_file(connection: apsw.Connection, identity: int = 0) -> None:
+    """Write the version, and beside it a number of the file's own: by it a WAL that is another file's is known."""
+    while not identity:
+        identity = int.from_bytes(os.urandom(4), "big") >> 1 >> _VERSION_BITS
+    connection.pragma("user_version", identity << _VERSION_BITS | VERSION)
+
+
+def version_in(number: int) -> int:
+    """The version in a file's `user_version`."""
+    return number & (1 << _VERSION_BITS) - 1
+
+
+def identity_in(number: int) -> int:
+    """The file's own number in its `user_version`; 0 in files of the first version."""
+    return number >> _VERSION_BITS
 
 
 def version_of(connection: apsw.Connection) -> int:
-    return int(connection.pragma("user_version"))
+    return version_in(int(connection.pragma("user_version")))
 
 
 def objects_of(connection: apsw.Connection) -> frozenset[tuple[bytes, bytes, bytes]]:
