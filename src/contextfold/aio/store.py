@@ -10,15 +10,20 @@ from types import TracebackType
 from typing import Self
 
 from contextfold import store as plain
-from contextfold.domain import Problem, ThreadRow
+from contextfold.domain import ListedThread, Problem, ThreadChange, ThreadOrder
 
 from .thread import Thread
 from .worker import Worker
 
 
-def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:
-    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given."""
-    return Store(plain.open(path, space=space))
+def open(
+    path: str | os.PathLike[str] | None = None, *, space: str = "default", keep_bytes: int = plain.KEPT_BYTES
+) -> Store:
+    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
+
+    `keep_bytes` is how much memory the threads that nobody holds may take before the ones used least lately leave it.
+    """
+    return Store(plain.open(path, space=space, keep_bytes=keep_bytes))
 
 
 class Store:
@@ -50,9 +55,35 @@ class Store:
         held = await self.worker.run(lambda: self.plain.thread(name, model=model, parent=parent))
         return Thread(held, self.worker)
 
-    async def threads(self) -> Sequence[ThreadRow]:
-        """Every thread here: name, newest seq, origin, when it was created."""
-        return await self.worker.run(self.plain.threads)
+    async def threads(
+        self,
+        *,
+        after: str | int | None = None,
+        limit: int | None = None,
+        order: ThreadOrder = "created",
+        prefix: str = "",
+        archived: bool | None = None,
+    ) -> Sequence[ListedThread]:
+        """The threads here, or a page of them: last activity, model, messages, folds, size, whether put away."""
+        return await self.worker.run(
+            lambda: self.plain.threads(after=after, limit=limit, order=order, prefix=prefix, archived=archived)
+        )
+
+    async def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
+        """What happened after a cursor, oldest first, whoever did it."""
+        return await self.worker.run(lambda: self.plain.changes(after=after, limit=limit))
+
+    async def rename(self, thread: str, to: str) -> None:
+        """Call a thread by another name. The names it had before still lead to it."""
+        await self.worker.run(lambda: self.plain.rename(thread, to))
+
+    async def archive(self, thread: str) -> None:
+        """Put a thread away: `threads(archived=False)` leaves it out."""
+        await self.worker.run(lambda: self.plain.archive(thread))
+
+    async def unarchive(self, thread: str) -> None:
+        """List a thread among the others again."""
+        await self.worker.run(lambda: self.plain.unarchive(thread))
 
     async def verify(self) -> list[Problem]:
         """Everything that does not verify; empty when sound."""

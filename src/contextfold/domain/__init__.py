@@ -31,7 +31,17 @@ from .events import (
 from .fold_tree import Fold, FoldTree
 from .items import INTERRUPTED, LATE, Edit, FoldedBlock, Item, ItemKind
 from .live_branch import LiveBranch, hidden_by
-from .log import Draft, EventLog, Logged, Origin, ThreadRow
+from .log import (
+    Draft,
+    EventLog,
+    ListedThread,
+    Logged,
+    Origin,
+    ThreadChange,
+    ThreadOrder,
+    ThreadPage,
+    ThreadRow,
+)
 from .messages import Message, Role
 from .path_items import PathItems, Words
 from .projection import Projection
@@ -83,6 +93,7 @@ __all__ = [
     "ItemKind",
     "Language",
     "Lens",
+    "ListedThread",
     "LiveBranch",
     "Logged",
     "Measure",
@@ -106,7 +117,10 @@ __all__ = [
     "StandIn",
     "Tags",
     "Text",
+    "ThreadChange",
     "ThreadEvent",
+    "ThreadOrder",
+    "ThreadPage",
     "ThreadRow",
     "ToolCall",
     "ToolResult",

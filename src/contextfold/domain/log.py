@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -42,14 +42,67 @@ class Origin(Struct, frozen=True):
     seq: int
 
 
+ThreadOrder: TypeAlias = Literal["created", "activity", "name"]
+
+
 class ThreadRow(Struct, frozen=True):
-    """A thread as its log lists it. `last` is the newest seq; for a fork without events, its origin's."""
+    """A thread as its log knows it. `last` is the newest seq; for a fork without events, its origin's.
+
+    `name` is the one it was made under and never changes; `alias` is what it is called since it was renamed.
+    """
 
     name: str
     last: int = 0
     origin: Origin | None = None
     created: float = 0.0
     settings: Mapping[str, str] = {}
+    alias: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called now."""
+        return self.alias or self.name
+
+
+class ListedThread(ThreadRow, frozen=True):
+    """A thread in a list. Messages, folds and size are its own: what a fork shares is counted where it was written."""
+
+    changed: int = 0  # the cursor of its newest change: where the next page begins, and what `changes` goes on from
+    at: float = 0.0  # when its newest event happened; without one, when it was made
+    messages: int = 0
+    folds: int = 0  # ever made
+    size: int = 0  # bytes of what it keeps; nothing once it was forgotten
+    is_archived: bool = False
+    is_forgotten: bool = False
+
+    @property
+    def model(self) -> str:
+        """The model it was made for."""
+        return self.settings.get("model", "")
+
+
+class ThreadPage(Struct, frozen=True):
+    """Which threads a list is to hold.
+
+    `after` is where the page before ended: the last row's title, or with order "activity" its `changed`. `archived`
+    asks for those that are, or are not; None for both.
+    """
+
+    order: ThreadOrder = "created"
+    after: str | int | None = None
+    limit: int | None = None
+    prefix: str = ""
+    archived: bool | None = None
+
+
+class ThreadChange(Struct, frozen=True):
+    """Something happened in a log: an event, or with seq 0 that a thread was made, renamed, archived or forgotten."""
+
+    cursor: int
+    thread: str
+    seq: int
+    kind: str  # the event's, in lower case; "thread" for what happened to a thread as a whole
+    at: float
 
 
 class EventLog(Protocol):
@@ -59,7 +112,33 @@ class EventLog(Protocol):
         """Make the thread, or answer with the one that has this name already."""
         ...
 
-    def threads(self) -> Sequence[ThreadRow]: ...
+    def row(self, thread: str) -> ThreadRow | None:
+        """The thread of this name, under any name it ever had; at the same cost however many there are."""
+        ...
+
+    def threads(self) -> Sequence[ThreadRow]:
+        """All of them, in the order they were made."""
+        ...
+
+    def page(self, page: ThreadPage) -> Sequence[ListedThread]:
+        """Some of them with what a list shows; costs what it returns."""
+        ...
+
+    def forks(self, thread: str) -> Sequence[str]:
+        """The names of the threads that were forked from this one."""
+        ...
+
+    def rename(self, thread: str, to: str) -> None:
+        """Call the thread by another name, or `Conflict` if that is another thread's; every earlier one leads to it."""
+        ...
+
+    def archive(self, thread: str, is_archived: bool) -> None:
+        """Say whether the thread is put away. Nothing else about it changes."""
+        ...
+
+    def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
+        """What happened after a cursor, oldest first, whoever did it."""
+        ...
 
     def append(
         self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()

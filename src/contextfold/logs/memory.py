@@ -16,8 +16,12 @@ from contextfold.domain import (
     GENESIS,
     SALT_BYTES,
     Draft,
+    ListedThread,
     Logged,
+    Origin,
     Problem,
+    ThreadChange,
+    ThreadPage,
     ThreadRow,
     blobs_of,
     commitment,
@@ -26,16 +30,17 @@ from contextfold.domain import (
 )
 
 from .keys import Written, earlier_append
+from .register import Register
 from .sealed import Salts, Sealed, broken, seal
 from .words import moved_on, name_taken, no_blob, no_event, no_place_to_fork, no_thread
 
 
 class _Thread:
-    """One thread: its row, its events, and where each append began."""
+    """One thread: its events, and where each append began."""
 
-    def __init__(self, row: ThreadRow) -> None:
-        self.row = row
-        self.start = row.origin.seq if row.origin else 0
+    def __init__(self, name: str, origin: Origin | None) -> None:
+        self.name, self.origin = name, origin
+        self.start = origin.seq if origin else 0
         self.entries: list[Sealed] = []
         self.events: list[Logged] = []
         self.first_of_append: list[int] = []
@@ -70,15 +75,16 @@ class _Thread:
         places = (place for place, begun in enumerate(self.first_of_append) if begun == first)
         return [Written(self.events[place], self.entries[place].body) for place in places]
 
-    def erase(self, seq: int) -> bool:
+    def erase(self, seq: int) -> int | None:
+        """Forget a body; how many bytes it had, None if there is nothing to forget."""
         entry = self.at(seq)
         if seq in self.forgotten or not (entry.body or blobs_of(decode_event(entry.stored))):
-            return False
+            return None
         committed = commitment(entry.salt, entry.body or b"")
         kept = replace(entry, salt=b"", body=None, committed=committed)
         self.entries[seq - self.start - 1] = kept
         self.forgotten.add(seq)
-        return True
+        return len(entry.body or b"")
 
 
 class MemoryLog:
@@ -87,26 +93,57 @@ class MemoryLog:
     def __init__(self, *, salts: Salts = os.urandom) -> None:
         self._salts = salts
         self._threads: dict[str, _Thread] = {}
+        self._register = Register()
         self._blobs: dict[str, bytes] = {}
         self._lock = RLock()
         self._undo: list[Callable[[], object]] | None = None
 
     def create(self, row: ThreadRow) -> ThreadRow:
         with self._lock:
-            if row.name not in self._threads:
+            if row.name not in self._register:
                 self._make(row)
-            return self._row(self._threads[row.name])
+            return self._register[row.name]
 
-    def _make(self, row: ThreadRow) -> _Thread:
-        if row.origin and not 0 <= row.origin.seq <= self._thread(row.origin.thread).last:
-            raise no_place_to_fork(row.origin)
-        thread = self._threads[row.name] = _Thread(row)
-        self._on_rollback(lambda: self._threads.pop(row.name))
+    def _make(self, new: ThreadRow) -> _Thread:
+        origin = self._origin(new.origin) if new.origin else None
+        thread = self._threads[new.name] = _Thread(new.name, origin)
+        self._on_rollback(lambda: self._threads.pop(new.name))
+        self._on_rollback(self._register.begin(replace(new, origin=origin)))
         return thread
+
+    def _origin(self, origin: Origin) -> Origin:
+        held = self._thread(origin.thread)
+        if not 0 <= origin.seq <= held.last:
+            raise no_place_to_fork(origin)
+        return Origin(held.name, origin.seq)
+
+    def row(self, thread: str) -> ThreadRow | None:
+        with self._lock:
+            return self._register.get(thread)
 
     def threads(self) -> Sequence[ThreadRow]:
         with self._lock:
-            return [self._row(thread) for thread in self._threads.values()]
+            return list(self._register)
+
+    def page(self, page: ThreadPage) -> Sequence[ListedThread]:
+        with self._lock:
+            return self._register.page(page)
+
+    def forks(self, thread: str) -> Sequence[str]:
+        with self._lock:
+            return self._register.forks(self._thread(thread).name)
+
+    def rename(self, thread: str, to: str) -> None:
+        with self._lock:
+            self._on_rollback(self._register.rename(self._thread(thread).name, to))
+
+    def archive(self, thread: str, is_archived: bool) -> None:
+        with self._lock:
+            self._on_rollback(self._register.archive(self._thread(thread).name, is_archived))
+
+    def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
+        with self._lock:
+            return self._register.changes(after, limit)
 
     def append(
         self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
@@ -137,6 +174,8 @@ class MemoryLog:
             self._blobs.setdefault(digest(blob), bytes(blob))
         for entry, logged in entries:
             held.write(entry, logged, last + 1)
+        if entries:
+            self._on_rollback(self._register.take(held.name, [entry for entry, _ in entries]))
         return tuple(logged for _, logged in entries)
 
     def read(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Logged]:
@@ -188,9 +227,10 @@ class MemoryLog:
             for seq in named:
                 if not held.start < seq <= held.last:
                     raise no_event(thread, seq)
-            erased = sum(held.erase(seq) for seq in named)
+            erased = [size for seq in named if (size := held.erase(seq)) is not None]
+            self._register.forget(held.name, None if seqs is None else sum(erased))
             self._drop_unused_blobs()
-            return erased
+            return len(erased)
 
     def _drop_unused_blobs(self) -> None:
         used = {
@@ -215,13 +255,13 @@ class MemoryLog:
 
     def link_at(self, thread: str, seq: int) -> bytes:
         held = self._thread(thread)
-        while seq <= held.start and held.row.origin:
-            held = self._thread(held.row.origin.thread)
+        while seq <= held.start and held.origin:
+            held = self._thread(held.origin.thread)
         return held.at(seq).link if seq else GENESIS
 
     def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
         with self.batch():
-            if row.name in self._threads:
+            if row.name in self._register:
                 raise name_taken(row.name)
             held = self._make(row)
             for entry in entries:
@@ -229,20 +269,17 @@ class MemoryLog:
                     self._blobs.setdefault(digest(entry), entry)
                 else:
                     held.write(entry, entry.logged, entry.seq)
-            return self._row(held)
+                    self._on_rollback(self._register.take(held.name, [entry]))
+            return self._register[row.name]
 
     def close(self) -> None:
         """Nothing is open."""
 
     def _thread(self, name: str) -> _Thread:
-        try:
-            return self._threads[name]
-        except KeyError:
-            raise no_thread(name) from None
-
-    def _row(self, held: _Thread) -> ThreadRow:
-        row = held.row
-        return ThreadRow(row.name, held.last, row.origin, row.created, row.settings)
+        made_as = self._register.name_of(name)
+        if made_as is None:
+            raise no_thread(name)
+        return self._threads[made_as]
 
     def _on_rollback(self, step: Callable[[], object]) -> None:
         if self._undo is not None:

@@ -1,11 +1,29 @@
-"""What the logs say when they refuse: the same words whatever keeps the events."""
+"""What all logs say and count alike, whatever keeps the events: why they refuse, and what a list shows."""
 
 from __future__ import annotations
 
-from contextfold.domain import Origin
-from contextfold.errors import Conflict, Corrupt, NotFound
+from collections.abc import Iterable
+
+from contextfold.domain import Origin, ThreadPage
+from contextfold.errors import BadConfiguration, Conflict, Corrupt, NotFound
 
 RESCUE = "Restore a backup, or save what verifies with `contextfold doctor --rescue NEW.db`; other threads can be read."
+_APPENDED, _FOLDED = b'["appended"', b'["folded"'
+
+
+def stored_kind(stored: bytes) -> str:
+    """The kind of an event as it is stored, also of one that this version does not know: its first text."""
+    return stored.split(b'"', 2)[1].decode()
+
+
+def counted(written: Iterable[tuple[bytes, bytes | None]]) -> tuple[int, int, int]:
+    """Messages, folds and bytes among stored events with their bodies."""
+    messages = folds = size = 0
+    for stored, body in written:
+        messages += stored.startswith(_APPENDED)
+        folds += stored.startswith(_FOLDED)
+        size += len(body or b"")
+    return messages, folds, size
 
 
 def no_thread(name: str) -> NotFound:
@@ -25,7 +43,14 @@ def no_place_to_fork(origin: Origin) -> NotFound:
 
 
 def name_taken(name: str) -> Conflict:
-    return Conflict(f"There is a thread {name!r} already. Restore under another name.")
+    return Conflict(f"There is a thread {name!r} already. Choose another name.")
+
+
+def bad_page(page: ThreadPage) -> BadConfiguration:
+    return BadConfiguration(
+        f"Threads in the order {page.order!r} cannot go on after {page.after!r}. Order by name and pass the last "
+        f"title, or by activity and pass the last row's `changed`."
+    )
 
 
 def moved_on(thread: str, expected: int, actual: int) -> Conflict:

@@ -17,6 +17,7 @@ from contextfold.domain import (
     Attached,
     Counter,
     Folded,
+    ListedThread,
     Logged,
     Measure,
     Message,
@@ -24,6 +25,9 @@ from contextfold.domain import (
     Origin,
     Problem,
     Text,
+    ThreadChange,
+    ThreadOrder,
+    ThreadPage,
     ThreadRow,
     Words,
 )
@@ -31,23 +35,32 @@ from contextfold.errors import BadConfiguration, NotFound
 from contextfold.thread import Stretch, Thread, locked
 from contextfold.thread.live import Live, ProcessLock
 
+from .live_threads import KEPT_BYTES, LiveThreads
 from .snapshots_named import snapshots_in
 from .taking import take
 
+_MOST_NAMES = 10  # in an error
 
-def open(path: str | os.PathLike[str] | None = None, *, space: str = "default") -> Store:
-    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given."""
+
+def open(path: str | os.PathLike[str] | None = None, *, space: str = "default", keep_bytes: int = KEPT_BYTES) -> Store:
+    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
+
+    `keep_bytes` is how much memory the threads that nobody holds may take before the ones used least lately leave it.
+    """
     if path is None or os.fspath(path) == ":memory:":
-        return Store(logs.MemoryLog())
-    return Store(logs.open_sqlite(path, space=space))
+        return Store(logs.MemoryLog(), keep_bytes=keep_bytes)
+    return Store(logs.open_sqlite(path, space=space), keep_bytes=keep_bytes)
 
 
 class Store:
     """All threads of one space in one file."""
 
-    def __init__(self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time, keep_bytes: int = KEPT_BYTES
+    ) -> None:
         self._log, self._clock = log, clock
-        self._live: dict[str, Live] = {}
+        self._live = LiveThreads(keep_bytes)
+        self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
         self._lock: AbstractContextManager[object] = ProcessLock()
 
     def __enter__(self) -> Self:
@@ -71,9 +84,15 @@ class Store:
             with self._lock, self._log.batch():  # in this order, as every verb takes them
                 yield
         except BaseException:
-            for live in self._live.values():
-                live.start_over()
+            for live in self._live:
+                self._start_over(live)
             raise
+
+    def _start_over(self, live: Live) -> None:
+        if self._log.row(live.row.name) is None:
+            self._live.drop(live)  # made in the batch that failed
+        else:
+            live.start_over()
 
     @locked
     def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
@@ -86,9 +105,51 @@ class Store:
         return self._hold(row, model)
 
     @locked
-    def threads(self) -> Sequence[ThreadRow]:
-        """Every thread here: name, newest seq, origin, when it was created."""
-        return self._log.threads()
+    def threads(
+        self,
+        *,
+        after: str | int | None = None,
+        limit: int | None = None,
+        order: ThreadOrder = "created",
+        prefix: str = "",
+        archived: bool | None = None,
+    ) -> Sequence[ListedThread]:
+        """The threads here, or a page of them: last activity, model, messages, folds, size, whether put away.
+
+        By "activity" the newest come first. The next page begins `after` the last row's `title`, or by activity after
+        its `changed`. No thread comes twice; one that is written to meanwhile may move before the page, and is then in
+        `changes(after=)` the first row's `changed`. `archived` asks for threads that are put away, or are not.
+        """
+        return self._log.page(ThreadPage(order, after, limit, prefix, archived))
+
+    @locked
+    def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
+        """What happened after a cursor, oldest first, whoever did it: every event, and what became of whole threads.
+
+        Each change has its `cursor`, which holds for good: also after opening again, also in another process.
+        """
+        return self._log.changes(after=after, limit=limit)
+
+    @locked
+    def rename(self, thread: str, to: str) -> None:
+        """Call a thread by another name. The names it had before still lead to it, so nobody writes beside it."""
+        if not to:
+            raise BadConfiguration("A thread cannot be renamed to nothing. Give it a name.")
+        row = self._known(thread)
+        self._log.rename(row.name, to)
+        live = self._live.get(row.name)
+        if live is not None:
+            live.row = self._known(row.name)
+
+    @locked
+    def archive(self, thread: str) -> None:
+        """Put a thread away: `threads(archived=False)` leaves it out, and everything else goes on as before."""
+        self._log.archive(self._known(thread).name, True)
+
+    @locked
+    def unarchive(self, thread: str) -> None:
+        """List a thread among the others again."""
+        self._log.archive(self._known(thread).name, False)
 
     @locked
     def verify(self) -> list[Problem]:
@@ -102,23 +163,23 @@ class Store:
         Forks share their origin's messages, so they are searched too. The chain still verifies what remains. With a
         thread go the snapshots of workspaces that only its checkpoints name.
         """
-        if self._row(thread) is None:
-            raise NotFound(
-                f"There is no thread {thread!r} here. Known threads: {[row.name for row in self.threads()]}."
-            )
+        made_as = self._known(thread).name
         erased = 0
-        for name in self._descent(thread):
+        for name in self._descent(made_as):
             live = self._live_thread(name)
-            erased += self._log.forget(name, _bodies_about(live, thread, seq))
+            erased += self._log.forget(name, _bodies_about(live, made_as, seq))
             live.forget()
         if seq is None:
-            self._forget_snapshots(thread)
+            self._forget_snapshots(made_as)
         return erased
 
     def _forget_snapshots(self, thread: str) -> None:
         """A snapshot that cannot be reached is told to whoever runs this: it is there as long as its directory is."""
-        kept = {each for row in self.threads() if row.name != thread for each in snapshots_in(self._log.read(row.name))}
-        for each in snapshots_in(self._log.read(thread)) - kept:
+        named = snapshots_in(self._log.read(thread))
+        if not named:
+            return
+        others = (row.name for row in self._log.threads() if row.name != thread)
+        for each in named.difference(*(snapshots_in(self._log.read(name)) for name in others)):
             each.forget()
 
     @locked
@@ -143,15 +204,19 @@ class Store:
             return self.thread(logs.import_thread(self._log, Path(path), name))
         task = transcripts.read_task(Path(path))
         chosen = name or Path(path).name
-        if self._row(chosen) is not None:
+        if self._log.row(chosen) is not None:
             raise BadConfiguration(f"There is a thread {chosen!r} already. Import the task under another name.")
         thread = self.thread(chosen)
         with self.batch():
             take(thread, task)
         return thread
 
-    def _row(self, name: str) -> ThreadRow | None:
-        return next((row for row in self._log.threads() if row.name == name), None)
+    def _known(self, thread: str) -> ThreadRow:
+        row = self._log.row(thread)
+        if row is None:
+            newest = [row.title for row in self._log.page(ThreadPage("activity", limit=_MOST_NAMES))]
+            raise NotFound(f"There is no thread {thread!r} here. Those used last are {newest}.")
+        return row
 
     def _hold(self, row: ThreadRow, model: str | None) -> Thread:
         chosen = models.find(model or row.settings.get("model", ""))
@@ -160,10 +225,17 @@ class Store:
         return Thread(live, chosen, counter, self._clock, lambda: self._sync(live), self._lock, self._fork)
 
     def _live_thread(self, name: str, counter: Counter | None = None) -> Live:
-        if name not in self._live:
-            row = self._row(name) or ThreadRow(name)
-            self._live[name] = Live(self._log, row, self._lineage(row), _words(counter or tokens.counter_for(None)))
-        return self._live[name]
+        live = self._live.get(name)
+        if live is None:
+            row = self._log.row(name) or ThreadRow(name)
+            live = Live(self._log, row, self._lineage(row), _words(counter or tokens.counter_for(None)))
+            self._enter(live)
+        self._live.use(live)
+        return live
+
+    def _enter(self, live: Live) -> None:
+        live.looked, live.written = self._looks, self._live.use
+        self._live.use(live)
 
     def _lineage(self, row: ThreadRow) -> list[Stretch]:
         """The threads a thread's events live in, the oldest first, itself last."""
@@ -172,38 +244,49 @@ class Store:
             later = stretches[0].upto  # a fork of a fork may be cut before the fork itself
             upto = row.origin.seq if later is None else min(row.origin.seq, later)
             stretches.insert(0, Stretch(row.origin.thread, upto))
-            row = self._row(row.origin.thread) or ThreadRow(row.origin.thread)
+            row = self._log.row(row.origin.thread) or ThreadRow(row.origin.thread)
         return stretches
 
     def _descent(self, name: str) -> list[str]:
         """A thread and every fork that comes from it, forks of forks included."""
         names = [name]
         for each in names:
-            names += [row.name for row in self._log.threads() if row.origin is not None and row.origin.thread == each]
+            names += self._log.forks(each)
         return names
 
     def _sync(self, live: Live) -> None:
-        """Take what other processes wrote, if anybody did."""
+        """Take what other processes wrote to this thread, if anybody wrote; no other thread is looked at."""
         if not self._log.is_current():
-            for each in self._live.values():
-                each.suspect()
+            self._looks += 1
+        if live.looked != self._looks:
+            live.suspect()
+            live.looked = self._looks
         live.catch_up_if_behind()
+        self._live.use(live)
 
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
-        origin = Origin(thread.name, at)
-        row = ThreadRow(
-            name or self._free_name(thread.name), at, origin, self._clock(), _settings(model=thread.model.name)
-        )
-        if name is not None and self._row(name) is not None:
+        if name is not None and self._log.row(name) is not None:
             raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")
-        row = self._log.create(row)
-        origin_live = self._live_thread(thread.name)
-        self._live[row.name] = Live(self._log, row, self._lineage(row), origin_live.words, origin_live.projection)
+        origin = self._live_thread(self._known(thread.name).name)
+        settings = _settings(model=thread.model.name)
+        new = ThreadRow(name or self._free_name(thread.name), at, Origin(origin.row.name, at), self._clock(), settings)
+        row = self._log.create(new)
+        live = Live(self._log, row, self._lineage(row), origin.words, origin.projection)
+        self._enter(live)
         return self._hold(row, None)
 
     def _free_name(self, name: str) -> str:
-        taken = {row.name for row in self._log.threads()}
-        return next(free for number in range(1, len(taken) + 2) if (free := f"{name}/fork-{number}") not in taken)
+        """The name of the next fork. Found in leaps, then by halves: a thread may have very many."""
+        taken, free = 0, 1
+        while self._log.row(f"{name}/fork-{free}") is not None:
+            taken, free = free, 2 * free
+        while free - taken > 1:
+            middle = (taken + free) // 2
+            if self._log.row(f"{name}/fork-{middle}") is None:
+                free = middle
+            else:
+                taken = middle
+        return f"{name}/fork-{free}"
 
 
 def _settings(**given: str | None) -> dict[str, str]:

@@ -56,6 +56,11 @@ class Bodies:
         self._size = 0
         self.times_dropped = 0
 
+    @property
+    def size(self) -> int:
+        """Bytes kept."""
+        return self._size
+
     def events(self, after: int = 0) -> Iterable[Logged]:
         """All events of the lineage in order, the oldest thread's first."""
         for thread, upto in self._lineage:
@@ -82,8 +87,8 @@ class Bodies:
             before = before if upto is None else upto
 
     def keep(self, seq: int, body: bytes) -> None:
+        self._size += len(body) - len(self._kept.get(seq, b""))
         self._kept[seq] = body
-        self._size += len(body)
         while self._size > self._room and len(self._kept) > 1:
             oldest = next(iter(self._kept))
             self._size -= len(self._kept.pop(oldest))

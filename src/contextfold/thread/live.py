@@ -22,6 +22,8 @@ from .rendering import Rendering
 
 MOST_TRIES = 1000  # each lost race means that somebody else made progress
 
+EVENT_BYTES = 1_500  # what an event takes in a projection, measured over recorded sessions
+
 Drafting = Callable[[Projection], Sequence[Draft]]
 
 P = ParamSpec("P")
@@ -78,11 +80,19 @@ class Live:
         self.bodies = Bodies(log, lineage)
         self._is_behind = False  # somebody else may have written since we last looked
         self._is_torn = False  # an event was taken by half
+        self.looked = 0  # the store's look at the log that this one has caught up with
+        self.written: Callable[[Live], None] | None = None  # told after each write, since it grew
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
             self._begin_at(row.origin.seq)
         self.catch_up()
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it takes, about."""
+        rendered = sum(rendering.size for rendering in self.renderings.values())
+        return EVENT_BYTES * (1 + self.projection.last) + self.bodies.size + rendered
 
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written."""
@@ -161,6 +171,8 @@ class Live:
                 self.catch_up()
                 continue
             self._take(logged, drafts)
+            if self.written is not None:
+                self.written(self)
             return logged
         raise Conflict(
             f"Thread {self.row.name!r} moved on: its head is {self.projection.head}, not {expected}. Look again.",

@@ -57,6 +57,11 @@ class Newest:
         self._chunks: list[bytes] = []
         self._body = b""
 
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        return len(self._body)
+
     def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: Item | None) -> bytes:
         """The body of these chunks."""
         known = len(self._chunks)
@@ -89,6 +94,11 @@ class Rendering:
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
         self._bounded: tuple[Shown | None, int] = (None, 0)
         self._newest = Newest(dialect)
+
+    @property
+    def size(self) -> int:
+        """Bytes kept, about: the newest body, and the chunks it was joined from."""
+        return 2 * self._newest.size
 
     def chunks(self, view: View, reading: ModelLens) -> Sequence[bytes]:
         """The view's wire messages in order."""

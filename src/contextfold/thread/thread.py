@@ -84,8 +84,8 @@ class Thread:
 
     @property
     def name(self) -> str:
-        """What it was opened as; unique in its space."""
-        return self._live.row.name
+        """What it is called; unique in its space."""
+        return self._live.row.title
 
     @property
     def model(self) -> Model:

@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from contextfold.domain import GENESIS, ThreadRow, blobs_of, decode_event
 from contextfold.errors import Corrupt, NotFound, StoreError
 from contextfold.logs.sealed import Sealed, SealedLog, is_linked
@@ -52,7 +54,7 @@ def export_lines(log: SealedLog, thread: str) -> Iterator[bytes]:
     for _ in log.read(thread):  # refuses what is damaged where the chain alone would not show it, such as a lost end
         pass
     row = _row(log, thread)
-    yield encode_line(HeaderLine.of(row, FORMAT))
+    yield encode_line(HeaderLine.of(replace(row, name=row.title), FORMAT))
     named: set[str] = set()
     last, link = 0, GENESIS
     for entry in _lineage(log, row):
@@ -83,7 +85,7 @@ def _bounded(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _row(log: SealedLog, thread: str) -> ThreadRow:
-    row = next((row for row in log.threads() if row.name == thread), None)
+    row = log.row(thread)
     if row is None:
         raise no_thread(thread)
     return row

@@ -16,6 +16,7 @@ from contextfold.logs.keys import Written, earlier_append
 from contextfold.logs.sealed import Salts, Sealed, seal
 from contextfold.logs.words import RESCUE, moved_on
 
+from . import catalogue
 from .directory import DIGESTS, NAME, Address, blob_of, find
 from .read import EVENTS, NO_END, Following, bodies, link_at, telling
 from .rows import checksum_of, row, rows, value
@@ -23,6 +24,7 @@ from .schema import INLINE_LIMIT
 
 _TIP = "SELECT seq, link FROM events WHERE space = ? AND thread = ? ORDER BY seq DESC LIMIT 1"
 _BODY = "INSERT INTO bodies (space, thread, seq, blob, salt, bytes) VALUES (?, ?, ?, ?, ?, ?)"
+_NO_BODY = "INSERT INTO bodies (space, thread, seq) VALUES (?, ?, ?)"
 _EVENT = (
     "INSERT INTO events (space, thread, seq, parent, step, body, at, key, event, link, checksum)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -48,12 +50,15 @@ class Appending:
         last, previous = self.tip()
         if last != expected:
             raise moved_on(address.name, expected, last)
-        written = []
+        written, sealed, changed = [], [], 0
         for step, draft in enumerate(drafts):
             entry = seal(previous, last + 1 + step, draft, salts, SALT_BYTES)
-            self.insert(entry, step, previous)
+            changed = self.insert(entry, step, previous)
             previous = entry.link
+            sealed.append(entry)
             written.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
+        if sealed:
+            catalogue.take(self._connection, address, changed, sealed)
         return tuple(written), True
 
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
@@ -64,8 +69,9 @@ class Appending:
             if isinstance(entry, bytes):
                 keep_blob(self._connection, space, entry)
                 continue
-            self.insert(entry, 0, previous)
+            changed = self.insert(entry, 0, previous)
             previous = entry.link
+            catalogue.take(self._connection, self._address, changed, [entry])
             if entry.body is None:
                 self._connection.execute(FORGOTTEN, (space, thread, entry.seq, entry.committed))
 
@@ -76,16 +82,23 @@ class Appending:
             return tip[0], tip[1]
         return self._address.start, link_at(self._connection, self._address, self._address.start)
 
-    def insert(self, entry: Sealed, step: int, previous: bytes) -> None:
+    def insert(self, entry: Sealed, step: int, previous: bytes) -> int:
+        """Write one event; its number among everything in the file."""
         connection, address = self._connection, self._address
         key = blob_of(entry.key) if entry.key else None
-        body = self._insert_body(entry) if entry.body else None
+        number = self._insert_body(entry) if entry.body else self._insert_no_body(entry)
+        body = number if entry.body else None
         facts = (entry.seq, entry.parent, step, body, entry.at, key, entry.stored, entry.link)
         connection.execute(
             _EVENT, (address.space, address.thread, *facts, checksum_of(previous, facts, entry.body or b""))
         )
         if key is not None:
             connection.execute(NAME, (address.space, address.thread, key, entry.seq))
+        return number
+
+    def _insert_no_body(self, entry: Sealed) -> int:
+        self._connection.execute(_NO_BODY, (self._address.space, self._address.thread, entry.seq))
+        return self._connection.last_insert_rowid()
 
     def _insert_body(self, entry: Sealed) -> int:
         body = entry.body or b""

@@ -29,11 +29,13 @@ _THREAD = (
 )
 _LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
 _ADDRESSES = "SELECT space, id, name, origin_seq, origin FROM threads"
-_ROWS = (
+_ROW = (
     "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
     " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings,"
-    " origin, seal, id FROM threads AS t WHERE space = ?"
+    " origin, seal, id, (SELECT alias FROM activity AS a WHERE a.space = t.space AND a.thread = t.id)"
+    " FROM threads AS t WHERE space = ?"
 )
+_MOST_KEPT = 4096  # addresses; one that was let go is looked up again
 
 LOST_THREADS = (
     "SELECT name FROM threads AS t WHERE NOT EXISTS (SELECT 1 FROM names AS n"
@@ -98,13 +100,15 @@ class Directory:
         found = row(connection, _ADDRESSES + " WHERE space = ? AND id = ?", (space, number))
         if found is None:
             return None
+        if len(self._addresses) >= _MOST_KEPT:
+            self._addresses.clear()
         address = self._addresses[thread] = _address(found)
         return address
 
-    def create(self, connection: apsw.Connection, new: ThreadRow) -> None:
-        """Make the thread if its name is free, inside the caller's transaction."""
+    def create(self, connection: apsw.Connection, new: ThreadRow) -> Address | None:
+        """Make the thread if its name is free, inside the caller's transaction; where it is, None if it was there."""
         if self.is_taken(connection, new.name):
-            return
+            return None
         origin = self._origin(connection, new.origin) if new.origin else None
         start = new.origin.seq if new.origin else 0
         space = self._space_for_writing(connection)
@@ -114,6 +118,7 @@ class Directory:
         facts = (name, origin, start, float(new.created), encode(dict(new.settings)))
         connection.execute(NAME, (space, THREADS, name, number))
         connection.execute(_THREAD, (space, number, *facts, row_seal(blob_of(self._name), facts)))
+        return Address(space, number, new.name, start, origin)
 
     def _origin(self, connection: apsw.Connection, origin: Origin) -> int:
         address = self.address(connection, origin.thread)
@@ -130,41 +135,46 @@ class Directory:
 
     def row(self, connection: apsw.Connection, thread: str) -> ThreadRow:
         address = self.address(connection, thread)
-        return self._checked(rows(connection, _ROWS + " AND id = ?", (address.space, address.thread))[0])
+        return self.checked(rows(connection, _ROW + " AND id = ?", (address.space, address.thread))[0])
 
     def rows(self, connection: apsw.Connection) -> list[ThreadRow]:
         """All threads. One whose row or events are damaged is told in the log and left out: the others are there."""
         space = self.space(connection)
         try:
-            found = rows(connection, _ROWS + " ORDER BY id", (space,))
+            found = rows(connection, _ROW + " ORDER BY id", (space,))
         except apsw.CorruptError:
             found = self._rows_one_by_one(connection, space)
-        return [row for row in map(self._row_unless_damaged, found) if row is not None]
+        return [row for row in map(self.row_unless_damaged, found) if row is not None]
 
     def _rows_one_by_one(self, connection: apsw.Connection, space: int | None) -> list[Row]:
         found: list[Row] = []
         for (number,) in rows(connection, "SELECT id FROM threads WHERE space = ? ORDER BY id", (space,)):
             try:
-                found += rows(connection, _ROWS + " AND id = ?", (space, number))
+                found += rows(connection, _ROW + " AND id = ?", (space, number))
             except apsw.CorruptError:
                 log.warning("Thread number %s is damaged and left out. %s", number, RESCUE)
         return found
 
-    def _row_unless_damaged(self, found: Row) -> ThreadRow | None:
+    def row_unless_damaged(self, found: Row) -> ThreadRow | None:
         try:
-            return self._checked(found)
+            return self.checked(found)
         except Corrupt as error:
             log.warning("A thread is left out: %s", error)
             return None
 
-    def _checked(self, found: Row) -> ThreadRow:
+    def checked(self, found: Row) -> ThreadRow:
         """The row, if its seal says that it is as it was written; only an older thread can be its origin."""
-        name, last, origin, seq, created, settings, number, seal, own = found
+        name, last, origin, seq, created, settings, number, seal, own, alias = found
         facts = (name, number, seq, created, settings)
         if row_seal(blob_of(self._name), facts) != seal or (number is not None and not 0 < number < own):
             raise Corrupt(f"The row of thread number {own} is damaged. {RESCUE}")
         return ThreadRow(
-            text_of(name), last, None if origin is None else Origin(text_of(origin), seq), created, decode(settings)
+            text_of(name),
+            last,
+            None if origin is None else Origin(text_of(origin), seq),
+            created,
+            decode(settings),
+            "" if alias is None else text_of(alias),
         )
 
     def _refuse_lost_names(self, connection: apsw.Connection, space: int) -> None:

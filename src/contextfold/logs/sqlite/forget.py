@@ -16,6 +16,7 @@ from contextfold.domain import blobs_of, commitment, decode_event
 from contextfold.errors import StoreError
 from contextfold.logs.words import no_event
 
+from . import catalogue
 from .append import FORGOTTEN
 from .database import Database
 from .derived import Derivations
@@ -45,7 +46,9 @@ def forget(database: Database, address: Address, seqs: Sequence[int] | None, der
     """Erase these bodies, or all of the thread, and leave no picture of them in the WAL; how many were erased."""
     with database.alone() as connection:
         named = _own_seqs(connection, address, seqs)
-        erased = _Erasing(connection, address).erase(named)
+        erasing = _Erasing(connection, address)
+        erased = erasing.erase(named)
+        catalogue.forget(connection, address, None if seqs is None else erasing.bytes)
         derivations.forget(connection, address, erased)
     empty_wal(database)
     return len(erased)
@@ -66,6 +69,7 @@ class _Erasing:
 
     def __init__(self, connection: apsw.Connection, address: Address) -> None:
         self._connection, self._address = connection, address
+        self.bytes = 0
         self._blobs: dict[bytes, int] = {}  # digest and number of blobs that may have lost their last user
 
     def erase(self, seqs: Sequence[int]) -> list[int]:
@@ -82,6 +86,7 @@ class _Erasing:
         if not (body or names) or connection.execute(_MARKED, where).fetchone():
             return False
         connection.execute(FORGOTTEN, (*where, commitment(salt or b"", content or b"")))
+        self.bytes += len(content or b"")
         if body:
             connection.execute(_ERASE, (body, address.space))
         if blob:

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 
 import apsw
 
-from contextfold.domain import Draft, Logged, Problem, ThreadRow
+from contextfold.domain import Draft, ListedThread, Logged, Problem, ThreadChange, ThreadPage, ThreadRow
 from contextfold.logs.sealed import Salts, Sealed
 from contextfold.logs.words import name_taken
 
-from . import read
+from . import catalogue, read
 from .append import Appending, keep_blob
 from .backup import backup
 from .database import Database
@@ -67,12 +67,43 @@ class SqliteLog:
             if self._directory.is_taken(connection, row.name):
                 return self._directory.row(connection, row.name)
         with self._database.writing() as connection:
-            self._directory.create(connection, row)
+            self._make(connection, row)
             return self._directory.row(connection, row.name)
+
+    def _make(self, connection: apsw.Connection, row: ThreadRow) -> None:
+        made = self._directory.create(connection, row)
+        if made is not None:
+            catalogue.begin(connection, made, float(row.created))
+
+    def row(self, thread: str) -> ThreadRow | None:
+        with self._database.reading() as connection:
+            is_known = self._directory.is_taken(connection, thread)
+            return self._directory.row(connection, thread) if is_known else None
 
     def threads(self) -> Sequence[ThreadRow]:
         with self._database.reading() as connection:
             return self._directory.rows(connection)
+
+    def page(self, page: ThreadPage) -> Sequence[ListedThread]:
+        with self._database.reading() as connection:
+            space = self._directory.space(connection) or 0
+            return catalogue.listed(connection, space, page, self._directory.row_unless_damaged)
+
+    def forks(self, thread: str) -> Sequence[str]:
+        with self._database.reading() as connection:
+            return catalogue.forks(connection, self._directory.address(connection, thread))
+
+    def rename(self, thread: str, to: str) -> None:
+        with self._database.writing() as connection:
+            catalogue.rename(connection, self._directory.address(connection, thread), to)
+
+    def archive(self, thread: str, is_archived: bool) -> None:
+        with self._database.writing() as connection:
+            catalogue.archive(connection, self._directory.address(connection, thread), is_archived)
+
+    def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
+        with self._database.reading() as connection:
+            return catalogue.changes(connection, self._directory.space(connection) or 0, after, limit)
 
     def append(
         self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
@@ -127,7 +158,7 @@ class SqliteLog:
         with self._database.writing() as connection:
             if self._directory.is_taken(connection, row.name):
                 raise name_taken(row.name)
-            self._directory.create(connection, row)
+            self._make(connection, row)
             address = self._directory.address(connection, row.name)
             Appending(connection, address).restore(entries)
             self._derivations.behind(connection, address)

@@ -109,7 +109,44 @@ BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
 # Events written before have none, and are proven by the chain when they are read.
 _CHECKSUMS = "ALTER TABLE events ADD COLUMN checksum INTEGER;"
 
-MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS, _CHECKSUMS)
+# What a list of threads shows, kept in step by every append; `changed` is the thread's newest row of `bodies`, whose
+# numbers thereby are the order in which everything happened. From here on each event has a row there, with a body or
+# without, and whatever happens to a thread as a whole has one with seq 0.
+_ACTIVITY = """
+CREATE TABLE activity (
+    space INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    at REAL NOT NULL,
+    messages INTEGER NOT NULL DEFAULT 0,
+    folds INTEGER NOT NULL DEFAULT 0,
+    size INTEGER NOT NULL DEFAULT 0,
+    archived INTEGER NOT NULL DEFAULT 0,
+    forgotten INTEGER NOT NULL DEFAULT 0,
+    alias BLOB,
+    PRIMARY KEY (space, thread)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX activity_in_order ON activity (space, archived, changed);
+CREATE INDEX threads_by_origin ON threads (space, origin) WHERE origin IS NOT NULL;
+
+INSERT INTO bodies (space, thread, seq) SELECT space, id, 0 FROM threads AS t ORDER BY coalesce(
+    (SELECT at FROM events AS e WHERE e.space = t.space AND e.thread = t.id ORDER BY seq DESC LIMIT 1), created);
+INSERT INTO activity (space, thread, changed, at, messages, folds, size, forgotten)
+SELECT t.space, t.id, b.id, coalesce(
+    (SELECT at FROM events AS e WHERE e.space = t.space AND e.thread = t.id ORDER BY seq DESC LIMIT 1), created),
+    coalesce(s.messages, 0), coalesce(s.folds, 0), coalesce(s.size, 0), coalesce(s.erased > 0 AND s.kept = 0, 0)
+FROM bodies AS b JOIN threads AS t ON t.space = b.space AND t.id = b.thread LEFT JOIN (
+    SELECT e.space, e.thread, sum(substr(e.event, 1, 11) = CAST('["appended"' AS BLOB)) AS messages,
+        sum(substr(e.event, 1, 9) = CAST('["folded"' AS BLOB)) AS folds, count(f.seq) AS erased,
+        sum(e.body IS NOT NULL AND f.seq IS NULL) AS kept, sum(CASE WHEN f.seq IS NULL THEN coalesce(
+            length(b.bytes), (SELECT length(bytes) FROM bodies WHERE id = b.blob), 0) ELSE 0 END) AS size
+    FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body LEFT JOIN forgotten AS f
+    ON f.space = e.space AND f.thread = e.thread AND f.seq = e.seq GROUP BY e.space, e.thread
+) AS s ON s.space = t.space AND s.thread = t.id WHERE b.seq = 0;
+UPDATE activity SET messages = 0, folds = 0 WHERE forgotten;
+"""
+
+MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS, _CHECKSUMS, _ACTIVITY)
 VERSION: Final = len(MIGRATIONS)
 
 

@@ -10,11 +10,20 @@ from .durable import DurableLogContract
 from .forgetting import ForgettingContract
 from .forks import ForkContract
 from .keys import KeyContract
+from .listing import ListingContract
 from .making import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
 from .threads import ThreadContract
 
 
-class EventLogContract(ThreadContract, AppendingContract, KeyContract, BatchContract, ForkContract, ForgettingContract):
+class EventLogContract(
+    ThreadContract,
+    ListingContract,
+    AppendingContract,
+    KeyContract,
+    BatchContract,
+    ForkContract,
+    ForgettingContract,
+):
     """All of it."""
 
 

@@ -30,6 +30,7 @@ def blob_sent(*, system: bytes, parent: int = 0) -> Draft:
 
 def appended(log: EventLog, thread: str, *bodies: bytes, key: str = "") -> tuple[Logged, ...]:
     """Messages added at the end of the thread, whatever its end is."""
-    last = next(row.last for row in log.threads() if row.name == thread)
+    row = log.row(thread)
+    last = 0 if row is None else row.last
     drafts = [message(body, parent=last + step, key=key) for step, body in enumerate(bodies)]
     return log.append(thread, drafts, expected=last)
