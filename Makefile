@@ -16,6 +16,7 @@ help:
 	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
+	@echo "make mutants change the code in small ways and see whether a test notices"
 	@echo "make reference  write docs/reference/ from code and help"
 	@echo "make release build sdist and wheel, twice and compared, with an SBOM, into dist/"
 	@echo "make audit   look the lock up among known vulnerabilities"
@@ -58,6 +59,9 @@ bench: setup
 
 soak: setup
 	@CONTEXTFOLD_SOAK=10 $(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "crash or slow" $(ARGS)
+
+mutants: setup
+	@$(PYTHON) scripts/mutants.py $(ARGS)
 
 reference: setup
 	@$(PYTHON) scripts/write_reference.py
