@@ -9,7 +9,9 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import msgspec
 import pytest
 
 import contextfold
@@ -161,3 +163,38 @@ def test_json_that_was_cut_off_is_read_in_time(opening: str) -> None:
 def _read(text: str) -> None:
     with contextlib.suppress(contextfold.ContextFoldError):
         partial(text)
+
+
+MEGABYTE = 1_000_000
+MOST_SECONDS = 2.0
+
+
+@pytest.mark.finding("K2")
+@pytest.mark.finding("P4")
+@pytest.mark.parametrize("piece", ["a", "-", "1.", "日", "a/", LOOKS[0], LOOKS[1]])
+def test_a_megabyte_of_anything_passes_every_verb_in_two_seconds(piece: str, tmp_path: Path) -> None:
+    text = piece * (MEGABYTE // len(piece))
+    call = {"type": "tool_use", "id": "a", "name": "run", "input": {"command": text}}
+    body = {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": [call]}]}
+    log = tmp_path / "session.json"
+    log.write_bytes(msgspec.json.encode(body["messages"][:1]))
+    took: dict[str, float] = {}
+
+    def verb(name: str, work: Callable[[], object]) -> None:
+        start = time.process_time()
+        with contextlib.suppress(contextfold.ContextFoldError):  # what cannot fit says so, in time
+            work()
+        took[name] = time.process_time() - start
+
+    with contextfold.Session.open(":memory:", thread="t", model="claude-sonnet-5-5") as session:
+        verb("append", lambda: session.append({"role": "user", "content": text}))
+        verb("append an answer", lambda: session.append({"role": "assistant", "content": f"ok {text}"}))
+        verb("append a short one", lambda: session.append({"role": "user", "content": "ok"}))
+        verb("prepare", lambda: session.prepare(max_tokens=1_000))
+        verb("fold", lambda: session.fold(to=8_000))
+    with contextfold.open(":memory:") as store:
+        verb("import", lambda: store.import_(log))
+    verb("validate", lambda: contextfold.validate(body))
+    verb("repair", lambda: contextfold.repair(body))
+    verb("digest", lambda: _digest(text))
+    assert {name: seconds for name, seconds in took.items() if seconds > MOST_SECONDS} == {}

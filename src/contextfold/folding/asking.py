@@ -14,16 +14,19 @@ from contextfold.domain import Counter, View
 from contextfold.errors import ProviderFailed
 from contextfold.models import find
 from contextfold.summaries import (
+    OutOfTime,
     Prompt,
     Refusal,
     Shared,
     SummaryRequest,
+    Watch,
     check,
     closing_request,
     digest,
     ledger,
     missing_sections,
     prompt,
+    quick_digest,
     second_pass,
 )
 
@@ -134,7 +137,7 @@ def _summary(
     for writer in chain_of(policy, situation):
         if writer == EXTRACTIVE:
             desk.failures += has_failed
-            return digest(request, situation.count), None
+            return _digest(task), None
         if is_left_alone:
             continue
         written = yield from _written(task, writer)
@@ -144,6 +147,17 @@ def _summary(
         refusal, has_failed = written, True
     desk.failures += has_failed
     raise Unwritten(refusal)
+
+
+def _digest(task: _Task) -> str:
+    """The digest, or a quick one where it took too long, which the report then says."""
+    policy, request, count = task.policy, task.request, task.situation.count
+    try:
+        return digest(request, count, Watch.on(request, policy.digest_clock, policy.digest_seconds))
+    except OutOfTime:
+        error = f"The digest took longer than {policy.digest_seconds:g} s; a quick one stands instead."
+        task.attempts.append(Attempt("digest", (), Refusal.TIMED_OUT, error))
+        return quick_digest(request, count)
 
 
 def _written(task: _Task, writer: Writer) -> Steps[tuple[str, Answer] | Refusal]:

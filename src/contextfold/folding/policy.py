@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
@@ -62,6 +63,8 @@ class Policy:
     asked_goal: float = 0.5  # of usable, when somebody asks for folding without a size
     overflow_goal: float = 0.7  # of what was refused, when a provider says too long and nothing else
     most_rounds: int = 4  # through the stages, before giving up
+    digest_seconds: float = 2.0  # for each million characters begun; what takes longer falls back to a quick digest
+    digest_clock: Callable[[], float] = time.thread_time  # what those seconds are measured by
     breaker: int = 3  # failures of the summarizer in a row, after which it is left alone
 
     def __post_init__(self) -> None:

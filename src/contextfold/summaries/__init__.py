@@ -1,7 +1,7 @@
 """What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
 
 from .checks import check
-from .extractive import digest, ledger
+from .extractive import OutOfTime, Watch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
 from .prompt import Prompt, prompt
@@ -28,11 +28,13 @@ from .texts import (
 __all__ = [
     "ClearedKind",
     "Language",
+    "OutOfTime",
     "Prompt",
     "Refusal",
     "Shared",
     "Source",
     "SummaryRequest",
+    "Watch",
     "check",
     "cleared_block_text",
     "cleared_text",
@@ -53,6 +55,7 @@ __all__ = [
     "placeholder",
     "prompt",
     "pruned_notice",
+    "quick_digest",
     "reuse",
     "said",
     "second_pass",

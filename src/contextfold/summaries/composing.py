@@ -7,7 +7,7 @@ reader has in view anyway, or what stands in a summary beside the page, is worth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from .coverage import Coverage, Prices, Shown, Worth
 from .cuts import Count
@@ -35,13 +35,15 @@ _FAILS = re.compile(
 
 
 class Composer:
-    """Makes one page. `standing` is text the reader has beside it."""
+    """Makes one page. `standing` is text the reader has beside it; `look` is called often, and may raise."""
 
-    def __init__(self, request: SummaryRequest, count: Count, standing: str = "") -> None:
-        self.request, self.count, self.standing = request, count, standing
+    def __init__(
+        self, request: SummaryRequest, count: Count, standing: str = "", look: Callable[[], None] = lambda: None
+    ) -> None:
+        self.request, self.count, self.standing, self.look = request, count, standing, look
         previous = "" if request.earlier else request.previous
         self.history: History = history_of((*request.earlier, *request.sources), previous, request.kept)
-        self.lines: list[Line] = lines_of(self.history.passages)
+        self.lines: list[Line] = lines_of(self.history.passages, look)
         self.words = wording(request.language)
         self.root = common_root(self.history.files)
         self.shown = Shown()
@@ -185,6 +187,7 @@ class Composer:
     def _cost(self, line: Line) -> int:
         cost = self._costs.get(line.place)
         if cost is None:
+            self.look()
             cost = self._costs[line.place] = self.count(line.text) + 2
         return cost
 

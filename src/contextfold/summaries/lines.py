@@ -6,7 +6,7 @@ Prose is taken by the sentence, code by the line. Of lines that say the same, th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .passages import Passage
@@ -33,12 +33,13 @@ class Line:
     is_replaced: bool = False  # a later edit took it out of its file
 
 
-def lines_of(passages: Sequence[Passage]) -> list[Line]:
-    """Every line, oldest first."""
+def lines_of(passages: Sequence[Passage], look: Callable[[], None] = lambda: None) -> list[Line]:
+    """Every line, oldest first; `look` is called before each, and may raise."""
     lines: list[Line] = []
     newest: dict[str, Line] = {}
     for passage in passages:
         for text in split(passage.text):
+            look()
             older = newest.get(text)
             terms = older.terms if older else tuple(sorted(terms_in(text)))
             line = Line(len(lines), text, passage, terms, is_replaced=passage.is_replaced)
