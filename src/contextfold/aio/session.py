@@ -39,6 +39,7 @@ class Session(Travels, Layered):
         *,
         thread: str = "main",
         model: str | None = None,
+        dialect: str | None = None,
         policy: Policy | None = None,
         system: System = None,
         tools: Tools = None,
@@ -58,6 +59,7 @@ class Session(Travels, Layered):
             path,
             thread=thread,
             model=model,
+            dialect=dialect,
             policy=policy,
             system=system,
             tools=tools,
@@ -83,12 +85,13 @@ class Session(Travels, Layered):
         hooks: Hooks | None = None,
         artifacts: str | os.PathLike[str] | None = None,
         *,
+        dialect: str | None = None,
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
         on = plain.Session.on
         made = await store.worker.run(
-            lambda: on(store.plain, thread, model, policy, hooks, artifacts, owns_store=owns_store)
+            lambda: on(store.plain, thread, model, policy, hooks, artifacts, dialect=dialect, owns_store=owns_store)
         )
         return cls(made, store.worker, owns_worker=owns_store)
 
@@ -106,9 +109,12 @@ class Session(Travels, Layered):
             await asyncio.to_thread(self._worker.stop)
         self._session.close()
 
-    async def append(self, message: object, *, key: str | None = None) -> int:
-        """Say something, or say what came back. An answer is written with what was sent and what it cost."""
-        return await self._drive(answering.append(self.desk, message, key))
+    async def append(self, message: object, *, dialect: str | None = None, key: str | None = None) -> int:
+        """Say something, or say what came back. An answer is written with what was sent and what it cost.
+
+        It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
+        """
+        return await self._drive(answering.append(self.desk, message, key, dialect))
 
     def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends.

@@ -55,9 +55,11 @@ class Thread:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
         return await self._worker.run(lambda: self._thread.message(seq))
 
-    async def append(self, message: object, *, key: str | None = None, expected: int | None = None) -> int:
+    async def append(
+        self, message: object, *, dialect: str | None = None, key: str | None = None, expected: int | None = None
+    ) -> int:
         """Say something: a dict, JSON bytes, an SDK's object or a whole answer. Durable on return; returns its seq."""
-        return await self._worker.run(lambda: self._thread.append(message, key=key, expected=expected))
+        return await self._worker.run(lambda: self._thread.append(message, dialect=dialect, key=key, expected=expected))
 
     async def pin(self, seq: int) -> None:
         """Keep a message in every view, with whatever stands or falls with it."""

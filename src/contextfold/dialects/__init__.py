@@ -1,5 +1,7 @@
 """Wire formats: a package each (parse, render, rules), found by name. No I/O; nothing here decides what to fold."""
 
+from . import neutral
+from .aliases import IdFields
 from .anthropic import AnthropicDialect
 from .asked import asked_in
 from .cache_marks import Marks, boundary, newest_fold
@@ -20,6 +22,7 @@ __all__ = [
     "Dialect",
     "GeminiDialect",
     "Heard",
+    "IdFields",
     "Listener",
     "Marks",
     "OpenAIChatDialect",
@@ -35,6 +38,7 @@ __all__ = [
     "find",
     "known",
     "names",
+    "neutral",
     "newest_fold",
     "plain",
     "reading",

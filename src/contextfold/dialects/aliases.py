@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from contextfold.domain import Block, Message, ToolCall, ToolResult, decode, encode
 
-FIELDS = ("id", "tool_use_id", "tool_call_id", "call_id")
-CONTENT = (
-    "input",
-    "arguments",
-    "function",
-    "args",
-    "response",
-    "text",
-)  # what the model or a tool wrote is never looked into
+
+class IdFields(NamedTuple):
+    """Where a wire format writes the ids that pair calls with results, and what it never looks into for them."""
+
+    names: tuple[str, ...]
+    unread: tuple[str, ...] = ()  # what the model or a tool wrote
 
 
-def renamed(message: Message, aliases: tuple[tuple[int, str], ...]) -> Message:
-    """The message with these blocks under other ids; the very same message when there are none."""
-    if not aliases:
-        return message
+def renamed(message: Message, aliases: tuple[tuple[int, str], ...], fields: IdFields) -> Message:
+    """The message with these blocks under other ids."""
     names = dict(aliases)
     blocks = tuple(_block(block, names.get(index, _id(block))) for index, block in enumerate(message.blocks))
     pairs = [(_id(old), _id(new)) for old, new in zip(message.blocks, blocks, strict=True) if _pairs(old)]
-    return replace(message, blocks=blocks, raw=_renamed(message.raw, pairs) if message.raw else b"")
+    return replace(message, blocks=blocks, raw=_renamed(message.raw, pairs, fields) if message.raw else b"")
 
 
-def _renamed(raw: bytes, pairs: list[tuple[str, str]]) -> bytes:
+def _renamed(raw: bytes, pairs: list[tuple[str, str]], fields: IdFields) -> bytes:
     """The bytes under the new ids; the very same where the wire names no ids and pairs by order."""
     value = decode(raw)
-    walked = _walk(value, pairs)
+    walked = _walk(value, pairs, fields)
     return raw if walked == value else encode(walked)
 
 
@@ -51,18 +46,18 @@ def _block(block: Block, name: str) -> Block:
     return replace(block, call=name) if isinstance(block, ToolResult) else block
 
 
-def _walk(value: Any, pairs: list[tuple[str, str]]) -> Any:
+def _walk(value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
     """Each pair renames one place, in the order of the blocks, so that one id may stand for two calls."""
     if isinstance(value, list):
-        return [_walk(each, pairs) for each in value]
+        return [_walk(each, pairs, fields) for each in value]
     if not isinstance(value, Mapping):
         return value
-    return {key: _field(key, each, pairs) for key, each in value.items()}
+    return {key: _field(key, each, pairs, fields) for key, each in value.items()}
 
 
-def _field(key: str, value: Any, pairs: list[tuple[str, str]]) -> Any:
-    if key in CONTENT:
+def _field(key: str, value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
+    if key in fields.unread:
         return value
-    if key in FIELDS and pairs and value == pairs[0][0]:
+    if key in fields.names and pairs and value == pairs[0][0]:
         return pairs.pop(0)[1]
-    return _walk(value, pairs)
+    return _walk(value, pairs, fields)

@@ -29,6 +29,7 @@ Settings = Mapping[str, Any]
 class Dialect(Protocol):
     """One provider's way of writing a conversation."""
 
+    id_fields: ClassVar[aliases.IdFields] = aliases.IdFields(("id",))  # in which calls and results are paired
     list_field: ClassVar[str] = "messages"  # under which a request holds the conversation
     is_written_in_items: ClassVar[bool] = False  # a list may be one message: what one side said, in several items
     takes_prefill: ClassVar[bool] = True  # a request may end with the model's own words
@@ -108,7 +109,7 @@ class Dialect(Protocol):
 
     def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
         """A message of this dialect with some of its calls and results under other ids, by the index of the block."""
-        return aliases.renamed(message, names)
+        return aliases.renamed(message, names, self.id_fields)
 
     # -- what surrounds the messages ----------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from contextfold.domain import decode
@@ -26,6 +26,7 @@ class Heard:
     is_complete: bool = False
     left_out: tuple[str, ...] = ()
     error: str = ""  # what the provider, or the connection, said in mid-stream
+    dialect: str = field(default="", compare=False)  # in which it was heard; empty where nothing was
 
 
 class Assembler(Protocol):

@@ -82,6 +82,12 @@ def fits_role(block: Block, message: Message) -> bool:
     return message.role != "system" or isinstance(block, Text)
 
 
+def instructing_role(message: Message) -> str:
+    """Who instructs the model, where a wire knows a developer beside the system: whoever did so in the original."""
+    said = decode(message.raw) if message.raw else None
+    return "developer" if isinstance(said, dict) and said.get("role") == "developer" else "system"
+
+
 def as_object(call: ToolCall) -> Json:
     """The arguments where the wire takes an object only: what is none becomes a field of one."""
     found = arguments_object(call)

@@ -28,6 +28,7 @@ class Listener:
         self._dialects = first_asked(dialect)
         self._events = ServerEvents()
         self._assembler: Assembler | None = None
+        self._dialect = ""
         self._error = ""
         self._has_bytes = False
 
@@ -61,7 +62,7 @@ class Listener:
                 if event.get("error") or event.get("type") == "error":
                     self._error = error_text(event.get("error") or event)
                 return
-            self._assembler = found.assembler()
+            self._assembler, self._dialect = found.assembler(), found.name
         try:
             self._assembler.take(event)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -73,7 +74,7 @@ class Listener:
         if broken is not None and not heard.is_complete:
             heard = replace(heard, error=heard.error or f"{type(broken).__name__}: {broken}".rstrip(": "))
         silence = "no event came" if self._has_bytes and self._assembler is None else ""
-        return replace(heard, error=heard.error or self._error or silence)
+        return replace(heard, dialect=self._dialect, error=heard.error or self._error or silence)
 
 
 def plain_event(event: object) -> Mapping[str, Any]:

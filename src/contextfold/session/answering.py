@@ -28,9 +28,9 @@ from .desk import Desk
 from .request import Request
 
 
-def append(desk: Desk, given: object, key: str | None) -> Steps[int]:
+def append(desk: Desk, given: object, key: str | None, dialect: str | None = None) -> Steps[int]:
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
-    reply = understand(given, desk.dialect)
+    reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
     request = desk.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)

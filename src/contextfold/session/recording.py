@@ -30,7 +30,7 @@ def written(desk: Desk, heard: Heard, key: str | None) -> Steps[int | None]:
         journal(logging.WARNING, "stream cut", thread=desk.thread.name, **facts)
     if heard.answer is None:
         return None
-    seq = yield from answering.append(desk, heard.answer, key)
+    seq = yield from answering.append(desk, heard.answer, key, heard.dialect)
     return seq
 
 

@@ -64,6 +64,7 @@ class Session(Travels, Layered):
         *,
         thread: str = "main",
         model: str | None = None,
+        dialect: str | None = None,
         policy: Policy | None = None,
         system: System = None,
         tools: Tools = None,
@@ -80,12 +81,13 @@ class Session(Travels, Layered):
         """Open a store and a thread in it, created or continued. Without a path everything is in memory.
 
         With a `workspace`, checkpoints keep its files, and the model is told of them: see `contextfold.workspace`.
-        `attachers` are asked once per turn for more that it should know.
+        `attachers` are asked once per turn for more that it should know. `dialect` names the wire format of messages
+        and requests; without it a message is read by its shape, and a request is written as the model wants it.
         """
         hooks = Hooks(on_fold, on_unfold, on_cannot_fit, on_drift, on_warning, on_progress)
         store = open_store(path)
         try:
-            session = cls.on(store, thread, model, policy, hooks, artifacts, owns_store=True)
+            session = cls.on(store, thread, model, policy, hooks, artifacts, dialect=dialect, owns_store=True)
             preparing.surround(session.desk, Surroundings(system, tools))
             attaching.plug(session.desk, workspace, attachers)
             session.desk.check()
@@ -104,6 +106,7 @@ class Session(Travels, Layered):
         hooks: Hooks | None = None,
         artifacts: str | os.PathLike[str] | None = None,
         *,
+        dialect: str | None = None,
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
@@ -111,7 +114,10 @@ class Session(Travels, Layered):
         if artifacts is not None:
             chosen = chosen.with_(door=replace(chosen.door or Offload(), artifacts=str(artifacts)))
         directory = None if artifacts is None else Path(artifacts)
-        desk = Desk(store.thread(thread, model=model), chosen, hooks or Hooks(), directory)
+        opened = store.thread(thread, model=model)
+        if dialect is not None:
+            opened.lens.speak(dialect)
+        desk = Desk(opened, chosen, hooks or Hooks(), directory)
         preparing.surround(desk, Surroundings())
         desk.resume()
         return cls(store, desk, owns_store=owns_store)
@@ -132,9 +138,12 @@ class Session(Travels, Layered):
 
     # -- the turn -------------------------------------------------------------------------------------------------
 
-    def append(self, message: object, *, key: str | None = None) -> int:
-        """Say something, or say what came back. An answer is written with what was sent and what it cost."""
-        return drive(answering.append(self.desk, message, key), self.desk)
+    def append(self, message: object, *, dialect: str | None = None, key: str | None = None) -> int:
+        """Say something, or say what came back. An answer is written with what was sent and what it cost.
+
+        It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
+        """
+        return drive(answering.append(self.desk, message, key, dialect), self.desk)
 
     def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.

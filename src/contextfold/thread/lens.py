@@ -106,8 +106,12 @@ class ModelLens:
     def __init__(self, bodies: Bodies, events: Callable[[], Sequence[Logged]], model: Model, counter: Counter) -> None:
         self._bodies, self._events = bodies, events
         self.model, self.counter, self.calibration = model, counter, Calibration(model.id)
-        self.dialect = dialects.spoken(model)
+        self.dialect, self.named = dialects.spoken(model), ""  # `named` by the caller, who writes no other
         self._weighed_again: dict[tuple[int, str], int] = {}  # what was stored for another encoding
+
+    def speak(self, dialect: str) -> None:
+        """Read and write messages in the dialect that the caller names, whatever the model."""
+        self.dialect, self.named = dialects.suited(dialect, self.model), dialect
 
     def assume(self, model: Model) -> None:
         """Believe other limits or prices of the model than its profile says."""

@@ -145,13 +145,17 @@ class Thread:
         return self._lens.read(Item(seq, "message", self._appended(seq).shape))
 
     @locked
-    def append(self, message: object, *, key: str | None = None, expected: int | None = None) -> int:
+    def append(
+        self, message: object, *, dialect: str | None = None, key: str | None = None, expected: int | None = None
+    ) -> int:
         """Say something: a dict, JSON bytes, an SDK's object or a whole answer. Durable on return; returns its seq.
+
+        It is read in the `dialect` that is named, else in the one that its shape tells.
 
         The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
         (`view.head`) to write on, else `Conflict`.
         """
-        said = dialects.understand(message, self._lens.dialect).message
+        said = dialects.understand(message, self._lens.dialect, dialect or self._lens.named).message
         event = Appended(self._lens.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from contextfold.dialects.aliases import IdFields
 from contextfold.dialects.cache_marks import Marks
 from contextfold.dialects.compaction import Wish
 from contextfold.dialects.dialect import Dialect, Settings
@@ -35,6 +36,7 @@ from .stream import AnthropicStream
 class AnthropicDialect(Dialect):
     """The dialect; `allowed` says what the model at hand takes, where its name does not."""
 
+    id_fields: ClassVar[IdFields] = IdFields(("id", "tool_use_id"), ("input", "text"))
     takes_prefill: ClassVar[bool] = False
     on_demand: ClassVar[str] = settings.ON_DEMAND
     inline: ClassVar[str] = settings.THRESHOLD

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from contextfold.dialects.aliases import IdFields
 from contextfold.dialects.dialect import Dialect, Settings
 from contextfold.dialects.gathering import Assembler, Event
 from contextfold.dialects.halves import readable
@@ -33,6 +34,7 @@ SIGNED = "signed"
 class GeminiDialect(Dialect):
     """The dialect; models since Gemini 3 take a history with calls only with thought signatures on them."""
 
+    id_fields: ClassVar[IdFields] = IdFields(("id",), ("args", "response", "text"))
     list_field: ClassVar[str] = "contents"
     takes_prefill: ClassVar[bool] = False
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from contextfold.dialects.aliases import IdFields
 from contextfold.dialects.breakpoints import marked, marks
 from contextfold.dialects.cache_marks import Marks
 from contextfold.dialects.dialect import Dialect, Settings
@@ -35,6 +36,7 @@ from .stream import ChatStream
 class OpenAIChatDialect(Dialect):
     """The dialect; a flavour says what a compatible server demands beyond it."""
 
+    id_fields: ClassVar[IdFields] = IdFields(("id", "tool_call_id"), ("function", "custom", "text"))
     flavour: Flavour = PLAIN
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.media import data_url, image_url, word
-from contextfold.dialects.neutral import is_blank, shown
+from contextfold.dialects.neutral import instructing_role, is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import Block, Document, Image, Item, Message, ToolCall, ToolResult, encode
 
@@ -32,7 +32,7 @@ def _messages(message: Message, blocks: list[Block]) -> Iterable[Json]:
     if message.role == "assistant":
         return _assistant(message, blocks)
     if message.role == "system":
-        return _said("system", said_of(blocks))
+        return _said(instructing_role(message), said_of(blocks))
     results = [_result(message, block) for block in blocks if isinstance(block, ToolResult)]
     return [*results, *_user([block for block in blocks if not isinstance(block, ToolResult)])]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from contextfold.dialects.aliases import IdFields
 from contextfold.dialects.breakpoints import marked, marks
 from contextfold.dialects.cache_marks import Marks
 from contextfold.dialects.compaction import Wish
@@ -37,6 +38,7 @@ ADJACENT = "adjacent"
 class OpenAIResponsesDialect(Dialect):
     """The dialect; some servers that copy it want each output right behind its call."""
 
+    id_fields: ClassVar[IdFields] = IdFields(("id", "call_id"), ("arguments", "input", "text"))
     list_field: ClassVar[str] = "input"
     is_written_in_items: ClassVar[bool] = True
     on_demand: ClassVar[str] = "responses/compact"

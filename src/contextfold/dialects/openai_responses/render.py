@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.media import data_url, image_url, is_address, word
-from contextfold.dialects.neutral import is_blank, shown
+from contextfold.dialects.neutral import instructing_role, is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import Block, Document, Image, Item, Message, Shape, Text, ToolCall, ToolResult, encode
 
@@ -46,7 +46,8 @@ def _items(message: Message, blocks: Sequence[Block]) -> Iterator[Json]:
             said.append(block)
     parts = parts_of(said if message.role == "user" else [block for block in said if isinstance(block, Text)])
     if parts:
-        yield {"type": "message", "role": message.role, "content": parts}
+        role = instructing_role(message) if message.role == "system" else message.role
+        yield {"type": "message", "role": role, "content": parts}
 
 
 def _assistant(message: Message, blocks: Sequence[Block]) -> Iterator[Json]:
