@@ -1,6 +1,6 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
-from .jsonl import export_lines, export_thread, import_lines, import_thread
+from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
 from .sealed import Sealed, SealedLog
 from .sqlite import Address, DerivedTable, SqliteLog, open_sqlite
@@ -9,6 +9,7 @@ __all__ = [
     "Address",
     "DerivedTable",
     "MemoryLog",
+    "Outline",
     "Sealed",
     "SealedLog",
     "SqliteLog",

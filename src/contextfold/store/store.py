@@ -31,11 +31,12 @@ from contextfold.domain import (
     ThreadRow,
     Words,
 )
-from contextfold.errors import BadConfiguration, NotFound
+from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
 from contextfold.thread import Stretch, Thread, locked
 from contextfold.thread.live import Live, ProcessLock
 
 from .live_threads import KEPT_BYTES, LiveThreads
+from .outlines import outline_for
 from .snapshots_named import snapshots_in
 from .taking import take
 
@@ -201,7 +202,7 @@ class Store:
         A directory is a task of Roo Code: its messages are said again, and what it hid is folded.
         """
         if not Path(path).is_dir():
-            return self.thread(logs.import_thread(self._log, Path(path), name))
+            return self._import_lines(Path(path), name)
         task = transcripts.read_task(Path(path))
         chosen = name or Path(path).name
         if self._log.row(chosen) is not None:
@@ -209,6 +210,20 @@ class Store:
         thread = self.thread(chosen)
         with self.batch():
             take(thread, task)
+        return thread
+
+    def _import_lines(self, path: Path, name: str | None) -> Thread:
+        """All or nothing, looked at whole before it is kept: a forged file may be sealed like any other."""
+        try:
+            with self.batch():
+                thread = self.thread(logs.import_thread(self._log, path, name, outline_for))
+                thread.body()
+                thread.view.count  # noqa: B018  # raises where something cannot be counted
+        except (ContextFoldError, OSError):
+            raise
+        except Exception as error:
+            told = f"{path} cannot be shown as a thread ({type(error).__name__}: {error})."
+            raise Corrupt(f"{told} Nothing was imported; export it again.") from error
         return thread
 
     def _known(self, thread: str) -> ThreadRow:

@@ -191,7 +191,7 @@ class Thread:
         chosen = cover if isinstance(cover, Cover) else _named(projection, cover)
         if chosen.blocks and not words.blocks:
             words = StandIn(blocks=(words.text,) * len(chosen.blocks))
-        shape = _stand_in_shape(self._lens.counter, chosen, words)
+        shape = stand_in_shape(self._lens.counter, chosen, words)
         event = Folded(kind, chosen, shape, details=dict(details or {}))
         return self._write(event, encode(words), check=lambda now: check_cover(now, chosen))
 
@@ -325,7 +325,7 @@ def _named(projection: Projection, cover: Iterable[int | tuple[int, int]]) -> Co
     return cover_of(projection, seqs, blocks, folds)
 
 
-def _stand_in_shape(counter: Counter, cover: Cover, words: StandIn) -> Shape:
+def stand_in_shape(counter: Counter, cover: Cover, words: StandIn) -> Shape:
     """The outline of a stand-in, weighed like the message or the blocks it will be."""
     if cover.blocks and (cover.ranges or cover.folds):
         raise CannotCover("A fold covers whole messages or parts of messages. Make two folds.")

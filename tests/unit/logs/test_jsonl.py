@@ -161,7 +161,7 @@ def changed(number: int, **fields: Any) -> list[bytes]:
         (changed(3, forgotten="00" * 32), "Line 3.*chain"),
         (changed(3, body="back again"), "Line 3.*forgotten event has a body"),
         (changed(3, line="thread"), "Line 3"),
-        (changed(6, body="t"), "Line 8.*no event names"),
+        (changed(6, body="t"), "Line 7.*names a blob that is not"),
         (simple()[:-1], "cut short"),
         ([*simple()[:-1], simple()[-2], simple()[-1]], "Line 8.*follows"),
         ([*simple(), b"\n"], "Line 8.*follows the last line"),

@@ -14,6 +14,7 @@ import pytest
 from contextfold.domain import Draft, Origin, Pinned, ThreadRow, commitment, link
 from contextfold.errors import ContextFoldError, Corrupt
 from contextfold.logs import MemoryLog, Sealed, SqliteLog, open_sqlite
+from contextfold.logs.sqlite.directory import row_seal
 from contextfold.logs.sqlite.schema import MIGRATIONS, VERSION, migrate, objects_of, version_of
 from contextfold.testing.log_contract import appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
@@ -107,6 +108,20 @@ def test_a_body_that_is_not_there_is_not_read_as_an_empty_one(path: Path) -> Non
     tampered(path, "DELETE FROM bodies WHERE seq = 4 AND thread = 1")
     with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log, pytest.raises(Corrupt, match="Event 4 of thread 'a'"):
         log.bodies("a", [4])
+
+
+@pytest.mark.finding("K8")
+def test_threads_that_come_from_each_other_are_refused_and_nothing_hangs(path: Path) -> None:
+    seal = row_seal(b"default", (b"a", 2, 3, 0.0, b"{}")).hex()
+    forged = "UPDATE threads SET origin = 2, origin_seq = 3, seal = x'SEAL' WHERE id = 1".replace("SEAL", seal)
+    tampered(path, "PRAGMA foreign_keys = off", forged)
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
+        assert [row.name for row in log.threads()] == ["b"]
+        with pytest.raises(Corrupt, match="cannot come from"):
+            list(log.read("a"))
+        with pytest.raises(Corrupt, match="cannot come from"):
+            log.link_at("b", 3)
+        assert log.verify() != []
 
 
 def everything(log: SqliteLog) -> list[Any]:

@@ -6,19 +6,35 @@ Every line is parsed into our own types and followed along the chain. What does 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from contextfold.domain import GENESIS, SALT_BYTES, blobs_of, decode, decode_event, digest
-from contextfold.errors import BadMessage, Corrupt, NotOurs, TooNew
+from contextfold.domain import (
+    GENESIS,
+    SALT_BYTES,
+    Event,
+    Logged,
+    Projection,
+    blobs_of,
+    decode,
+    decode_event,
+    digest,
+    encode_event,
+)
+from contextfold.errors import ContextFoldError, Corrupt, NotOurs, TooNew
 from contextfold.logs.sealed import Sealed, next_link
 
+from .impossible import refuse_impossible
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, Line, decode_line, taken
 
 _HASH_BYTES = 32
+
+Outline: TypeAlias = Callable[[Event, bytes], Event]  # the event with the outline that its body has
 
 
 class Header(Struct, frozen=True):
@@ -42,9 +58,9 @@ def take_header(lines: Iterator[bytes], version: int) -> Header:
         return Header(_name(line.name, line.name64), _finite(line.created), _settings(line))
 
 
-def take_entries(lines: Iterator[bytes]) -> Iterator[Sealed | bytes]:
-    """Events as they were sealed, each blob before the event that names it."""
-    following = _Following()
+def take_entries(lines: Iterator[bytes], outline: Outline) -> Iterator[Sealed | bytes]:
+    """Events as they were sealed, each blob before the event that names it; `outline` measures what they say."""
+    following = _Following(outline)
     for number, raw in enumerate(lines, 2):
         with _refusing(number):
             line = decode_line(raw)
@@ -57,11 +73,17 @@ def take_entries(lines: Iterator[bytes]) -> Iterator[Sealed | bytes]:
 
 
 class _Following:
-    """Where in the chain we are."""
+    """Where in the chain we are, and what the thread is so far: an event that cannot have happened there is refused.
 
-    def __init__(self) -> None:
-        self._seq, self._link = 0, GENESIS
+    Sizes in an outline are not believed. Where they are not those of the bytes, the event is sealed anew with the right
+    ones, and so is everything after it.
+    """
+
+    def __init__(self, outline: Outline) -> None:
+        self._outline, self._projection = outline, Projection()
+        self._seq, self._link, self._sealed = 0, GENESIS, GENESIS
         self._keys: set[str] = set()
+        self._blobs: set[str] = set()
         self._unnamed: set[str] = set()
 
     def take(self, line: Line) -> Sealed | bytes:
@@ -70,6 +92,7 @@ class _Following:
                 return self._follow(_sealed(line))
             case BlobLine():
                 blob = taken(line.body, line.body64)
+                self._blobs.add(digest(blob))
                 self._unnamed.add(digest(blob))
                 return blob
             case _:
@@ -86,9 +109,24 @@ class _Following:
             raise ValueError(f"the key of event {entry.seq} was used before")
         if entry.key:
             self._keys.add(entry.key)
-        self._unnamed.difference_update(blobs_of(decode_event(entry.stored)))
+        event = decode_event(entry.stored)
+        refuse_impossible(event, entry.seq)
+        self._name_blobs(event, entry)
+        measured = event if entry.body is None else self._outline(event, entry.body)
+        self._projection.take(Logged(entry.seq, entry.parent, entry.at, measured, entry.key))
+        is_as_sealed = measured == event and self._sealed == self._link
         self._seq, self._link = entry.seq, entry.link
+        if not is_as_sealed:
+            entry = replace(entry, stored=encode_event(measured), link=b"")
+            entry = replace(entry, link=next_link(self._sealed, entry))
+        self._sealed = entry.link
         return entry
+
+    def _name_blobs(self, event: Event, entry: Sealed) -> None:
+        named = blobs_of(event)
+        if entry.body is not None and not self._blobs.issuperset(named):
+            raise ValueError(f"event {entry.seq} names a blob that is not in the file")
+        self._unnamed.difference_update(named)
 
     def finish(self, line: EndLine, rest: Iterable[bytes]) -> None:
         if (line.seq, line.link) != (self._seq, self._link.hex()):
@@ -149,7 +187,7 @@ def _hash(text: str) -> bytes:
 def _refusing(number: int) -> Iterator[None]:
     try:
         yield
-    except (ValueError, msgspec.MsgspecError, BadMessage, RecursionError) as error:
+    except (ValueError, LookupError, AssertionError, msgspec.MsgspecError, ContextFoldError, RecursionError) as error:
         raise Corrupt(
             f"Line {number} cannot be taken: {error}. Nothing was imported; export the thread again."
         ) from error

@@ -8,8 +8,9 @@ into our own types and seals nothing anew: a file whose chain does not verify is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -19,10 +20,17 @@ from contextfold.logs.sealed import Sealed, SealedLog, is_linked
 from contextfold.logs.words import damaged, no_thread
 
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, encode_line
-from .take import take_entries, take_header
+from .take import Outline, take_entries, take_header
 
 FORMAT = 1
 LONGEST_LINE = 256 * 1024 * 1024
+
+
+Outlines: TypeAlias = Callable[[Mapping[str, str]], Outline]  # by the settings of the thread
+
+
+def _as_they_are(_: Mapping[str, str]) -> Outline:
+    return lambda event, _: event
 
 
 def export_thread(log: SealedLog, thread: str, path: Path) -> None:
@@ -40,11 +48,11 @@ def export_thread(log: SealedLog, thread: str, path: Path) -> None:
         raise
 
 
-def import_thread(log: SealedLog, path: Path, name: str | None = None) -> str:
+def import_thread(log: SealedLog, path: Path, name: str | None = None, outlines: Outlines = _as_they_are) -> str:
     """Restore a thread from a file, under its own name or another; the name it got."""
     try:
         with path.open("rb") as file:
-            return import_lines(log, iter(lambda: file.readline(LONGEST_LINE + 1), b""), name)
+            return import_lines(log, iter(lambda: file.readline(LONGEST_LINE + 1), b""), name, outlines)
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {path}. Check the path.") from error
 
@@ -69,12 +77,14 @@ def export_lines(log: SealedLog, thread: str) -> Iterator[bytes]:
     yield encode_line(EndLine(last, link.hex()))
 
 
-def import_lines(log: SealedLog, lines: Iterable[bytes], name: str | None = None) -> str:
-    """Restore a thread from lines, all of it or nothing; the name it got."""
+def import_lines(
+    log: SealedLog, lines: Iterable[bytes], name: str | None = None, outlines: Outlines = _as_they_are
+) -> str:
+    """Restore a thread from lines, all of it or nothing; the name it got. `outlines` measures what events say."""
     bounded = _bounded(lines)
     header = take_header(bounded, FORMAT)
     row = ThreadRow(name or header.name, created=header.created, settings=header.settings)
-    return log.restore(row, take_entries(bounded)).name
+    return log.restore(row, take_entries(bounded, outlines(header.settings))).name
 
 
 def _bounded(lines: Iterable[bytes]) -> Iterator[bytes]:
