@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from contextfold import thread as plain
-from contextfold.domain import Detail, FoldKind, LiveBranch, Logged, Message, StandIn, View
+from contextfold.domain import Detail, FoldKind, LiveBranch, Logged, Message, Origin, StandIn, View
 from contextfold.models import Model
 from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, RewindReport
 from contextfold.thread.rendering import Rendering
@@ -26,6 +26,11 @@ class Thread:
     def name(self) -> str:
         """Which conversation of its store it is; unique within a space."""
         return self._thread.name
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where a fork comes from: the thread it shares events with, and the last of them."""
+        return self._thread.origin
 
     @property
     def model(self) -> Model:

@@ -33,9 +33,25 @@ def run(call: Invocation) -> int:
         if number is not None:
             thread.message(number)  # there is one, or the error says so
         _confirm(call, thread)
+        shared, origin = _shared(thread) if number is None else (0, None)
         erased = store.forget(name, number)
-    value = {"thread": name, "seq": number, "erased": erased}
-    return call.answer(value, lambda: call.out.line(call.say("forget.done", count=erased)))
+    value = {"thread": name, "seq": number, "erased": erased, "shared": shared, "origin": origin}
+    return call.answer(value, lambda: _show(call, erased, shared, origin))
+
+
+def _shared(thread: cf.Thread) -> tuple[int, str | None]:
+    """Messages that a fork only shows and that stay where they were written, with the thread that keeps them."""
+    origin = thread.origin
+    if origin is None:
+        return 0, None
+    count = sum(isinstance(logged.event, Appended) for logged in thread.events[: origin.seq])
+    return count, origin.thread
+
+
+def _show(call: Invocation, erased: int, shared: int, origin: str | None) -> None:
+    call.out.line(call.say("forget.done", count=erased))
+    if shared:
+        call.out.line(call.say("forget.shared", count=shared, origin=origin))
 
 
 def _confirm(call: Invocation, thread: cf.Thread) -> None:

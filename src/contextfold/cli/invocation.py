@@ -23,6 +23,8 @@ from .exits import DONE
 from .paper import Ink, Paper
 from .progress import Progress
 
+_MOST_NAMES = 1_000  # among which a misspelled one is looked for
+
 
 @dataclass
 class Invocation:
@@ -89,14 +91,15 @@ class Invocation:
 
     def thread_name(self, store: cf.Store) -> str:
         """The thread that was named, set, or is the only one; never a new one."""
-        names = [row.name for row in store.threads()]
         wanted = getattr(self.args, "name", None) or self.settings["thread"]
-        if wanted in names:
+        if wanted and wanted in store:
             return str(wanted)
+        names = [row.title for row in store.threads(order="activity", limit=_MOST_NAMES)]
         if wanted:
             known = nearest(wanted, names) if names else ". The store is empty."
             raise NotFound(f"There is no thread {wanted!r} in {self.store_path}{known}")
         if len(names) != 1:
-            listed = f"{self.store_path} has {len(names)} threads" if names else f"{self.store_path} has no thread yet"
+            many = f"{len(names)} threads" if len(names) < _MOST_NAMES else "very many threads"
+            listed = f"{self.store_path} has {many}" if names else f"{self.store_path} has no thread yet"
             raise NotFound(f"{listed}. Name one, as `contextfold threads` lists them, or set `thread`.")
         return names[0]

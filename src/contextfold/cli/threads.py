@@ -1,59 +1,106 @@
-"""List the threads of a store: their model, how much was said, how much the model sees, and where forks come from.
+"""List the threads of a store, the newest activity first: their model, how much was said, how much the model sees.
+
+A page at a time; --after goes on where the last page ended. Threads that were put away are left out, unless --all asks
+for them; one that was forgotten is listed as such.
 
 Examples:
   contextfold threads
+  contextfold threads --order name --prefix refactor- --limit 20
   contextfold threads --store agent.db --json
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import contextfold as cf
-from contextfold.domain import Appended, ThreadRow
+from contextfold.domain import Appended, ListedThread, ThreadOrder
 
+from .arguments import UsageError
 from .invocation import Invocation
+
+PAGE = 100
 
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--names", action="store_true", help="only the names, one a line")
+    parser.add_argument("--limit", type=int, metavar="N", help=f"at most so many (default: {PAGE}; all names)")
+    parser.add_argument(
+        "--order", choices=("activity", "name", "created"), help="what comes first (default: activity, the newest)"
+    )
+    parser.add_argument("--prefix", default="", metavar="TEXT", help="only threads whose names begin with this")
+    parser.add_argument("--after", metavar="WHERE", help="go on after this: what the page before said, or a name")
+    parser.add_argument("--all", action="store_true", help="also threads that were put away")
 
 
 def run(call: Invocation) -> int:
     with call.store() as store:
-        rows = store.threads()
+        rows = _page(call, store)
         if call.args.names:
-            return call.answer([row.name for row in rows], lambda: call.out.lines(row.name for row in rows))
+            return call.answer([row.title for row in rows], lambda: call.out.lines(row.title for row in rows))
         progress = call.progress("threads")
         found = []
         for at, row in enumerate(rows):
-            progress.at(at, len(rows), row.name)
+            progress.at(at, len(rows), row.title)
             found.append(_facts(store, row))
         progress.done()
-        return call.answer(found, lambda: _show(call, found))
+        return call.answer(found, lambda: _show(call, rows, found))
 
 
-def _facts(store: cf.Store, row: ThreadRow) -> dict[str, object]:
-    thread = store.thread(row.name)
-    view = thread.view
+def _page(call: Invocation, store: cf.Store) -> Sequence[ListedThread]:
+    args = call.args
+    order: ThreadOrder = args.order or "activity"
+    after: str | int | None = args.after
+    if after is not None and order == "activity":
+        if not str(after).isdecimal():
+            raise UsageError(f"By activity a page goes on after a number, not after {after!r}. Say --order name.")
+        after = int(after)
+    limit = args.limit if args.limit is not None or args.names else PAGE
+    return store.threads(
+        after=after, limit=limit, order=order, prefix=args.prefix, archived=None if args.all else False
+    )
+
+
+def _facts(store: cf.Store, row: ListedThread) -> dict[str, object]:
     return {
-        "name": row.name,
-        "model": thread.model.name,
-        "messages": sum(isinstance(logged.event, Appended) for logged in thread.events),
-        "shown": view.length,
-        "tokens": view.count.tokens,
-        "folds": len(thread.folds),
+        "name": row.title,
+        "model": row.model,
+        **_sizes(store, row),
         "events": row.last,
-        "created": datetime.fromtimestamp(row.created, UTC).isoformat(timespec="seconds"),
+        "bytes": row.size,
+        "created": _time(row.created),
+        "active": _time(row.at),
+        "changed": row.changed,
+        "archived": row.is_archived,
+        "forgotten": row.is_forgotten,
         "origin": None if row.origin is None else {"thread": row.origin.thread, "seq": row.origin.seq},
     }
 
 
-def _show(call: Invocation, found: list[dict[str, object]]) -> None:
+def _sizes(store: cf.Store, row: ListedThread) -> dict[str, object]:
+    """What was said and is shown, its origin's share included; of what was forgotten there is nothing to say."""
+    if row.is_forgotten:
+        return {"messages": 0, "shown": 0, "tokens": 0, "folds": 0}
+    thread = store.thread(row.title)
+    view = thread.view
+    return {
+        "messages": sum(isinstance(logged.event, Appended) for logged in thread.events),
+        "shown": view.length,
+        "tokens": view.count.tokens,
+        "folds": len(thread.folds),
+    }
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def _show(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, object]]) -> None:
     if not found:
         call.out.line(f"{call.store_path} has no thread yet. `contextfold import FILE` makes one.")
-    rows = [
+    table = [
         (
             str(each["name"]),
             str(each["model"]) or "-",
@@ -61,9 +108,21 @@ def _show(call: Invocation, found: list[dict[str, object]]) -> None:
             f"{each['shown']:,}",
             f"{each['tokens']:,}",
             str(each["folds"]),
-            str(each["created"])[:16].replace("T", " "),
-            f"from {origin['thread']} at {origin['seq']}" if isinstance(origin := each["origin"], dict) else "",
+            str(each["active"])[:16].replace("T", " "),
+            _remark(call, row),
         )
-        for each in found
+        for row, each in zip(rows, found, strict=True)
     ]
-    call.out.table(rows, ("thread", "model", "said", "shown", "tokens", "folds", "created", ""), right=(2, 3, 4, 5))
+    call.out.table(table, ("thread", "model", "said", "shown", "tokens", "folds", "active", ""), right=(2, 3, 4, 5))
+    if len(rows) == (call.args.limit or PAGE) and call.args.order != "created":
+        last = rows[-1].title if call.args.order == "name" else rows[-1].changed
+        call.err.line(call.say("threads.more", after=last))
+
+
+def _remark(call: Invocation, row: ListedThread) -> str:
+    remarks = [
+        call.say("threads.forgotten") if row.is_forgotten else "",
+        call.say("threads.archived") if row.is_archived else "",
+        f"from {row.origin.thread} at {row.origin.seq}" if row.origin else "",
+    ]
+    return ", ".join(filter(None, remarks))

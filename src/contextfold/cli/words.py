@@ -64,6 +64,22 @@ _WORDS: dict[str, tuple[str, str]] = {
         "erased {count} texts; the chain still verifies",
         "{count} 件の本文を消去しました。連鎖は検証できます",
     ),
+    "forget.shared": (
+        "{count} texts are shared with {origin} and stay there; `contextfold forget {origin}` erases them too",
+        "{count} 件の本文は {origin} と共有のため残ります。消すには `contextfold forget {origin}`",
+    ),
+    "threads.more": ("there may be more: --after {after}", "続きがあるかもしれません: --after {after}"),
+    "threads.forgotten": ("forgotten", "消去済み"),
+    "threads.archived": ("put away", "保管済み"),
+    "renamed": (
+        "{before} is called {thread} now; the earlier name still leads to it",
+        "{before} の名前を {thread} にしました。以前の名前でも開けます",
+    ),
+    "archived": (
+        "{thread} is put away; `contextfold threads --all` lists it, `contextfold unarchive` brings it back",
+        "{thread} を保管しました。`contextfold threads --all` で表示、`contextfold unarchive` で戻せます",
+    ),
+    "unarchived": ("{thread} is in the list again", "{thread} を一覧に戻しました"),
     "adopt.found": (
         "{path} holds {count} snapshots, to be taken over for {workspace}. Nothing there is run.",
         "{path} の {count} 個のスナップショットを {workspace} に引き継ぎます。そこの物は何も実行しません。",

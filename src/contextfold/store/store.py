@@ -153,6 +153,11 @@ class Store:
         self._log.archive(self._known(thread).name, False)
 
     @locked
+    def __contains__(self, thread: str) -> bool:
+        """Whether there is a thread of this name, or one that had it."""
+        return self._log.row(thread) is not None
+
+    @locked
     def verify(self) -> list[Problem]:
         """Everything that does not verify; empty when sound."""
         return self._log.verify()
@@ -237,6 +242,7 @@ class Store:
         chosen = models.find(model or row.settings.get("model", ""))
         counter = tokens.counter_for(chosen)
         live = self._live_thread(row.name, counter)
+        live.row = row  # somebody may have renamed it
         return Thread(live, chosen, counter, self._clock, lambda: self._sync(live), self._lock, self._fork)
 
     def _live_thread(self, name: str, counter: Counter | None = None) -> Live:

@@ -26,6 +26,7 @@ from contextfold.domain import (
     LiveBranch,
     Logged,
     Message,
+    Origin,
     Pinned,
     Projection,
     Rewound,
@@ -86,6 +87,11 @@ class Thread:
     def name(self) -> str:
         """What it is called; unique in its space."""
         return self._live.row.title
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where a fork comes from: the thread it shares events with, and the last of them."""
+        return self._live.row.origin
 
     @property
     def model(self) -> Model:

@@ -1,0 +1,69 @@
+"""Commands about threads as a whole: pages of them, names, putting away, forgetting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import contextfold as cf
+from tests.unit.cli.conftest import MODEL, Cli
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    with cf.open(tmp_path / "contextfold.db") as store:
+        for name in ("alpha", "beta", "gamma", "beta/two"):
+            store.thread(name, model=MODEL).append({"role": "user", "content": f"hello {name}"})
+        store.thread("alpha").append({"role": "assistant", "content": "back again"})
+    return tmp_path / "contextfold.db"
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.finding("N13")
+def test_threads_says_when_each_was_active_and_begins_with_the_newest(cli: Cli) -> None:
+    rows = cli("threads", "--json").json
+    assert [row["name"] for row in rows] == ["alpha", "beta/two", "gamma", "beta"]
+    assert all(row["active"] >= row["created"] for row in rows)
+    assert rows[0]["messages"] == 2
+    assert rows[0]["bytes"] > 0
+    assert "active" in cli("threads").out.splitlines()[0]
+
+
+@pytest.mark.usefixtures("many")
+def test_threads_come_in_pages_and_each_says_how_to_go_on(cli: Cli) -> None:
+    first = cli("threads", "--limit", 2, "--json").json
+    rest = cli("threads", "--limit", 9, "--after", first[-1]["changed"], "--json").json
+    assert [row["name"] for row in (*first, *rest)] == ["alpha", "beta/two", "gamma", "beta"]
+    assert f"--after {first[-1]['changed']}" in cli("threads", "--limit", 2).err
+    assert cli("threads", "--order", "name", "--after", "beta", "--names").out == "beta/two\ngamma\n"
+    assert cli("threads", "--order", "name", "--prefix", "beta", "--names").out == "beta\nbeta/two\n"
+    assert cli("threads", "--after", "beta").code == 2
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.finding("N13")
+def test_a_thread_is_renamed_put_away_and_brought_back(cli: Cli) -> None:
+    assert cli("rename", "alpha", "omega", "--json").json == {"thread": "omega", "before": "alpha"}
+    assert cli("show", "alpha").code == cli("show", "omega").code == 0
+    assert cli("archive", "omega").code == 0
+    assert "omega" not in cli("threads", "--names").out
+    assert "put away" in cli("threads", "--all").out
+    assert cli("unarchive", "omega", "--json").json == {"thread": "omega", "archived": False}
+    assert "omega" in cli("threads", "--names").out
+    assert cli("rename", "omega", "beta").code != 0
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.finding("N13")
+def test_forgetting_a_fork_says_what_it_shares_and_where_that_stays(cli: Cli) -> None:
+    cli("fork", "alpha", "--as", "fork")
+    told = cli("forget", "fork", "--yes", "--json").json
+    assert told == {"thread": "fork", "seq": None, "erased": 0, "shared": 2, "origin": "alpha"}
+    said = cli("forget", "fork", "--yes").out
+    assert "erased 0 texts" in said
+    assert "2 texts are shared with alpha and stay there" in said
+    assert "共有" in cli("forget", "fork", "--yes", "--lang", "ja").out
+    assert "forgotten" in cli("threads").out
+    row = next(row for row in cli("threads", "--json").json if row["name"] == "fork")
+    assert (row["forgotten"], row["messages"], row["tokens"], row["bytes"]) == (True, 0, 0, 0)
