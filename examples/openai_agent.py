@@ -20,6 +20,7 @@ TOOLS = [
         "name": "read_file",
         "description": "Read a text file. A directory gives the names in it.",
         "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+        "strict": False,
     }
 ]
 

@@ -12,7 +12,8 @@ from contextfold import dialects
 from contextfold.dialects import Marks, boundary
 from contextfold.models import find
 from contextfold.testing import histories
-from contextfold.testing.server import Say, StrictServer, strict_server
+from contextfold.testing.server import Say, StrictServer
+from tests.acceptance.judge import strict_server
 
 anthropic = pytest.importorskip("anthropic")
 

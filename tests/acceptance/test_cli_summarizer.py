@@ -10,7 +10,8 @@ import pytest
 import contextfold as cf
 from contextfold.cli import main
 from contextfold.testing import histories
-from contextfold.testing.server import StrictServer, faults, strict_server
+from contextfold.testing.server import StrictServer, faults
+from tests.acceptance.judge import strict_server
 
 SUMMARY = (
     "## Earlier work\nThe nightly job for subscriptions was made fast again; SHOP-3942 is done.\n"

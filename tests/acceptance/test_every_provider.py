@@ -11,7 +11,8 @@ import pytest
 
 import contextfold as cf
 from contextfold.dialects import gemini
-from contextfold.testing.server import Call, Clock, Say, StrictServer, strict_server
+from contextfold.testing.server import Call, Clock, Say, StrictServer
+from tests.acceptance.judge import strict_server
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
-from contextfold.testing.server import Call, Say, StrictServer, strict_server
+from contextfold.testing.server import Call, Say, StrictServer
+from tests.acceptance.judge import strict_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))

@@ -10,7 +10,8 @@ import pytest
 import contextfold as cf
 from contextfold.dialects import gemini
 from contextfold.domain import Measured, Sent
-from contextfold.testing.server import StrictServer, strict_server
+from contextfold.testing.server import StrictServer
+from tests.acceptance.judge import strict_server
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")

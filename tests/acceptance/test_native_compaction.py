@@ -13,7 +13,8 @@ import pytest
 import contextfold as cf
 from contextfold.domain import Appended, Folded, encode
 from contextfold.folding import Compacted
-from contextfold.testing.server import StrictServer, faults, strict_server
+from contextfold.testing.server import StrictServer, faults
+from tests.acceptance.judge import strict_server
 
 MODEL, OTHER = "claude-sonnet-5-5", "claude-opus-5"
 SAID = "The parser in src/parse.py keeps the port 8443 and the flag --strict, says the log of run 1204. " * 100
@@ -180,7 +181,8 @@ def test_responses_compact_by_the_endpoint(gpt: openai.OpenAI) -> None:
         for number in range(11):
             session.append({"type": "message", "role": "user", "content": f"Question {number}. {SAID}"})
             output = [{"type": "output_text", "text": f"Answer {number}. {SAID}", "annotations": []}]
-            session.append({"type": "message", "role": "assistant", "content": output})
+            said = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant"}
+            session.append({**said, "content": output})
         session.append({"type": "message", "role": "user", "content": "Go on."})
         request = session.prepare(dialect="openai-responses")
         assert [fold.kind for fold in request.report.folds] == ["native"]

@@ -12,7 +12,8 @@ import pytest
 import contextfold as cf
 from contextfold.folding import Policy
 from contextfold.summaries import Refusal
-from contextfold.testing.server import Fault, StrictServer, faults, strict_server
+from contextfold.testing.server import Fault, StrictServer, faults
+from tests.acceptance.judge import strict_server
 from tests.acceptance.scenario import got
 from tests.acceptance.trust import one_authority
 

@@ -10,7 +10,8 @@ import pytest
 import contextfold as cf
 from contextfold.domain import decode, encode
 from contextfold.summaries import Prompt, Shared
-from contextfold.testing.server import Call, Exchange, Say, StrictServer, strict_server
+from contextfold.testing.server import Call, Exchange, Say, StrictServer
+from tests.acceptance.judge import strict_server
 from tests.acceptance.trust import one_authority
 
 anthropic = pytest.importorskip("anthropic")

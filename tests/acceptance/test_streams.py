@@ -10,7 +10,8 @@ import pytest
 
 import contextfold as cf
 from contextfold.dialects.gemini import arguments
-from contextfold.testing.server import Call, Say, StrictServer, faults, strict_server
+from contextfold.testing.server import Call, Say, StrictServer, faults
+from tests.acceptance.judge import strict_server
 
 anthropic = pytest.importorskip("anthropic")
 openai = pytest.importorskip("openai")

@@ -142,7 +142,8 @@ def _entries(definition: Definition, dialect: str) -> Iterator[object]:
             case "openai-chat":
                 yield {"type": "function", "function": {**function.described, "parameters": function.schema}}
             case "openai-responses":
-                yield {"type": "function", **function.described, "parameters": function.schema}
+                # Strict unless it says otherwise, alone among the four: a schema written elsewhere may not be.
+                yield {"type": "function", **function.described, "parameters": function.schema, "strict": False}
             case _:
                 pass
 

@@ -233,7 +233,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 SPELLED: dict[str, dict[str, Any]] = {
     "anthropic": {"name": "f", "description": "d", "input_schema": SCHEMA},
     "openai-chat": {"type": "function", "function": {"name": "f", "description": "d", "parameters": SCHEMA}},
-    "openai-responses": {"type": "function", "name": "f", "description": "d", "parameters": SCHEMA},
+    "openai-responses": {"type": "function", "name": "f", "description": "d", "parameters": SCHEMA, "strict": False},
     "gemini": {"functionDeclarations": [{"name": "f", "description": "d", "parametersJsonSchema": SCHEMA}]},
 }
 OWN: dict[str, dict[str, Any]] = {
