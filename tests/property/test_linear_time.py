@@ -17,11 +17,10 @@ import pytest
 import contextfold
 from contextfold.cli.secrets import keys_in
 from contextfold.dialects.partial_json import partial
-from contextfold.domain import Message, Text, ToolCall
+from contextfold.domain import Message, Text, ToolCall, touches_of
 from contextfold.replay.literals import literals_in, phrases_in, without_gutters
 from contextfold.replay.sentences import sentences_in
 from contextfold.summaries import Source, SummaryRequest, check, digest, guarded, language_of
-from contextfold.summaries.calls import uses_of
 from contextfold.summaries.earlier import entries
 from contextfold.summaries.lines import split
 from contextfold.summaries.requests import sentences
@@ -143,7 +142,7 @@ SCANNERS: dict[str, Callable[[str], object]] = {
     "sentences_in": lambda text: sentences_in(text, (0, 0)),
     "split": lambda text: list(split(text)),
     "terms_in": terms_in,
-    "uses_of": lambda text: uses_of(ToolCall("1", "run", text)),
+    "touches_of": lambda text: touches_of(ToolCall("1", "run", text)),
 }
 FEW = (*SIGNS, *LOOKS, "a.", "1.", "a/", "/~", "- ", "a-", "``", "a`", ". ", "0a", "日-", "_a", "<a", '"\\')
 

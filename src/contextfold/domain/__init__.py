@@ -52,6 +52,8 @@ from .runtime import Environment, Phase
 from .shapes import BlockKind, BlockShape, Measure, Shape
 from .shown import Lens, Shown
 from .tags import Tags, roo_tags
+from .tool_calls import Touch, arguments_of, plan_in, touches_of
+from .tools import ToolKind, kind_of_tool, plain_tool_name, tool_key
 from .view import View, ViewMessage, ViewMessages
 
 __all__ = [
@@ -123,8 +125,10 @@ __all__ = [
     "ThreadPage",
     "ThreadRow",
     "ToolCall",
+    "ToolKind",
     "ToolResult",
     "ToolsProjected",
+    "Touch",
     "Turn",
     "Unfolded",
     "Unpinned",
@@ -132,6 +136,7 @@ __all__ = [
     "ViewMessage",
     "ViewMessages",
     "Words",
+    "arguments_of",
     "blobs_of",
     "check_cover",
     "check_view",
@@ -144,9 +149,14 @@ __all__ = [
     "encode",
     "encode_event",
     "hidden_by",
+    "kind_of_tool",
     "link",
     "merged",
     "nested",
+    "plain_tool_name",
+    "plan_in",
     "roo_tags",
     "subject_of",
+    "tool_key",
+    "touches_of",
 ]

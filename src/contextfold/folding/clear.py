@@ -12,34 +12,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from contextfold.domain import BlockKind, Detail, StandIn, View
+from contextfold.domain import BlockKind, Detail, StandIn, View, tool_key
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Refusal, cleared_block_text, cleared_text
 
 from .economics import CLEARING
 from .plan import Plan, PlannedFold, Situation
-from .results import Result, arguments_of, results_in, tool_key
+from .results import Result, arguments_of, results_in
 from .survey import Survey
 
 # Seed 002's list.
 COMPACTABLE = frozenset({"bash", "read_file", "write_file", "edit_file", "glob", "grep", "list_dir", "notebook_edit"})
 
 # Kinds whose results are instructions or decisions rather than findings: answers of people, skills, plans.
-EXEMPT = frozenset(
-    {
-        "ask_followup_question",
-        "ask_human",
-        "ask_user",
-        "ask_user_question",
-        "request_user_input",
-        "exit_plan_mode",
-        "load_skill",
-        "skill",
-        "todo_write",
-        "update_plan",
-        "update_todo_list",
-    }
-)
+# By the first name of each kind: the table of tools knows the others.
+EXEMPT = frozenset({"ask_user", "exit_plan_mode", "skill", "update_plan"})
 
 SMALL = 200  # raw tokens of a result that stays even when the request does not fit
 

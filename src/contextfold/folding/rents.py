@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from math import log
 from typing import NamedTuple
 
-from contextfold.domain import BlockShape, Item, View
+from contextfold.domain import BlockShape, Item, View, tool_key
 
 from .clear import Clear
-from .results import tool_key
 
 MARKER = 50  # raw tokens of the words that stand in for a cleared result
 # How often what was cleared is asked for again: 0.05 (tokens / 530)^0.8 ln(1 + 60 / age in requests).

@@ -1,7 +1,6 @@
 """Tool results in a view, each with the call it answers: what `clear` and `offload` choose from.
 
-Results that are folded already are left out, because a block cannot be folded twice. Tool names are compared without
-case and separators, since every agent spells the same tool in its own way.
+Results that are folded already are left out, because a block cannot be folded twice.
 """
 
 from __future__ import annotations
@@ -13,19 +12,6 @@ from contextfold.domain import BlockShape, Item
 
 from .plan import Situation
 from .survey import Survey
-
-# Names under which agents offer the tools of seed 002.
-_SAME = {
-    "read": "readfile",
-    "write": "writefile",
-    "edit": "editfile",
-    "multiedit": "editfile",
-    "strreplace": "editfile",
-    "ls": "listdir",
-    "listfiles": "listdir",
-    "shell": "bash",
-    "run": "bash",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +55,6 @@ def arguments_of(survey: Survey, result: Result) -> str:
         return ""
     calls = survey.message(result.caller).calls
     return next((call.arguments for call in calls if call.id == result.call), "")
-
-
-def tool_key(name: str) -> str:
-    """A tool's name as it is compared: `Read`, `read_file` and `read-file` are one tool."""
-    plain = "".join(letter for letter in name.casefold() if letter.isalnum())
-    return _SAME.get(plain, plain)
 
 
 def _folded(item: Item) -> frozenset[int]:

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from contextfold.domain import Item, Message, Text, nested
+from contextfold.domain import Item, Message, Text, nested, tool_key
 from contextfold.errors import BadConfiguration
 
 from .clear import EXEMPT
 from .keywords import KEYWORDS
-from .results import tool_key
 from .survey import is_person
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]

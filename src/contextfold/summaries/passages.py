@@ -11,9 +11,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from contextfold.domain import Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult
+from contextfold.domain import (
+    Document,
+    Image,
+    Opaque,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Touch,
+    arguments_of,
+    plan_in,
+    touches_of,
+)
 
-from .calls import Use, decoded, plan_in, uses_of
 from .earlier import Entry, entries
 from .plans import Plan
 from .request import Source
@@ -141,28 +152,28 @@ class _Reader:
         self.add(seq, "note" if _MACHINE.match(typed) else "user", typed)
 
     def _called(self, seq: int, call: ToolCall) -> None:
-        arguments = decoded(call.arguments)
+        arguments = arguments_of(call)
         plan = self.history.plan
         if plan.replace(seq, plan_in(arguments)) or (isinstance(arguments, dict) and plan.touch(seq, arguments)):
             return
-        topics = tuple(self._used(seq, use) for use in uses_of(call))
+        topics = tuple(self._used(seq, use) for use in touches_of(call))
         for topic in topics:
             topic.answered = False
         self.calls[call.id] = topics
 
-    def _used(self, seq: int, use: Use) -> Topic:
+    def _used(self, seq: int, use: Touch) -> Topic:
         topic = self._file(seq, use) if use.path else self._command(seq, use)
         self.add(seq, "call", use.old, topic, is_replaced=True)
         self.add(seq, "call", use.new, topic)
         return topic
 
-    def _file(self, seq: int, use: Use) -> Topic:
+    def _file(self, seq: int, use: Touch) -> Topic:
         topic = self.history.files.setdefault(use.path, Topic(use.path, True, len(self.history.passages)))
         topic.actions[use.action] = topic.actions.get(use.action, 0) + 1
         topic.order, topic.seq = len(self.history.passages), seq
         return topic
 
-    def _command(self, seq: int, use: Use) -> Topic:
+    def _command(self, seq: int, use: Touch) -> Topic:
         topic = Topic(use.label, False, len(self.history.passages), seq=seq)
         self.history.commands.append(topic)
         return topic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .adoption import Adoptable, adopt, look_over
-from .calls import FILE_TOOLS, FileCall, file_calls
+from .calls import FileCall, file_calls
 from .candidates import Excluded
 from .files import Files, Restore
 from .homes import note_home
@@ -14,7 +14,6 @@ from .snapshots import Restored, Snapshot, Snapshots
 from .todos import ToDo, ToDos, to_dos
 
 __all__ = [
-    "FILE_TOOLS",
     "KEY_SHAPES",
     "Adoptable",
     "Change",

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contextfold.domain import Attachment, ToolCall, Turn, decode
+from contextfold.domain import Attachment, ToolCall, Turn, decode, kind_of_tool
 from contextfold.errors import BadMessage
 
 from .wording import WORDINGS
 
 TO_DOS = "to-dos"
-TODO_TOOLS = frozenset({"todowrite", "updatetodolist", "updateplan", "writetodos", "todo", "settodos", "updatetodos"})
 _DONE = frozenset({"completed", "complete", "done", "cancelled", "canceled"})
 _LISTS = ("todos", "plan", "items", "tasks", "todo_list")
 _WORDS = ("content", "step", "text", "title", "task", "description")
@@ -84,8 +83,7 @@ def to_dos(call: ToolCall) -> tuple[ToDo, ...] | None:
 
 
 def _is_list(name: str) -> bool:
-    plain = name.rpartition("__")[2].casefold()
-    return "".join(letter for letter in plain if letter.isalnum()) in TODO_TOOLS
+    return kind_of_tool(name) == "plans"
 
 
 def _entry(each: object) -> ToDo | None:

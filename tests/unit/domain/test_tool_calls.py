@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from contextfold.domain import ToolCall
-from contextfold.summaries.calls import LABEL, Use, uses_of
+from contextfold.domain import ToolCall, Touch, touches_of
+from contextfold.domain.tool_calls import LABEL
 
 
-def use(tool: str, **arguments: object) -> Use:
-    (found,) = uses_of(ToolCall("c1", tool, msgspec.json.encode(arguments).decode()))
+def use(tool: str, **arguments: object) -> Touch:
+    (found,) = touches_of(ToolCall("c1", tool, msgspec.json.encode(arguments).decode()))
     return found
 
 
