@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -22,6 +22,7 @@ from contextfold.models import (
     PREFIX,
     TRUST_VARIABLE,
     Config,
+    Profile,
     SettingsTable,
     config_of,
     limit_for_all,
@@ -63,11 +64,21 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("thread", "", "the thread meant when none is named"),
     Setting("model", "", "the model to count and fold for; empty: the thread's own"),
     Setting("policy", "balanced", "how to fold: the name of a recipe"),
-    Setting("profile", "", "a profile of thresholds, by name"),
+    Setting("profile", "", "a profile of how to fold, by name"),
     Setting("artifacts", "", "a directory for large outputs put aside"),
     Setting("language", "", "en or ja; empty: as the terminal says", ("", "en", "ja")),
     Setting("color", "auto", "auto, always or never", ("auto", "always", "never")),
 )
+
+
+# How all conversations are folded, in the file and in the environment; a profile and a model may say otherwise.
+FOLDING: Mapping[str, type] = {
+    "threshold": int,
+    "condensing_model": str,
+    "target_reduction": float,
+    "keep_messages": int,
+    "condensing_prompt": str,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,7 @@ class Configuration:
     models: Config
     path: str  # of the file; empty when there is none
     limit: Effective  # of every model's input
+    in_environment: Profile  # how to fold, as far as variables say it
 
     def __getitem__(self, key: str) -> str:
         return str(self.settings[key].value)
@@ -106,6 +118,17 @@ class Configuration:
             Effective(name, path, self.models.origin(name) if path else DEFAULT) for name, path in tables.items()
         ]
         return [*self.settings.values(), self.limit, *folding, *further, *self._tables()]
+
+    def said(self, model: str, profile: str = "") -> Profile:
+        """What was really said about folding for this model and profile; -1 and empty where nobody said anything."""
+        return self.models.said(model, profile or self["profile"], self.in_environment)
+
+    def _folding(self, name: str) -> Effective:
+        own, in_file = getattr(self.in_environment, name), getattr(self.models.for_all, name)
+        if _is_said(own):
+            return Effective(name, own, f"environment {VARIABLES}{name.upper()}")
+        value = in_file if _is_said(in_file) else getattr(self.models.profile(), name)
+        return Effective(name, value, self.models.origin(name) if _is_said(in_file) else DEFAULT)
 
     def _origin(self, table: str, name: str) -> str:
         return self.models.origin_of_model(name) if table == "models" else self.models.origin(f"{table}.{name}")
@@ -137,12 +160,12 @@ def configure(
     warn_of_left_out(config)
     given = dict(flags or {})
     settings = {each.key: _effective(each, given.get(each.key), environment, found) for each in SETTINGS}
-    return Configuration(settings, config, found.path, _limit(environment, config))
+    return Configuration(settings, config, found.path, _limit(environment, config), _in_environment(environment))
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Variables that look like ours and mean nothing, with what was perhaps meant."""
-    known = [*(each.variable for each in SETTINGS), *_OURS]
+    known = [*(each.variable for each in SETTINGS), *(VARIABLES + name.upper() for name in FOLDING), *_OURS]
     strange = [name for name in environ if name.startswith(VARIABLES) and name not in known]
     return {name: nearest(name, known) for name in strange if not name.startswith(f"{PREFIX}__")}
 
@@ -165,6 +188,21 @@ def _checked(setting: Setting, value: object, source: str) -> str:
         choices = [choice for choice in setting.choices if choice]
         raise BadConfiguration(f"{source}: {setting.key} is {value!r}{nearest(value, choices)}")
     return value
+
+
+def _in_environment(environ: Mapping[str, str]) -> Profile:
+    """How to fold, as variables say it; a wrong value is refused by the variable's name."""
+    values: dict[str, Any] = {}
+    for name, kind in FOLDING.items():
+        variable = VARIABLES + name.upper()
+        if not environ.get(variable, "").strip():
+            continue
+        try:
+            values[name] = kind(environ[variable])
+            Profile(**{name: values[name]})
+        except (ValueError, BadConfiguration) as error:
+            raise BadConfiguration(f"{variable} is {environ[variable]!r}: {error}") from error
+    return Profile(**values)
 
 
 def _limit(environ: Mapping[str, str], config: Config) -> Effective:

@@ -24,6 +24,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--thread", metavar="NAME", help="as it would be with this thread")
     parser.add_argument("--model", metavar="MODEL", help="as it would be with this model")
     parser.add_argument("--policy", metavar="RECIPE", help="as it would be with this recipe")
+    parser.add_argument("--profile", metavar="NAME", help="as it would be with this profile")
+    parser.add_argument("--artifacts", metavar="DIRECTORY", help="as it would be with this directory")
 
 
 def run(call: Invocation) -> int:

@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser
 from dataclasses import replace
 
@@ -31,6 +30,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-i", "--instructions", metavar="TEXT", default="", help="what the summary should look at")
     parser.add_argument("--to", type=size, metavar="TOKENS", help="aim at this size (8000, 8k)")
     parser.add_argument("-p", "--policy", metavar="RECIPE", help="fold by this recipe (default: the setting `policy`)")
+    parser.add_argument("--profile", metavar="NAME", help="as this profile wants it (default: the setting `profile`)")
+    parser.add_argument("--artifacts", metavar="DIRECTORY", help="put large outputs aside here")
     parser.add_argument("-s", "--summarizer", metavar="MODEL", help="let this model write the summary")
     parser.add_argument("--preview", action="store_true", help="only say what the next request would decide, and why")
 
@@ -47,7 +48,7 @@ def run(call: Invocation) -> int:
 
 
 def _summarizer(call: Invocation) -> Summarizer | None:
-    """The model that was named, heard while it writes; one that no provider claims is looked for at OPENAI_BASE_URL."""
+    """The model that was named, heard while it writes."""
     model = call.args.summarizer
     if model is None:
         return None
@@ -57,9 +58,6 @@ def _summarizer(call: Invocation) -> Summarizer | None:
         heard[0] += len(text)
         progress.at(heard[0], what="characters")
 
-    address = os.environ.get("OPENAI_BASE_URL", "")
-    if address and not cf.model(model).provider:
-        return cf.providers.openai(model, base_url=address, on_text=hear)
     return replace(cf.providers.named(model), on_text=hear)
 
 

@@ -133,6 +133,7 @@ def _summary(
     """By the first who can."""
     policy, refusal = desk.policy, Refusal.FAILED
     is_left_alone, has_failed = desk.failures >= policy.breaker, False
+    request = replace(request, prompt=policy.prompt)
     task = _Task(request, situation, policy, hidden(desk.counter, desk.view(), planned), made.attempts)
     for writer in chain_of(policy, situation):
         if writer == EXTRACTIVE:
@@ -189,7 +190,7 @@ def _checked(task: _Task, writer: Writer, asked: Prompt, answer: Answer) -> Step
         task.note(problem, "", writer, answer)
         return problem
     missing = missing_sections(answer.text, task.request)
-    if missing and task.policy.second_pass:
+    if missing and task.policy.second_pass and not task.request.prompt:
         answer = yield from _again(task, writer, second_pass(asked, answer.text, missing, task.request), answer)
     return _with_ledger(task, answer.text), answer
 

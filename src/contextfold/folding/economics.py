@@ -141,6 +141,8 @@ class Economy:
     question: int = 500  # tokens that ask a model for a summary
     model: bool = False
     least: int = 1_000  # tokens an edit must take away
+    summaries: bool = True  # off: only clearing is weighed, and folds that the window asks for stay as they are
+    each_turn: bool = False  # clear as soon as `least` may go, whatever that costs (seed 002)
 
     def __post_init__(self) -> None:
         if min(self.clear_at, self.summary_at) <= 0:
@@ -150,6 +152,8 @@ class Economy:
 
     def fires(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         """What pays now, if anything does and the guard allows it."""
+        if not self.summaries:
+            return self._clearing(now, rates, window)
         return (
             self.follows(now, rates, window) or self._clearing(now, rates, window) or self._summary(now, rates, window)
         )
@@ -162,7 +166,7 @@ class Economy:
         fit, what no fold takes. What a model asks for a summary is no reason to wait: with a window this full, full
         history must ask one as well.
         """
-        if window < SMALL_WINDOW:
+        if window < SMALL_WINDOW or not self.summaries:
             return goal
         part = max(0, window - now.fixed) // 8  # little room has space for a small summary only
         summary, tail = min(self.size(window), part), min(paying_tail(window), part)
@@ -213,8 +217,11 @@ class Economy:
         return (1 + max(0.0, self.excess - OFF)) * now.full_bill
 
     def _clearing(self, now: Standing, rates: Rates, window: int) -> Firing | None:
-        if now.removable < self.least:
+        if now.removable < (self.least if self.summaries else min(self.least, window // 10)):
             return None
+        if self.each_turn:
+            reason = f"{now.removable:,} tokens of old results may go, and are cleared as soon as they may"
+            return Firing(CLEARING, 0, now.size - now.removable * 3 // 4, reason, "clear")
         price, rent = now.price_of_clearing(rates), now.rent * rates.read
         if rent < self.clear_at * price:  # the usual end of it, before forgetting is weighed
             return None

@@ -50,6 +50,7 @@ class Policy:
     timeout: float | None = None  # seconds that one question to a summarizer may take
     retries: int = 2  # further tries of each summarizer whose provider is overloaded or out of reach
     backoff: float = 0.5  # seconds before the first of them; each next one waits twice as long
+    prompt: str = ""  # what a model that condenses is told, in place of our own words (seed 001)
     ledger: bool = False  # what the digest would show and a model's summary lacks stands behind that summary
     second_pass: bool = False  # ask once more for sections that a summary lacks
     native: Literal["off", "clear", "prefer"] = "off"  # what a provider does by itself

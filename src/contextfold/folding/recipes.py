@@ -95,13 +95,19 @@ def roo_code(*, threshold: float = 75, profile: Profile | None = None, summarize
     )
 
 
-def claude_code(*, summarizer: Summarizer | None = None) -> Policy:
-    """Micro, automatic and manual compaction: eight tools' old results first, then everything but the live request."""
+def claude_code(*, summarizer: Summarizer | None = None, micro: Literal["pays", "each_turn", "off"] = "pays") -> Policy:
+    """Micro, automatic and manual compaction: eight tools' old results first, then everything but the live request.
+
+    The first layer looks at every turn, keeps the last three results, and clears 20,000 tokens or more at once: where
+    that pays for the cache it breaks, or with `micro="each_turn"` whatever it costs, as the seed does.
+    """
+    economy = Economy(summaries=False, each_turn=micro == "each_turn", least=20_000)
     return Policy(
         "claude_code",
         triggers=(Headroom(),),
+        economy=None if micro == "off" else economy,
         stages=(
-            Clear(tools=COMPACTABLE, exempt=frozenset()),
+            Clear(tools=COMPACTABLE, exempt=frozenset(), keep_tokens=0),
             Summary(tail=0, keep_first=False, keep_instructions=4_000),
         ),
         last_resort=LAST_RESORT,

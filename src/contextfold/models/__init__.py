@@ -8,7 +8,7 @@ from .litellm import from_litellm
 from .lookup import default_config, find, warn_of_left_out
 from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
 from .names import core
-from .profiles import Profile, recommended, recommended_for
+from .profiles import INHERIT, Profile, recommended, recommended_for
 from .refusals import limit_in
 from .settings import LEGACY_FOR_ALL, PREFIX, limit_for_all, variable
 
@@ -16,6 +16,7 @@ __all__ = [
     "ASSUMED_WINDOW",
     "CONFIG_VARIABLE",
     "FILE",
+    "INHERIT",
     "KEYS_OF_OTHERS",
     "LEGACY_FOR_ALL",
     "PREFIX",

@@ -19,7 +19,7 @@ from .catalogue import ships
 from .files import FILE, SettingsTable, read_settings
 from .model import Prices
 from .names import candidates, key
-from .profiles import FOR_ALL, Profile, check_threshold, recommended
+from .profiles import FOR_ALL, INHERIT, Profile, check_threshold, recommended
 
 # Keys of the same file that other rooms read: one file says everything, and each reader knows every key.
 KEYS_OF_OTHERS = ("store", "space", "thread", "model", "policy", "profile", "artifacts", "language", "color")
@@ -89,16 +89,21 @@ class Config(Struct, frozen=True):
 
         return (own or (shipped.profile if shipped else Profile())).over(base)
 
-    def threshold(self, model: str, profile: str = "") -> int:
-        """At what percent to fold: the profile's word, then the model's, then the one for all."""
-        self.profile(profile)
+    def said(self, model: str, profile: str = "", for_all: Profile = Profile()) -> Profile:  # noqa: B008 - a value
+        """What was really said about folding: the profile's word, then the model's, then the one for all; -1 is none.
+
+        `for_all` is said for all by somebody stronger than the file.
+        """
+        self.profile(profile)  # there is one of this name
         shipped = recommended().get(profile)
         chosen = self.profiles.get(profile) or (shipped.profile if shipped else Profile())
         own = self.model(model).threshold
-        for value in (chosen.threshold, -1 if own is None else own):
-            if value != -1:
-                return value
-        return self.for_all.over(FOR_ALL).threshold
+        of_model = Profile(INHERIT if own is None else own)
+        return chosen.over(of_model).over(for_all).over(self.for_all)
+
+    def threshold(self, model: str, profile: str = "") -> int:
+        """At what percent to fold: the profile's word, then the model's, then the one for all."""
+        return self.said(model, profile).over(FOR_ALL).threshold
 
 
 def read_config(path: str | Path) -> Config:

@@ -24,9 +24,10 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     """What one kind of work wants. -1 takes the value from the model, or else from the settings for all."""
 
     threshold: int = INHERIT  # percent of the usable window at which folding starts
-    condensing_model: str = ""  # empty: the model that is being spoken to
+    condensing_model: str = ""  # who writes summaries; "main": the model that is spoken to; empty: the digest, no model
     target_reduction: float = INHERIT  # share of the tokens a summary should save
     keep_messages: int = INHERIT  # last messages never condensed
+    condensing_prompt: str = ""  # what that model is told, in place of our own words
 
     def __post_init__(self) -> None:
         check_threshold(self.threshold, "threshold", inherits=True)
@@ -44,6 +45,7 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
             self.condensing_model or other.condensing_model,
             other.target_reduction if self.target_reduction == INHERIT else self.target_reduction,
             other.keep_messages if self.keep_messages == INHERIT else self.keep_messages,
+            self.condensing_prompt or other.condensing_prompt,
         )
 
 

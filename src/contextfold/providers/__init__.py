@@ -6,6 +6,7 @@ none is ever given to contextfold, stored by it, or repeated in a report or a lo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
@@ -60,10 +61,12 @@ def gemini(
 
 
 def named(model: str) -> Provider:
-    """The provider of a model that the catalogue knows."""
+    """The provider of a model, by its family; one that no SDK here is for is looked for at OPENAI_BASE_URL."""
     for speaker in (_Anthropic(), _OpenAI(), _Gemini()):
         if speaker.speaks_to(model, ""):
             return Provider(speaker, model)
+    if address := os.environ.get("OPENAI_BASE_URL", ""):
+        return Provider(_OpenAI(), model, address)
     whose = find(model).provider
     known = f"{whose} has no SDK here" if whose else "nobody knows whose model that is"
     raise BadConfiguration(

@@ -41,12 +41,20 @@ def prompt(request: SummaryRequest, count: Count, room: int) -> Prompt:
     words = instructions(request.language)
     bodies = [spoken(source.message, request.language) for source in request.sources]
     nonce = nonce_of((request.previous, request.instructions, *bodies))
-    system = words.task.format(nonce=nonce, budget=request.budget, sections="\n".join(words.sections))
+    system = _task(request, words, nonce)
     front = _front(request, words, nonce, count, room // PREVIOUS_SHARE)
-    fixed = count(system) + count(front) + count(words.closing) + 8
+    closing = words.closing if not request.prompt.strip() else words.own_closing
+    fixed = count(system) + count(front) + count(closing) + 8
     messages = _messages(request, bodies, words, nonce, count, room - fixed)
-    text = "\n\n".join(part for part in (front, messages, words.closing) if part)
+    text = "\n\n".join(part for part in (front, messages, closing) if part)
     return Prompt(system, text, request.budget)
+
+
+def _task(request: SummaryRequest, words: Instructions, nonce: str) -> str:
+    """The caller's own prompt where there is one, else ours; what is data is said in either."""
+    if own := request.prompt.strip():
+        return f"{own}\n\n{words.data.format(nonce=nonce, budget=request.budget)}"
+    return words.task.format(nonce=nonce, budget=request.budget, sections="\n".join(words.sections))
 
 
 def _front(request: SummaryRequest, words: Instructions, nonce: str, count: Count, room: int) -> str:

@@ -34,6 +34,8 @@ class SummaryRequest:
         Source, ...
     ] = ()  # what follows the sources and stays in view: read to learn what matters, never repeated
 
+    prompt: str = ""  # what the model is told in place of our own words
+
     # What the previous summary stands for, where it can be read again: a digest is made from it anew, and forgets less.
     earlier: tuple[Source, ...] = ()
 

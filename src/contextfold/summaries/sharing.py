@@ -49,6 +49,12 @@ _BEFORE = {
 }
 
 
+_OWN = {
+    "en": "[This is about {part}. Call no tool; answer this message with text only, in {budget} tokens at most.]",
+    "ja": "［対象は{part}です。ツールは呼ばず、最大{budget}トークンの文章だけで答えてください。］",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """A conversation as it was sent, in its wire format, and what to say at its end."""
@@ -64,8 +70,9 @@ def closing_request(request: SummaryRequest) -> str:
     kept = next((said for source in request.kept if (said := " ".join(source.message.text.split()))), "")
     quoted = f'"{kept[:_QUOTED]}"' if language == "en" else f"「{kept[:_QUOTED]}」"
     part = _BEFORE[language].format(quoted=quoted) if kept else _WHOLE[language]
-    task = (_JAPANESE if language == "ja" else _ENGLISH).format(
-        part=part, budget=request.budget, sections="\n".join(words.sections)
-    )
+    wording = _JAPANESE if language == "ja" else _ENGLISH
+    task = wording.format(part=part, budget=request.budget, sections="\n".join(words.sections))
+    if own := request.prompt.strip():
+        task = f"{own}\n\n{_OWN[language].format(part=part, budget=request.budget)}"
     wish = request.instructions.strip()[:_INSTRUCTIONS_CAP]
     return f"{task}\n\n{words.added}\n{frame('instructions', wish, nonce_of((wish,)))}" if wish else task
