@@ -199,3 +199,43 @@ def test_after_many_summaries_every_word_can_still_be_read_and_originals_are_wha
     hidden = set(said) - {message.text for message in held.view.messages}
     assert len(hidden) > 150
     assert recalled == [text for text in said if text in hidden]
+
+
+def worked(window: Limited, micro: str) -> tuple[int, cf.Session]:
+    """Steps of 3,000 tokens each in a large window; the size of the request before the first fold, 0 without one."""
+    held = opened(window(200_000, "claude-sonnet-4-5"), [user("go on")], cf.recipes.claude_code(micro=micro))  # type: ignore[arg-type]
+    for number in range(20):
+        held.append(calls(f"c{number}", tool="bash"))
+        held.append(results({f"c{number}": WORD * 3_000}))
+        report = held.prepare(max_tokens=1_000).report
+        if report.folds:
+            return report.before, held
+    return 0, held
+
+
+@pytest.mark.finding("S5")
+def test_the_first_layer_clears_long_before_the_threshold_and_keeps_three_results(window: Limited) -> None:
+    before, held = worked(window, "each_turn")
+    (fold,) = held.folds
+    assert 20_000 < before < 60_000
+    assert fold.kind == "clear"
+    assert fold.details["trigger"] == "clearing-pays"
+    assert len(fold.cover.blocks) * 3_000 >= 20_000
+    # Three of them, and the one that the model has not seen yet.
+    assert held.thread.body().count((WORD * 3_000).strip().encode()) == 4
+    assert worked(window, "off")[0] == 0
+
+
+@pytest.mark.finding("S5")
+def test_the_first_layer_looks_at_every_turn_and_clears_where_that_pays(window: Limited) -> None:
+    held = opened(window(200_000, "claude-sonnet-4-5"), [user("go on")])
+    cleared = []
+    for number in range(45):
+        held.append(calls(f"c{number}", tool="bash"))
+        held.append(results({f"c{number}": WORD * 3_000}))
+        request = held.prepare(max_tokens=1_000)
+        cleared += [(fold.kind, request.report.before) for fold in request.report.folds]
+        held.append(assistant("I see."))
+        held.append(user("go on"))
+    assert [kind for kind, size in cleared if size < 150_000] == ["clear"] * len(cleared)
+    assert cleared
