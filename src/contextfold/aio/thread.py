@@ -8,7 +8,7 @@ from typing import TypeVar
 from contextfold import thread as plain
 from contextfold.domain import Detail, FoldKind, LiveBranch, Logged, Message, Origin, StandIn, View
 from contextfold.models import Model
-from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, RewindReport
+from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, RewindReport, TimelineRow
 from contextfold.thread.rendering import Rendering
 
 from .worker import Worker
@@ -55,6 +55,10 @@ class Thread:
     def events(self) -> Awaitable[Sequence[Logged]]:
         """Everything that ever happened here, abandoned branches included."""
         return self._worker.run(lambda: self._thread.events)
+
+    async def rows(self, *, after: int = 0, limit: int | None = 100, bodies: bool = False) -> tuple[TimelineRow, ...]:
+        """What happened here, a page at a time, oldest first: outlines, and whether a model sees it now."""
+        return await self._worker.run(lambda: self._thread.rows(after=after, limit=limit, bodies=bodies))
 
     async def message(self, seq: int) -> Message:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""

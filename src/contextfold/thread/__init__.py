@@ -6,6 +6,7 @@ from .lens import FORGOTTEN, Bodies, ModelLens, Stretch
 from .live import Drafting, locked
 from .moving import RewindReport
 from .thread import Covered, FoldInfo, Thread
+from .timeline import TimelineRow
 
 __all__ = [
     "FORGOTTEN",
@@ -17,5 +18,6 @@ __all__ = [
     "RewindReport",
     "Stretch",
     "Thread",
+    "TimelineRow",
     "locked",
 ]

@@ -19,6 +19,7 @@ from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
 
 from .lens import Bodies, Stretch
 from .rendering import Rendering
+from .timeline import Timeline
 
 MOST_TRIES = 1000  # each lost race means that somebody else made progress
 
@@ -82,6 +83,7 @@ class Live:
         self._is_torn = False  # an event was taken by half
         self.looked = 0  # the store's look at the log that this one has caught up with
         self.written: Callable[[Live], None] | None = None  # told after each write, since it grew
+        self.timeline = Timeline()
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:

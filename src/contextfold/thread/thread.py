@@ -47,6 +47,7 @@ from .lens import ModelLens
 from .live import Drafting, Live, locked
 from .moving import RewindReport, head_at, on_path, outcome
 from .rendering import Rendering
+from .timeline import TimelineRow
 
 T = TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
@@ -143,6 +144,16 @@ class Thread:
         """Everything that ever happened here, abandoned branches included."""
         self._sync()
         return tuple(self._live.projection.events)
+
+    @locked
+    def rows(self, *, after: int = 0, limit: int | None = 100, bodies: bool = False) -> tuple[TimelineRow, ...]:
+        """What happened here, a page at a time, oldest first: outlines, and whether a model sees it now.
+
+        The next page begins `after` the last row's seq. Bodies are read only if asked for.
+        """
+        self._sync()
+        live = self._live
+        return live.timeline.page(live.projection, after, limit, live.bodies if bodies else None)
 
     @locked
     def message(self, seq: int) -> Message:
