@@ -14,20 +14,34 @@ from __future__ import annotations
 
 import shlex
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 import contextfold as cf
-from contextfold.domain import Appended
 from contextfold.errors import BadConfiguration, BadMessage, KeyConflict
-from contextfold.transcripts import Defect, Recorded, Recording, Skipped, read
+from contextfold.store import RecordingTakeover, take_task, task_source
+from contextfold.transcripts import (
+    API_FILE,
+    Compaction,
+    Defect,
+    Entry,
+    Recorded,
+    Recording,
+    Skipped,
+    is_task,
+    read,
+    read_task,
+)
 
 from .arguments import add_model
 from .inputs import PIPE, readable, sessions_in
 from .invocation import Invocation
+from .paper import Ink
 from .progress import Progress
 
-BATCH = 500  # messages in one commit
+BATCH = 500  # entries in one commit
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -53,10 +67,18 @@ def _file(call: Invocation, store: cf.Store, file: str, path: Path, before: int)
     if _is_exported(path):
         thread = store.import_(path, name=call.args.new_name)
         return [{"file": file, "format": "contextfold", "thread": thread.name, "events": len(thread.events)}]
+    if is_task(path):
+        return [{"file": file, **_task(call, store, path, before)}]
     progress = call.progress(f"importing {path.name if file != PIPE else 'standard input'}")
     try:
         found = [
-            _recording(call, store, each, _names(call.args.new_name, each, path, at), progress)
+            _recording(
+                call,
+                store,
+                each,
+                _names(call.args.new_name, each.name, path.absolute().parent.name, each.id, at),
+                progress,
+            )
             for at, each in enumerate(read(path, strict=call.args.strict), before)
         ]
     finally:
@@ -71,36 +93,53 @@ def _is_exported(path: Path) -> bool:
     return start.replace(b" ", b"").startswith(b'{"line":"thread"')
 
 
-def _names(wish: str | None, recording: Recording, path: Path, at: int) -> list[str]:
+def _task(call: Invocation, store: cf.Store, path: Path, at: int) -> dict[str, object]:
+    """A task of Roo Code, both of its files together."""
+    task = read_task(path)
+    place = path.absolute().parent
+    is_alone = path.name != API_FILE  # renamed or packed, so its directory says nothing
+    name, beside = (path.name.partition(".json")[0], place.name) if is_alone else (place.name, place.parent.name)
+    names = _names(call.args.new_name, name, beside, task_source(task)[-8:], at)
+    thread = _thread(call, store, names, task_source(task), None)
+    with _changed_since(thread.name), store.batch():
+        taken = take_task(thread, task)
+    counts = {"messages": taken.messages, "new": taken.new, "folds": len(thread.folds), "unplaced": taken.unplaced}
+    return {"format": "roo-api", "thread": thread.name, **counts}
+
+
+def _names(wish: str | None, name: str, beside: str, id: str, at: int) -> list[str]:
     """What the thread may be called, the nicest first: many products give every session's file the same name."""
     if wish is not None:
         return [wish if at == 0 else f"{wish}-{at + 1}"]
-    beside = path.absolute().parent.name
-    return [recording.name, f"{beside}/{recording.name}", f"{recording.name}-{recording.id[:8]}"]
+    return [name, f"{beside}/{name}", f"{name}-{id[:8]}"]
 
 
 def _recording(
     call: Invocation, store: cf.Store, recording: Recording, names: list[str], progress: Progress
 ) -> dict[str, object]:
-    counts = {"messages": 0, "new": 0, "skipped": 0, "defects": 0}
-    batch: list[tuple[str, bytes]] = []
+    counts = {"messages": 0, "skipped": 0, "defects": 0}
+    batch: list[Entry] = []
+    takeover: RecordingTakeover | None = None
     thread: cf.Thread | None = None
-    source = ""
     for entry in recording.entries():
         counts["skipped"] += isinstance(entry, Skipped)
         counts["defects"] += isinstance(entry, Defect)
-        if isinstance(entry, Recorded):
-            source = source or _source(recording, entry)
-            thread = thread or _thread(call, store, recording, names, source)
-            batch.append((f"{source}:{counts['messages']}", entry.raw))
-            counts["messages"] += 1
-            progress.at(counts["messages"], what=thread.name)
-            if len(batch) >= BATCH:
-                counts["new"] += _append(store, thread, batch)
-                batch = []
-    if thread is not None:
-        counts["new"] += _append(store, thread, batch)
-    return {"format": recording.format, "thread": thread.name if thread else None, **counts}
+        if isinstance(entry, Recorded | Compaction):
+            if thread is None and isinstance(entry, Recorded):
+                source = _source(recording, entry)
+                thread = _thread(call, store, names, source, recording)
+                takeover = RecordingTakeover(thread, source)
+            counts["messages"] += isinstance(entry, Recorded)
+            batch.append(entry)
+            progress.at(counts["messages"], what=names[0])
+        if takeover is not None and len(batch) >= BATCH:
+            batch = _taken(store, takeover, batch)
+    if takeover is None or thread is None:
+        return {"format": recording.format, "thread": None, **counts, "new": 0}
+    _taken(store, takeover, batch)
+    takeover.finish()
+    facts = {"new": takeover.added, "folds": len(thread.folds), "unplaced": tuple(takeover.unplaced)}
+    return {"format": recording.format, "thread": thread.name, **counts, **facts}
 
 
 def _source(recording: Recording, first: Recorded) -> str:
@@ -109,29 +148,38 @@ def _source(recording: Recording, first: Recorded) -> str:
     return f"{recording.format}:{recording.id or recording.name}:{begins}"
 
 
-def _thread(call: Invocation, store: cf.Store, recording: Recording, names: list[str], source: str) -> cf.Thread:
+def _thread(call: Invocation, store: cf.Store, names: list[str], source: str, recording: Recording | None) -> cf.Thread:
     """A new thread, or the one that this very conversation was read into before."""
     known = {row.name for row in store.threads()}
     for name in names:
         if name not in known:
-            model = call.model or next((turn.model for turn in recording.turns if turn.model), None)
-            return store.thread(name, model=model)
+            said = (turn.model for turn in recording.turns if turn.model) if recording is not None else iter(())
+            return store.thread(name, model=call.model or next(said, None))
         thread = store.thread(name, model=call.model)
         if any(logged.key.startswith(f"{source}:") for logged in thread.events[:1]):
             return thread
     raise BadConfiguration(f"There is a thread {names[0]!r} already, from elsewhere. Choose a name with --as.")
 
 
-def _append(store: cf.Store, thread: cf.Thread, batch: list[tuple[str, bytes]]) -> int:
-    before = len(thread.events)
+def _taken(store: cf.Store, takeover: RecordingTakeover, batch: list[Entry]) -> list[Entry]:
+    """Take a batch over in one commit; an empty one, to go on with."""
+    with _changed_since(takeover.name), store.batch():
+        for entry in batch:
+            if isinstance(entry, Recorded):
+                takeover.turn(entry)
+            elif isinstance(entry, Compaction):
+                takeover.compaction(entry)
+    return []
+
+
+@contextmanager
+def _changed_since(thread: str) -> Iterator[None]:
+    """A recording that says something else than it did when it was read before is told as that."""
     try:
-        with store.batch():
-            for key, raw in batch:
-                thread.append(raw, key=key)
+        yield
     except KeyConflict as error:
-        told = f"{thread.name!r} was read before, and what stood there then has changed since. Read it anew with --as."
+        told = f"{thread!r} was read before, and what stood there then has changed since. Read it anew with --as."
         raise BadMessage(told) from error
-    return sum(isinstance(logged.event, Appended) for logged in thread.events[before:])
 
 
 def _show(call: Invocation, imported: list[dict[str, object]]) -> None:
@@ -141,9 +189,12 @@ def _show(call: Invocation, imported: list[dict[str, object]]) -> None:
             continue
         said = each.get("messages", each.get("events"))
         facts = [f"{each['new']} new" if "new" in each else ""]
-        facts += [f"{each[name]} {name}" for name in ("skipped", "defects") if each.get(name)]
+        facts += [f"{each[name]} {name}" for name in ("folds", "skipped", "defects") if each.get(name)]
         listed = ", ".join(filter(None, facts))
         call.out.line(f"{each['thread']}: {said} messages ({each['format']}){f', {listed}' if listed else ''}")
+        unplaced = each.get("unplaced", ())
+        for told in unplaced if isinstance(unplaced, tuple) else ():
+            call.out.line(Ink(call.say("import.unplaced", told=told), "warn"), indent=2)
     threads = {each["thread"] for each in imported if each["thread"]}
     if threads:
         call.note(call.say("look", thread=shlex.quote(min(map(str, threads))), store=call.store_path))

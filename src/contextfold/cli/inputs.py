@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from contextfold.errors import NotFound
+from contextfold.transcripts import API_FILE
 
 from .arguments import UsageError
 
@@ -38,10 +39,12 @@ def readable(name: str) -> Iterator[Path]:
 
 
 def sessions_in(path: Path) -> list[Path]:
-    """The file itself, or every recorded session in a directory."""
+    """The file itself, or every recorded session in a directory; a task of Roo Code is its API list."""
     if not path.is_dir():
         return [path]
-    found = sorted(each for each in path.rglob("*") if each.name.endswith(SUFFIXES) and each.is_file())
+    files = [each for each in path.rglob("*") if each.name.endswith(SUFFIXES) and each.is_file()]
+    tasks = {each.parent for each in files if each.name == API_FILE}
+    found = sorted(each for each in files if each.name == API_FILE or each.parent not in tasks)
     if not found:
         raise UsageError(f"There are no sessions in {path}. Name files, or another directory.")
     return found

@@ -80,6 +80,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{thread} を保管しました。`contextfold threads --all` で表示、`contextfold unarchive` で戻せます",
     ),
     "unarchived": ("{thread} is in the list again", "{thread} を一覧に戻しました"),
+    "import.unplaced": ("not as it was: {told}", "元のままではありません: {told}"),
     "adopt.found": (
         "{path} holds {count} snapshots, to be taken over for {workspace}. Nothing there is run.",
         "{path} の {count} 個のスナップショットを {workspace} に引き継ぎます。そこの物は何も実行しません。",

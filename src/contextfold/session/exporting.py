@@ -104,4 +104,13 @@ def _event(desk: Desk, seq: int, tag: Tags) -> RooEvent:
     _, end = items.span(seq, seq)
     last = next((item.seq for item in reversed(items.items[:end]) if item.kind == "message"), 0)
     text = desk.thread.lens.stand_in(seq).text
-    return RooEvent(tag, last, event.before, event.after, len(hidden), text if tag.is_summary else "")
+    cost = event.details.get("writer_cost", 0.0)
+    return RooEvent(
+        tag,
+        last,
+        event.before,
+        event.after,
+        len(hidden),
+        summary=text if tag.is_summary else "",
+        cost=float(cost) if isinstance(cost, int | float) else 0.0,
+    )

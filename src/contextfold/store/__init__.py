@@ -5,10 +5,15 @@ from __future__ import annotations
 from .live_threads import KEPT_BYTES
 from .snapshots_named import snapshots_in
 from .store import Store, open
+from .takeover import RecordingTakeover, Taken, take_task, task_source
 
 __all__ = [
     "KEPT_BYTES",
+    "RecordingTakeover",
     "Store",
+    "Taken",
     "open",
     "snapshots_in",
+    "take_task",
+    "task_source",
 ]

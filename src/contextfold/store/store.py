@@ -38,7 +38,7 @@ from contextfold.thread.live import Live, ProcessLock
 from .live_threads import KEPT_BYTES, LiveThreads
 from .outlines import outline_for
 from .snapshots_named import snapshots_in
-from .taking import take
+from .takeover import take_task
 
 _MOST_NAMES = 10  # in an error
 
@@ -214,7 +214,7 @@ class Store:
             raise BadConfiguration(f"There is a thread {chosen!r} already. Import the task under another name.")
         thread = self.thread(chosen)
         with self.batch():
-            take(thread, task)
+            take_task(thread, task)
         return thread
 
     def _import_lines(self, path: Path, name: str | None) -> Thread:

@@ -1,12 +1,13 @@
 """Readers of recorded sessions, as turns that a thread takes; and writers, for those who go on elsewhere."""
 
 from .registry import GROUP, detect, formats, read
-from .roo_task import BILLED, RooEvent, RooSaid, RooTask, read_task
+from .roo_task import API_FILE, BILLED, RooEvent, RooSaid, RooTask, is_task, read_task
 from .sample import Reader, Sample
 from .session import DIALECT, Account, Compaction, Defect, Entry, Recorded, Recording, Skipped, Whole
 from .source import Limits, Source
 
 __all__ = [
+    "API_FILE",
     "BILLED",
     "DIALECT",
     "GROUP",
@@ -27,6 +28,7 @@ __all__ = [
     "Whole",
     "detect",
     "formats",
+    "is_task",
     "read",
     "read_task",
 ]

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import Tags, decode, encode
 from contextfold.errors import BadMessage, NotFound
 
-from .facts import flat, when, word
+from .facts import flat, number, parsed, when, word
 from .rows import array, assembled, elements, fields
-from .speech import portable, unsound
+from .source import Source
+from .speech import calls_in, message, portable, unsound
 
 API_FILE, UI_FILE = "api_conversation_history.json", "ui_messages.json"
 
@@ -29,6 +31,7 @@ BILLED = {
     "completion_tokens": "tokensOut",
     "cache_read_input_tokens": "cacheReads",
     "cache_creation_input_tokens": "cacheWrites",
+    "cost": "cost",
 }
 
 _TAGS = (
@@ -46,7 +49,7 @@ class RooSaid(Struct, frozen=True):
 
     raw: bytes  # in the form of Anthropic's API
     tags: Tags
-    at: float = 0.0  # seconds since 1970; 0 for a stand-in, which has no time of its own
+    at: float = 0.0  # seconds since 1970; 0 where nobody knows
     is_shown: bool = True  # in the panel
     usage: Mapping[str, Any] = {}  # what the request before it was billed, in Roo's words
 
@@ -55,8 +58,33 @@ class RooSaid(Struct, frozen=True):
         return self.tags.is_summary or self.tags.is_truncation_marker
 
     @property
+    def is_answer(self) -> bool:
+        return not self.is_stand_in and _words(self.raw)[0] == "assistant"
+
+    @property
+    def id(self) -> str:
+        """Of a stand-in, as what it hides names it; older tasks have none."""
+        return self.tags.condense_id or self.tags.truncation_id
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The ids of the calls in it."""
+        return tuple(calls_in(decode(self.raw)))
+
+    def only_calls(self, ids: Sequence[str]) -> bytes:
+        """A message with just these of its calls; empty where there are none."""
+        content = fields(self.raw).get("content")
+        if not ids or content is None:
+            return b""
+        return message("assistant", (each for each in elements(content) if decode(each).get("id") in ids))
+
+    @property
     def text(self) -> str:
-        return _words(self.raw)[1]
+        """What a stand-in says: its text, without calls that Roo grafted onto it."""
+        content = decode(self.raw)["content"]
+        if not isinstance(content, list):
+            return flat(content)
+        return "\n".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
 
 
 class RooEvent(Struct, frozen=True):
@@ -68,6 +96,8 @@ class RooEvent(Struct, frozen=True):
     after_tokens: int = 0
     hidden: int = 0
     summary: str = ""
+    cost: float = 0.0
+    at: float = 0.0
 
 
 class RooTask(Struct, frozen=True):
@@ -100,7 +130,8 @@ class RooTask(Struct, frozen=True):
         last, is_first = 0, True
         for each in self.said:
             behind = [] if each.is_stand_in else events.pop(each.tags.seq, [])
-            last = ts = max(last + 2, int(each.at * 1000))  # an answer's request stands right before it
+            apart = 2 if each.is_shown and each.is_answer else 1  # an answer's request stands right before it
+            last = ts = max(last + apart, round(each.at * 1000))
             last += len(behind)
             yield _Timed(each, ts, behind, is_first and each.is_shown)
             is_first = is_first and not each.is_shown
@@ -136,8 +167,8 @@ def _panel_entries(timed: _Timed) -> Iterator[dict[str, Any]]:
 
 
 def _words(raw: bytes) -> tuple[str, str]:
-    message = decode(raw)
-    return str(message["role"]), flat(message["content"])
+    value = decode(raw)
+    return str(value["role"]), flat(value["content"])
 
 
 def _about(event: RooEvent) -> dict[str, Any]:
@@ -145,26 +176,37 @@ def _about(event: RooEvent) -> dict[str, Any]:
     if event.tags.is_truncation_marker:
         hidden = {"truncationId": event.tags.truncation_id, "messagesRemoved": event.hidden, **sizes}
         return {"say": "sliding_window_truncation", "contextTruncation": hidden}
-    condensed = {"condenseId": event.tags.condense_id, "summary": event.summary, "cost": 0, **sizes}
+    condensed = {"condenseId": event.tags.condense_id, "summary": event.summary, "cost": event.cost, **sizes}
     return {"say": "condense_context", "contextCondense": condensed}
 
 
 # -- reading one back -------------------------------------------------------------------------------------------------
 
 
-def read_task(directory: Path) -> RooTask:
-    """A task as Roo left it. Entries are numbered by their place in the API list, from 1."""
-    entries = _listed(directory / API_FILE)
+def read_task(path: Path) -> RooTask:
+    """A task as Roo left it: its directory, or its API list alone. Entries are numbered by their place, from 1."""
+    api, panel = (path / API_FILE, path / UI_FILE) if path.is_dir() else (path, _panel_beside(path))
+    entries = _listed(api)
     if entries is None:
-        raise NotFound(f"There is no {API_FILE} in {directory}. Name the directory of a task.")
+        raise NotFound(f"There is no {API_FILE} in {path}. Name the directory of a task.")
+    shown = [each for each in map(decode, _listed(panel) or ()) if isinstance(each, dict)]
     said = tuple(_read_entry(place, raw) for place, raw in enumerate(entries, 1))
-    return RooTask(said, tuple(_read_events(said, _listed(directory / UI_FILE) or ())))
+    return RooTask(tuple(_with_bills(said, shown)), tuple(_read_events(said, shown)))
+
+
+def is_task(path: Path) -> bool:
+    """Whether a directory is a task, or a file the API list of one."""
+    return (path / API_FILE).is_file() if path.is_dir() else API_FILE in path.name
+
+
+def _panel_beside(path: Path) -> Path:
+    return path.with_name(path.name.replace(API_FILE, UI_FILE)) if API_FILE in path.name else path / UI_FILE
 
 
 def _listed(path: Path) -> Sequence[bytes] | None:
     if not path.is_file():
         return None
-    content = path.read_bytes()
+    content = Source(path).document()
     if not isinstance(decode(content), list):
         raise BadMessage(f"{path} is no list of JSON objects, so it is no file of Roo Code.")
     return [bytes(each) for each in elements(content)]
@@ -179,14 +221,47 @@ def _read_entry(place: int, raw: bytes) -> RooSaid:
     return RooSaid(portable(raw)[0], Tags(place, **tags), when(value.get("ts")) or 0.0)
 
 
-def _read_events(said: Sequence[RooSaid], panel: Sequence[bytes]) -> Iterator[RooEvent]:
-    """What the panel says was condensed or hidden, each behind the message that it shows last before."""
-    places = {int(each.at * 1000): each.tags.seq for each in said if not each.is_stand_in}
-    own = {each.tags.condense_id or each.tags.truncation_id: each.tags for each in said if each.is_stand_in}
+def _with_bills(said: Sequence[RooSaid], panel: Sequence[Mapping[str, Any]]) -> Iterator[RooSaid]:
+    """The same, each answer with what the newest request before it was billed, as the panel says."""
+    bills = [(when(each.get("ts")) or 0.0, parsed(word(each.get("text")))) for each in panel if _is_request(each)]
+    for each in said:
+        usage: Mapping[str, Any] = {}
+        if each.is_answer:
+            while bills and bills[0][0] <= each.at:
+                usage = bills.pop(0)[1]
+        known = {name: usage[name] for name in (*BILLED.values(),) if name in usage} if isinstance(usage, dict) else {}
+        yield replace(each, usage=known) if known else each
+
+
+def _is_request(entry: Mapping[str, Any]) -> bool:
+    return entry.get("say") == "api_req_started"
+
+
+def _read_events(said: Sequence[RooSaid], panel: Sequence[Mapping[str, Any]]) -> Iterator[RooEvent]:
+    """What the panel says was condensed or hidden, each behind the last message that it shows before or that it hid.
+
+    The panel's times may differ from those of the other list, so a fold never comes before what it hides.
+    """
+    places = {round(each.at * 1000): each.tags.seq for each in said if not each.is_stand_in}
+    own = {each.id: each.tags for each in said if each.is_stand_in and each.id}
     last = 0
-    for entry in filter(lambda each: isinstance(each, dict), map(decode, panel)):
-        last = places.get(int((when(entry.get("ts")) or 0.0) * 1000), last)
+    for entry in panel:
+        at = when(entry.get("ts")) or 0.0
+        last = places.get(round(at * 1000), last)
         about = entry.get("contextCondense") or entry.get("contextTruncation")
-        id_ = (word(about.get("condenseId")) or word(about.get("truncationId"))) if isinstance(about, dict) else ""
+        if not isinstance(about, dict):
+            continue
+        id_ = word(about.get("condenseId")) or word(about.get("truncationId"))
         if id_ in own:
-            yield RooEvent(own[id_], last)
+            hidden = [each.tags.seq for each in said if id_ in (each.tags.condense_parent, each.tags.truncation_parent)]
+            cost = about.get("cost")
+            yield RooEvent(
+                own[id_],
+                max(last, *hidden, 0),
+                number(about.get("prevContextTokens")),
+                number(about.get("newContextTokens")),
+                number(about.get("messagesRemoved")),
+                word(about.get("summary")),
+                float(cost) if isinstance(cost, int | float) else 0.0,
+                at,
+            )
