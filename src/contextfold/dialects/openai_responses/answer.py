@@ -12,14 +12,17 @@ from .items import is_call, is_output, kind_of
 from .parse import parse
 
 PARTS = ("input_text", "input_image", "input_file", "output_text")
-_OWN = ("reasoning", "compaction", "item_reference", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response")
+_OWN = (
+    *("reasoning", "compaction", "compaction_trigger", "configuration_update", "item_reference", "program"),
+    *("program_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
+)
 _OURS = ("parsed", "parsed_arguments")  # put there by an SDK; the API does not take them back
 
 
 def claims(value: Json) -> bool:
     """Whether something in the item is written as only the Responses API writes it."""
     kind = kind_of(value)
-    if kind in _OWN or is_call(kind) or is_output(kind):
+    if kind in _OWN or is_call(kind) or is_output(kind) or ("role" in value and kind not in ("", "message")):
         return True
     content = value.get("content")
     if value.get("type") == "message" and isinstance(content, str):

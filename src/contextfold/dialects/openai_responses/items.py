@@ -21,7 +21,8 @@ ROLES: Mapping[object, Role] = {
 }
 # Calls that the caller answers always; the others may also be answered by the provider, within the same answer.
 OURS = ("function_call", "custom_tool_call")
-_USERS = ("mcp_approval_response",)
+_USERS = ("mcp_approval_response", "compaction_trigger", "configuration_update")
+_PROVIDERS = ("program_output",)  # an output that no caller ever gives
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
@@ -32,7 +33,7 @@ def kind_of(item: Mapping[str, Any]) -> str:
 
 def is_output(kind: str) -> bool:
     """Whether an item of this kind answers a call."""
-    return kind.endswith("_output")
+    return kind.endswith("_output") and kind not in _PROVIDERS
 
 
 def is_call(kind: str) -> bool:
@@ -49,14 +50,18 @@ def call_of(item: Mapping[str, Any]) -> str | None:
 
 
 def settled(items: Iterable[Mapping[str, Any]]) -> frozenset[str]:
-    """Ids of calls that the provider answered itself: call and output stand in one answer."""
+    """Ids of calls that the provider answered itself: its output stands in an answer, or says where it was made."""
     called: set[str] = set()
     answered: set[str] = set()
+    hosted: set[str] = set()
+    has_more = False  # something that only the model says
     for item in items:
         kind, call = kind_of(item), call_of(item)
+        has_more = has_more or not is_output(kind)
         if call is not None and kind not in OURS and kind.removesuffix("_output") not in OURS:
             (answered if is_output(kind) else called).add(call)
-    return frozenset(called & answered)
+            hosted |= {call} if item.get("execution") == "server" else set()
+    return frozenset(hosted | (answered if has_more else called & answered))
 
 
 def side(item: Mapping[str, Any], settled_calls: frozenset[str] = frozenset()) -> Role:
@@ -68,9 +73,15 @@ def side(item: Mapping[str, Any], settled_calls: frozenset[str] = frozenset()) -
             said = "no role" if role is None else f"the role {role!r}"
             raise BadMessage(f"This message has {said}. Responses know {', '.join(map(repr, ROLES))}: set one of them.")
         return ROLES[role]
-    if kind in _USERS or (is_output(kind) and call_of(item) not in settled_calls):
-        return "user"
-    return "assistant"
+    if isinstance(item.get("role"), str) and item["role"] in ROLES:  # tools that a developer adds, for instance
+        return ROLES[item["role"]]
+    return "user" if kind in _USERS or (is_output(kind) and not _is_hosted(item, settled_calls)) else "assistant"
+
+
+def _is_hosted(output: Mapping[str, Any], settled_calls: frozenset[str]) -> bool:
+    """Whether the provider itself made this output: it answers a call of its own, or names none at all."""
+    call = call_of(output)
+    return call in settled_calls if call is not None else kind_of(output).removesuffix("_output") not in OURS
 
 
 def role_of(items: Sequence[Mapping[str, Any]]) -> Role:

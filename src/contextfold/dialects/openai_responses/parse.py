@@ -67,8 +67,10 @@ def _item(index: int, item: dict[str, Any], inside: frozenset[str]) -> Iterator[
             yield Place(index, part), block
     elif kind == "reasoning":
         yield Place(index), _reasoning(item)
-    elif call in inside or not (is_call(kind) or is_output(kind)) or (call is None and "call_id" not in item):
+    elif call in inside or not (is_call(kind) or is_output(kind)):
         yield Place(index), _opaque(kind, item)
+    elif call is None and kind.removesuffix("_output") not in OURS:
+        yield Place(index), _opaque(kind, item)  # it ran at the provider
     elif call is None:
         raise BadMessage(f"A {kind} item has no 'call_id'. Set it: calls and outputs are paired by it.")
     elif is_output(kind):

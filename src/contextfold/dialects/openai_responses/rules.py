@@ -46,7 +46,13 @@ class Entry(NamedTuple):
     @property
     def calls(self) -> bool:
         """Whether it is a call that pairs by an id."""
-        return is_call(self.kind) and (self.kind in _NEED_TEXT or "call_id" in self.value)
+        return is_call(self.kind) and (self.kind in _NEED_TEXT or self.value.get("call_id") is not None)
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether the provider itself ran what this is about: it says so, or names no call."""
+        is_callers = self.kind.removesuffix("_output") in _NEED_TEXT
+        return not is_callers and (self.value.get("execution") == "server" or self.call is None)
 
 
 class Asked(NamedTuple):
@@ -100,7 +106,7 @@ def unanswered_call(asked: Asked) -> Iterator[Problem]:
     """Every call has its output somewhere in the input."""
     answered = {entry.call for entry in asked.entries if is_output(entry.kind)}
     for entry in asked.entries:
-        if entry.calls and entry.call not in answered:
+        if entry.calls and entry.call not in answered and not entry.is_hosted:
             yield Problem(entry.path, "unanswered-call", f"Send an output with the call_id {entry.call!r}.")
 
 
@@ -108,7 +114,7 @@ def orphan_output(asked: Asked) -> Iterator[Problem]:
     """Every output answers a call of the input, or one that the provider keeps."""
     called = {entry.call for entry in asked.entries if entry.calls}
     for entry in asked.entries:
-        if is_output(entry.kind) and entry.call not in called and not asked.is_chained:
+        if is_output(entry.kind) and entry.call not in called and not asked.is_chained and not entry.is_hosted:
             yield Problem(
                 entry.path, "orphan-output", f"Send the call {entry.call!r} too, or show the output as a message."
             )

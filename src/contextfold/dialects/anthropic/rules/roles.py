@@ -11,6 +11,9 @@ from .turns import Asked, calls, is_paused
 _ROLES = ("user", "assistant", "system")
 
 
+_IN_SYSTEM = ("text", "tool_addition", "tool_removal")
+
+
 def unknown_role(asked: Asked) -> Iterator[Problem]:
     for message in asked.messages:
         if message.role not in _ROLES:
@@ -35,8 +38,8 @@ def system_placement(asked: Asked) -> Iterator[Problem]:
                 "Put the system message right behind a user message, or into the request's 'system'.",
             )
         for piece in turn.pieces:
-            if piece.kind != "text":
-                yield Problem(piece.path, "system-placement", "A system message holds text only.")
+            if piece.kind not in _IN_SYSTEM:
+                yield Problem(piece.path, "system-placement", "A system message holds text, or tools that come and go.")
 
 
 def ends_with_assistant(asked: Asked) -> Iterator[Problem]:
