@@ -72,6 +72,6 @@ def _times(*, background: bool) -> list[float]:
             times.append(time.perf_counter() - start)
             assert not request.report.folds, request.report.reason
             session.append({"role": "assistant", "content": f"Answer {turn}. {SAID}"})
-        assert (session.desk.ahead is not None) == background
+        assert (session.desk.background.ahead is not None) == background
         never.set()
     return times

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING as _IS_CHECKED
 
 if _IS_CHECKED:
     from contextfold import aio, providers
-    from contextfold.counting import count
     from contextfold.domain import Count, Cover, Message, Problem, StandIn, View
     from contextfold.errors import CannotCover, CannotFit, Conflict, ContextFoldError, KeyConflict, NotFound
-    from contextfold.fitting import fit
     from contextfold.folding import recipes
     from contextfold.models import find as model
+    from contextfold.one_turn import count, fit
     from contextfold.session import Request, Session
     from contextfold.store import Store, open
     from contextfold.thread import Thread
@@ -50,10 +49,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "contextfold.counting": ("count",),
     "contextfold.domain": ("Count", "Cover", "Message", "Problem", "StandIn", "View"),
     "contextfold.errors": ("CannotCover", "CannotFit", "Conflict", "ContextFoldError", "KeyConflict", "NotFound"),
-    "contextfold.fitting": ("fit",),
+    "contextfold.one_turn": ("count", "fit"),
     "contextfold.session": ("Request", "Session"),
     "contextfold.store": ("Store", "open"),
     "contextfold.thread": ("Thread",),

@@ -57,7 +57,7 @@ def until_asked(session: cf.Session, held: Held) -> int:
         session.append({"role": "assistant", "content": "Done."})
         if held.asked.wait(0):
             return turn
-        if session.desk.ahead is not None:
+        if session.desk.background.ahead is not None:
             assert held.asked.wait(10)
             return turn
     raise AssertionError("no summary was asked for")
@@ -65,7 +65,7 @@ def until_asked(session: cf.Session, held: Held) -> int:
 
 def settled(session: cf.Session, held: Held) -> cf.Request:
     """Let the summary come, and prepare."""
-    ahead = session.desk.ahead
+    ahead = session.desk.background.ahead
     assert ahead is not None
     held.released.set()
     ahead.running.exception(10)  # type: ignore[attr-defined]  # a future, which knows how to wait
@@ -98,7 +98,7 @@ def test_a_covered_part_that_changed_drops_the_summary_with_its_cost(monkeypatch
     held = Held()
     with session_with(held, monkeypatch) as session:
         until_asked(session, held)
-        ahead = session.desk.ahead
+        ahead = session.desk.background.ahead
         assert ahead is not None
         covered = ahead.plan.folds[0].seqs[-1]
         session.thread.pin(covered)
@@ -154,7 +154,7 @@ def test_closing_lets_go_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held()
     session = session_with(held, monkeypatch)
     until_asked(session, held)
-    ahead = session.desk.ahead
+    ahead = session.desk.background.ahead
     assert ahead is not None
     session.close()
     assert ahead.running.cancelled()  # type: ignore[attr-defined]
@@ -176,13 +176,13 @@ async def test_the_same_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
             await session.append({"role": "user", "content": f"Question {turn}. {SAID}"})
             await session.prepare(max_tokens=500)
             await session.append({"role": "assistant", "content": f"Answer {turn}. {SAID}"})
-            if session.desk.ahead is not None:
+            if session.desk.background.ahead is not None:
                 break
         await asyncio.wait_for(asked.wait(), 10)
         await session.append({"role": "user", "content": "Meanwhile."})
         assert not (await session.prepare(max_tokens=500)).report.folds
         released.set()
-        ahead = session.desk.ahead
+        ahead = session.desk.background.ahead
         assert ahead is not None
         await asyncio.wait_for(asyncio.wrap_future(ahead.running), 10)  # type: ignore[arg-type]
         assert await session.will_fold

@@ -14,7 +14,7 @@ import contextfold as cf
 from contextfold import transcripts
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
-from contextfold.session.exporting import roo_task
+from contextfold.session.export import roo_task
 from contextfold.transcripts.roo_task import API_FILE, UI_FILE
 from tests.property.roo_model import EVENTS, Entry, RooModel, cleanup_after_truncation
 

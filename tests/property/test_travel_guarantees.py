@@ -17,7 +17,7 @@ from hypothesis.stateful import initialize, run_state_machine_as_test
 import contextfold as cf
 from contextfold.domain import Message, Text, decode
 from contextfold.session import Checkpoint
-from contextfold.session.exporting import roo_task
+from contextfold.session.export import roo_task
 from contextfold.testing.nasty_wire import WRITERS
 from contextfold.thread import RewindReport
 from tests.conftest import SOAK

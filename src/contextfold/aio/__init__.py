@@ -6,7 +6,7 @@ share one commit. Cancelling a caller never cancels a commit: what was begun is 
 
 from __future__ import annotations
 
-from .fitting import fit
+from .one_turn import fit
 from .session import Session
 from .store import Store, open
 from .thread import Thread

@@ -12,14 +12,13 @@ from contextfold import session as plain
 from contextfold.domain import Attacher, Message, View
 from contextfold.folding import Decision, Policy, Report
 from contextfold.models import Model
-from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answering, preparing, telemetry
+from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answer, preparation, telemetry
 from contextfold.thread import FoldInfo
 
-from .layered import Layered
-from .recording import Piece, Recording
+from .recorder import Piece, Recording
 from .store import Store
 from .thread import Thread
-from .travelling import Travels
+from .verbs import Layered, Travels
 from .worker import Worker
 
 T = TypeVar("T")
@@ -114,7 +113,7 @@ class Session(Travels, Layered):
 
         It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
         """
-        return await self._drive(answering.append(self.desk, message, key, dialect))
+        return await self._drive(answer.append(self.desk, message, key, dialect))
 
     def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends.
@@ -138,15 +137,16 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self.desk.thread.name, self.desk.model.name) as told:
-            request = await self._drive(preparing.prepare(self.desk, frame, dialect, settings, cache))
-            told.report = request.report
+        with telemetry.operation("prepare", self.desk.thread.name, self.desk.model.name) as observed:
+            request = await self._drive(preparation.prepare(self.desk, frame, dialect, settings, cache))
+            observed.reported(request.report)
         return request
 
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self.desk.thread.name, self.desk.model.name) as told:
-            told.report = report = await self._drive(preparing.fold_now(self.desk, instructions, to))
+        with telemetry.operation("fold", self.desk.thread.name, self.desk.model.name) as observed:
+            report = await self._drive(preparation.fold_now(self.desk, instructions, to))
+            observed.reported(report)
         return report
 
     async def overflowed(self, told: int | str | BaseException | None = None) -> None:

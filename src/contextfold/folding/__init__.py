@@ -4,6 +4,7 @@ from .account import Account, Call, FullHistory, billed_cost
 from .ahead import Ahead
 from .ahead import settle as settle_ahead
 from .ahead import start as start_ahead
+from .asking import Breaker
 from .budget import LEAST_TURN, Budget, budget_for, longest_answer, reserve_of
 from .clear import Clear
 from .decision import Decision, Signals, decide, spent_at
@@ -11,7 +12,7 @@ from .economics import Economy, Rates, Standing, price_of_edit, rates_of
 from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
 from .native import Native
 from .offload import Offload, content_of
-from .pipeline import fold_until_it_fits
+from .pipeline import Foldable, fold_until_it_fits
 from .plan import Compacted, Compactor, Conversation, Plan, PlannedFold, Situation, Strategy
 from .policy import Answer, Policy, Summarizer, Writer
 from .prune import Prune
@@ -32,6 +33,7 @@ __all__ = [
     "Answer",
     "Attempt",
     "Begin",
+    "Breaker",
     "Budget",
     "CacheEffect",
     "Call",
@@ -44,6 +46,7 @@ __all__ = [
     "Economy",
     "Effect",
     "Firing",
+    "Foldable",
     "FullHistory",
     "Headroom",
     "Ladder",

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from contextfold.domain import Counter, View
 from contextfold.summaries import Refusal
 
-from .asking import Told, Unwritten, texts_of
+from .asking import Breaker, Told, Unwritten, texts_of
 from .decision import Decision
 from .effects import Running, Steps, begin
-from .pipeline import Desk, fold_as_planned
+from .pipeline import Foldable, fold_as_planned
 from .plan import Plan, Strategy
 from .policy import Policy
 from .report import Attempt, Made
@@ -43,20 +43,20 @@ class Ahead:
         self.running.cancel()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Still:
     """The thread as it was when the summary was asked for: all that may be looked at from outside its own thread."""
 
     policy: Policy
     counter: Counter
     seen: View
-    failures: int
+    breaker: Breaker
 
     def view(self) -> View:
         return self.seen
 
 
-def start(desk: Desk, decision: Decision, stages: Sequence[Strategy], head: int) -> Steps[Ahead | None]:
+def start(desk: Foldable, decision: Decision, stages: Sequence[Strategy], head: int) -> Steps[Ahead | None]:
     """Ask for the summary that the stages would make now; None when there is nothing to summarize."""
     aimed = replace(decision, action="fold", trigger="ahead", goal=decision.goal or decision.used // 2)
     situation = desk.situation(aimed)
@@ -64,22 +64,22 @@ def start(desk: Desk, decision: Decision, stages: Sequence[Strategy], head: int)
         plan = strategy.plan(desk.view(), situation)
         if any(planned.summary is not None for planned in plan.folds):
             made = Made()
-            still = _Still(desk.policy, desk.counter, desk.view(), desk.failures)
+            still = _Still(desk.policy, desk.counter, desk.view(), Breaker(desk.breaker.failures))
             running = yield from begin(texts_of(still, plan, situation, made))
             return Ahead(strategy, aimed, plan, head, made, running)
     return None
 
 
-def settle(desk: Desk, ahead: Ahead, is_on_branch: bool) -> Steps[Made]:
+def settle(desk: Foldable, ahead: Ahead, is_on_branch: bool) -> Steps[Made]:
     """Make the fold of a summary that is ready, on the thread as it is now, or say why not."""
     made = Made(attempts=list(ahead.made.attempts))
     try:
         texts, told = ahead.running.result()
     except Unwritten as unwritten:
         made.attempts.append(Attempt(ahead.strategy.name, refusal=unwritten.refusal))
-        desk.failures += 1
+        desk.breaker.failed()
         return made
-    desk.failures = 0
+    desk.breaker.worked()
     if not is_on_branch:
         reason = "the thread was rewound while the summary was being written"
         made.attempts.append(Attempt(ahead.strategy.name, (), Refusal.STALE, reason, *told))

@@ -45,10 +45,24 @@ _MOST_SHRINKS = 2
 _LONGEST_PAUSE = 30.0  # seconds; a provider that asks for more is given up for now
 
 
-class Reading(Protocol):
+class Breaker:
+    """How often all summarizers together failed in a row; after so many failures they are left alone."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+
+    def failed(self) -> None:
+        self.failures += 1
+
+    def worked(self) -> None:
+        self.failures = 0
+
+
+class Summarizable(Protocol):
     """A thread that is only looked at, as whoever writes a summary needs it."""
 
-    failures: int  # of all summarizers together, in a row
+    @property
+    def breaker(self) -> Breaker: ...
 
     @property
     def policy(self) -> Policy: ...
@@ -81,7 +95,7 @@ class _Task:
         self.attempts.append(Attempt("summarizer", (), refusal, error, *told))
 
 
-def texts_of(desk: Reading, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], Told]]:
+def texts_of(desk: Summarizable, plan: Plan, situation: Situation, made: Made) -> Steps[tuple[list[str], Told]]:
     """The summary each fold asked for, and what they cost together."""
     texts: list[str] = []
     told: Told = ("", 0, 0, 0, 0.0)
@@ -128,25 +142,27 @@ def _resolved(entry: Writer, policy: Policy, situation: Situation) -> Writer:
 
 
 def _summary(
-    desk: Reading, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
+    desk: Summarizable, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
 ) -> Steps[tuple[str, Answer | None]]:
     """By the first who can."""
     policy, refusal = desk.policy, Refusal.FAILED
-    is_left_alone, has_failed = desk.failures >= policy.breaker, False
+    is_left_alone, has_failed = desk.breaker.failures >= policy.breaker, False
     request = replace(request, prompt=policy.prompt)
     task = _Task(request, situation, policy, hidden(desk.counter, desk.view(), planned), made.attempts)
     for writer in chain_of(policy, situation):
         if writer == EXTRACTIVE:
-            desk.failures += has_failed
+            if has_failed:
+                desk.breaker.failed()
             return _digest(task), None
         if is_left_alone:
             continue
         written = yield from _written(task, writer)
         if not isinstance(written, Refusal):
-            desk.failures = 0
+            desk.breaker.worked()
             return written
         refusal, has_failed = written, True
-    desk.failures += has_failed
+    if has_failed:
+        desk.breaker.failed()
     raise Unwritten(refusal)
 
 

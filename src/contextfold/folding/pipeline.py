@@ -17,7 +17,7 @@ from contextfold.errors import CannotCover
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 
-from .asking import Reading, Told, Unwritten, refusal_of, texts_of, words_of
+from .asking import Summarizable, Told, Unwritten, refusal_of, texts_of, words_of
 from .decision import Decision
 from .economics import Prediction, predicted, rates_of
 from .effects import Steps, call, record, tell
@@ -27,7 +27,7 @@ from .report import Attempt, Made, MadeFold, bound_reasoning
 from .writing import Context, draft_folds, hidden, stand_in_shape
 
 
-class Desk(Reading, Protocol):
+class Foldable(Summarizable, Protocol):
     """The thread being folded, as the pipeline needs it."""
 
     @property
@@ -48,7 +48,7 @@ class Desk(Reading, Protocol):
 
 
 def fold_until_it_fits(
-    desk: Desk, decision: Decision, stages: Sequence[Strategy], last: Sequence[Strategy]
+    desk: Foldable, decision: Decision, stages: Sequence[Strategy], last: Sequence[Strategy]
 ) -> Steps[Made]:
     """Run the stages until the goal is reached, then the last resort while the request does not fit."""
     made = Made()
@@ -70,7 +70,7 @@ def _pressing(decision: Decision) -> Decision:
     return replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
 
 
-def _giants_aside(desk: Desk, decision: Decision, last: Sequence[Strategy], made: Made) -> Steps[Decision]:
+def _giants_aside(desk: Foldable, decision: Decision, last: Sequence[Strategy], made: Made) -> Steps[Decision]:
     """An output that fills the window by itself goes first: everything else could be folded in vain before it."""
     aside = next((strategy for strategy in last if isinstance(strategy, Offload)), None)
     if decision.fits or aside is None:
@@ -83,7 +83,7 @@ def _giants_aside(desk: Desk, decision: Decision, last: Sequence[Strategy], made
 
 
 def _through(
-    desk: Desk, decision: Decision, stages: Sequence[Strategy], made: Made, is_wanted: Callable[[Decision], bool]
+    desk: Foldable, decision: Decision, stages: Sequence[Strategy], made: Made, is_wanted: Callable[[Decision], bool]
 ) -> Steps[Decision]:
     goal, trigger = decision.goal, decision.trigger
     for number, strategy in enumerate(stages):
@@ -103,7 +103,7 @@ def _aimed(decision: Decision, goal: int, trigger: str) -> Decision:
     return replace(decision, action="fold", trigger=trigger, goal=goal, is_forced=not decision.fits)
 
 
-def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> Steps[Attempt]:
+def _attempt(desk: Foldable, strategy: Strategy, decision: Decision, made: Made) -> Steps[Attempt]:
     view, situation = desk.view(), desk.situation(decision)
     plan = strategy.plan(view, situation)
     if not plan.folds:
@@ -118,7 +118,7 @@ def _attempt(desk: Desk, strategy: Strategy, decision: Decision, made: Made) -> 
     return (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made))
 
 
-def _compacted(desk: Desk, planned: PlannedFold, compactor: Compactor) -> Steps[tuple[list[str], Told]]:
+def _compacted(desk: Foldable, planned: PlannedFold, compactor: Compactor) -> Steps[tuple[list[str], Told]]:
     """What the provider itself made of the part to be folded, as JSON, and what it cost."""
     try:
         made: Any = yield from call(compactor, *desk.compaction(planned))
@@ -129,7 +129,7 @@ def _compacted(desk: Desk, planned: PlannedFold, compactor: Compactor) -> Steps[
 
 
 def fold_as_planned(
-    desk: Desk,
+    desk: Foldable,
     strategy: Strategy,
     decision: Decision,
     plan: Plan,
@@ -148,7 +148,7 @@ def fold_as_planned(
 
 
 def _write(
-    desk: Desk,
+    desk: Foldable,
     strategy: Strategy,
     decision: Decision,
     situation: Situation,
@@ -174,7 +174,7 @@ def _write(
 
 
 def _predicted(
-    desk: Desk, view: View, decision: Decision, folds: Sequence[PlannedFold], removed: int, situation: Situation
+    desk: Foldable, view: View, decision: Decision, folds: Sequence[PlannedFold], removed: int, situation: Situation
 ) -> Prediction:
     """What the edit will cost and save, before it is made."""
     touched = {seq for fold in folds for seq in (*fold.seqs, *fold.folds, *(seq for seq, _ in fold.blocks))}
@@ -190,7 +190,7 @@ def _cost(told: Told) -> Mapping[str, Detail]:
     return dict(zip(("writer", "writer_input", "writer_output", "writer_cache_read", "writer_cost"), told, strict=True))
 
 
-def _made(desk: Desk, view: View, planned: PlannedFold, text: str, seq: int) -> MadeFold:
+def _made(desk: Foldable, view: View, planned: PlannedFold, text: str, seq: int) -> MadeFold:
     before = hidden(desk.counter, view, planned)
     shown = _shown(desk.counter, planned, planned.words(seq, text))
     summary = text if planned.summary is not None else ""
@@ -200,7 +200,7 @@ def _made(desk: Desk, view: View, planned: PlannedFold, text: str, seq: int) -> 
 # -- progress -------------------------------------------------------------------------------------------------------
 
 
-def _gain(desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]) -> int:
+def _gain(desk: Foldable, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]) -> int:
     """Raw tokens that leave the view, less those that take their place."""
     seq = desk.last_seq()
     shown = sum(
@@ -211,7 +211,7 @@ def _gain(desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[
 
 
 def _worthwhile(
-    desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]
+    desk: Foldable, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]
 ) -> tuple[list[PlannedFold], list[str]]:
     """Without the folds of a plan whose stand-in is as large as what it hides."""
     least = min(1, desk.policy.least_gain)
@@ -230,7 +230,7 @@ def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
 
 
 def _with_reasoning(
-    desk: Desk, view: View, folds: Sequence[PlannedFold], texts: Sequence[str], made: Made
+    desk: Foldable, view: View, folds: Sequence[PlannedFold], texts: Sequence[str], made: Made
 ) -> tuple[list[PlannedFold], list[str]]:
     """Reasoning that is bound to an unchanged prefix leaves together with what changed in front of it."""
     touched = {seq for planned in folds for seq in planned.seqs}

@@ -43,12 +43,12 @@ def _compact(state: Walk, place: int) -> None:
 
 
 def _apply(state: Walk, compaction: Compaction, place: int) -> None:
-    before = state.view.tokens() + state.desk.frame.tokens
+    before = state.view.tokens() + state.desk.turn.frame.tokens
     is_clear = compaction.kind == "clear"
     hidden = _clear(state, compaction) if is_clear else _replace(state, compaction)
     if not hidden:
         return
-    after = state.view.tokens() + state.desk.frame.tokens
+    after = state.view.tokens() + state.desk.turn.frame.tokens
     kinds: dict[str, int] = {compaction.kind: 1}
     if compaction.summary:
         state.tally.summary(before, 0, state.desk.count_text(compaction.summary))

@@ -15,11 +15,11 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from contextfold import dialects
-from contextfold.counting import count
 from contextfold.domain import Appended, Folded, View
 from contextfold.errors import CannotFit, InvalidRequest
 from contextfold.folding import Policy, reserve_of
 from contextfold.models import Model, find
+from contextfold.one_turn import count
 from contextfold.session import Desk, Request, Session
 from contextfold.store import open as open_store
 
@@ -82,7 +82,7 @@ class Walk:
 
     def _count(self, request: Request, place: int) -> None:
         view = self.session.view
-        total = self.tally.request(view, self.desk.frame.tokens, self.sitting.turns[place].at)
+        total = self.tally.request(view, self.desk.turn.frame.tokens, self.sitting.turns[place].at)
         self.context.append(total)
         self.places.append(place)
         self.unfit += total > self.usable

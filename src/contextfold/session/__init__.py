@@ -1,14 +1,15 @@
-"""Sessions: where the parts meet. Each step of a turn is a module; `session.py` only names them."""
+"""A session is a thread with a policy. `session.py` names its verbs; what each does is a step in another module."""
 
 from __future__ import annotations
 
-from .checkpointing import Checkpoint, CheckpointName, Workspace
-from .desk import Desk, Surroundings, System, Tools
-from .exporting import Format
+from .checkpoints import Checkpoint, CheckpointName, Workspace
+from .desk import Desk
+from .export import Format
 from .hooks import FoldNotice, Hook, Hooks
 from .request import Request
+from .rewind import Where
 from .session import Session, Stats
-from .whereabouts import Where
+from .turn import Surroundings, System, Tools
 
 __all__ = [
     "Checkpoint",

@@ -1,19 +1,18 @@
-"""A session's desk: the thread, the model and the policy laid out for the steps that work on them.
+"""A session's desk: its thread and its policy, laid out for the steps that work on them.
 
-Answers questions about the thread as it is now and writes what it is given; decides nothing itself.
+Answers what steps ask about the thread as it is now: its view, its budget, what to do about them, where its tokens are.
+What changes from turn to turn belongs to the parts in `turn`, `books` and `layer_state`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from contextfold.domain import (
     Attached,
-    Attacher,
-    AttachmentIndex,
     Counter,
     Folded,
     Item,
@@ -29,9 +28,8 @@ from contextfold.domain import (
 from contextfold.errors import CannotFit
 from contextfold.folding import (
     LEAST_TURN,
-    Ahead,
+    Breaker,
     Budget,
-    Conversation,
     Decision,
     PlannedFold,
     Policy,
@@ -43,86 +41,38 @@ from contextfold.folding import (
 from contextfold.models import Model
 from contextfold.summaries import Language, Source, language_of
 from contextfold.thread import Drafting, Thread
-from contextfold.tokens import Watch
 
-from .bookkeeping import Books
+from .books import Books
 from .hooks import Hook, Hooks
-from .layering import Layering
+from .layer_state import LayerDisplay, NoteState
 from .natives import Natives, compaction_request, compacts_at, compacts_on_demand
-from .request import Request
+from .turn import Attachers, Background, CurrentTurn, Guard, Memo, ToolGate
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 T = TypeVar("T")
 
-System = str | Sequence[Mapping[str, Any]] | None
-Tools = Sequence[Mapping[str, Any]] | None
 
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What surrounds the messages of a request, as the caller gives it. What is left out stays as it was."""
-
-    system: System = None
-    tools: Tools = None
-    output: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The surroundings in force, weighed once for each content."""
-
-    system: System = None
-    tools: Tools = None
-    output: int | None = None
-    system_tokens: int = 0
-    tool_tokens: int = 0
-    request_tokens: int = 0  # what every request costs by itself
-
-    @property
-    def tokens(self) -> int:
-        """All that a request holds beside its messages."""
-        return self.system_tokens + self.tool_tokens + self.request_tokens
-
-
-@dataclass(slots=True)
 class Desk:
-    """Everything the steps of one session work with."""
+    """A session's thread and policy, and the parts that change with its turns; the desk itself never changes."""
 
-    thread: Thread
-    policy: Policy
-    hooks: Hooks = field(default_factory=Hooks)
-    artifacts: Path | None = None
-    frame: Frame = field(default_factory=Frame)
-    signals: Signals = field(default_factory=Signals)
-    spoken: str = ""  # the dialect of the last request, where it is not the thread's own
-    request: Request | None = None  # prepared last, not answered yet
-    instructions: str = ""
-    failures: int = 0
-    watch: Watch = field(default_factory=Watch)
-    was_warned: bool = False
-    checked: tuple[object, str] = (None, "")  # the view array that was validated as a whole, and in which dialect
-    checked_length: int = 0
-    workspace: Path | None = None  # the agent's directory, where it has one
-    attachers: tuple[Attacher, ...] = ()  # asked once per turn what to add for the model
-    plugged: tuple[Attacher, ...] = ()  # those that the caller gave
-    asked: tuple[int, tuple[int, ...]] | None = None  # the newest message and the folds they were asked at last
-    attachments: AttachmentIndex = field(default_factory=AttachmentIndex)
-    layering: Layering = field(default_factory=Layering)
-    wanted: Decision | None = None  # why a summary is to be begun in the background
-    ahead: Ahead | None = None  # a summary that is being written in the background
-    conversation: Conversation | None = None  # the request last prepared, as it would be without folding
-    books: Books = field(init=False)
-    natives: Natives = field(init=False)
-    _language: Language | None = None
-    # A progress indicator and `prepare` ask the same, one after another, and most of it is as it was a turn before.
-    _budgeted: tuple[object, Budget] | None = None
-    _decided: tuple[object, Decision] | None = None
-
-    def __post_init__(self) -> None:
-        self.books = Books(self.policy)
-        self.natives = Natives(self.thread)
+    def __init__(
+        self, thread: Thread, policy: Policy, hooks: Hooks | None = None, artifacts: Path | None = None
+    ) -> None:
+        self.thread, self.policy, self.hooks, self.artifacts = thread, policy, hooks or Hooks(), artifacts
+        self.turn = CurrentTurn()
+        self.books = Books(policy)  # the money
+        self.background = Background()  # the summary that is being written meanwhile
+        self.breaker = Breaker()  # whether summarizers are asked at all
+        self.guard = Guard()
+        self.attachers = Attachers()
+        self.tools = ToolGate()
+        self.notes, self.display = NoteState(), LayerDisplay()
+        self.natives = Natives(thread)
+        # A progress indicator and `prepare` ask the same, one after another, and most of it is as it was a turn before.
+        self._budgets: Memo[Budget] = Memo()
+        self._decisions: Memo[Decision] = Memo()
 
     @property
     def model(self) -> Model:
@@ -147,8 +97,8 @@ class Desk:
         for entry in self.thread.events:
             if isinstance(entry.event, Measured) and entry.event.model in names and entry.event.sent in sent:
                 raw = sent[entry.event.sent].details.get("raw")
-                self._learn(raw if isinstance(raw, int) else 0, entry.event.billed)
-        self.books.resume(self.thread, self.frame.tokens)
+                self.thread.lens.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+        self.books.resume(self.thread, self.turn.frame.tokens)
         self.check()
 
     def check(self) -> None:
@@ -157,12 +107,9 @@ class Desk:
         if budget.limit < LEAST_TURN:
             raise CannotFit({"the shortest turn": LEAST_TURN, **self.fixed_parts()}, budget.whole)
 
-    def _learn(self, raw: int, billed: int) -> None:
-        self.thread.lens.learn(raw, billed)
-
     def overflowed(self, limit: int | None) -> None:
         """Fold next time, and believe a provider that says how much it takes."""
-        self.signals = Signals(overflow=limit or 0)
+        self.turn.signal(Signals(overflow=limit or 0))
         self.thread.lens.assume(self.model.after_overflow(self.decide().used, limit))
 
     def compacts_at(self, dialect: str) -> int:
@@ -171,14 +118,8 @@ class Desk:
 
     def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]:
         """The request that has the provider compact what a fold is to hide, and its dialect."""
-        dialect = self.spoken or self.dialect
-        return compaction_request(self.thread, planned, dialect, self.frame.system, self.frame.tools), dialect
-
-    def close(self) -> None:
-        """Nobody will ask for what is still being written."""
-        if self.ahead is not None:
-            self.ahead.cancel()
-            self.ahead = None
+        dialect, frame = self.turn.dialect or self.dialect, self.turn.frame
+        return compaction_request(self.thread, planned, dialect, frame.system, frame.tools), dialect
 
     def view(self) -> View:
         """What the model sees next, as far as the log was looked at."""
@@ -193,28 +134,26 @@ class Desk:
         return self.thread.alone(work)
 
     def budget(self) -> Budget:
-        model, output = self.thread.model, self.frame.output
-        fixed, most = self.thread.lens.calibration.scaled(self.frame.tokens), self.policy.limit
+        model, output = self.thread.model, self.turn.frame.output
+        fixed, most = self.thread.lens.calibration.scaled(self.turn.frame.tokens), self.policy.limit
         asked = model, fixed, output, most
-        if self._budgeted is None or self._budgeted[0] != asked:
-            self._budgeted = asked, budget_for(model, fixed=fixed, output=output, most=most)
-        return self._budgeted[1]
+        return self._budgets.of(asked, lambda: budget_for(model, fixed=fixed, output=output, most=most))
 
     def decide(self, view: View | None = None) -> Decision:
         """What to do about a view, the present one where none is given."""
-        view = self.view() if view is None else view
+        shown = self.view() if view is None else view
         budget, model, calibration = self.budget(), self.thread.model, self.thread.lens.calibration
-        standing = self.books.standing(self.thread, view, budget, self.frame.tokens, self.now())
-        compacts_at = 0 if self.policy.native == "off" else self.compacts_at(self.spoken or self.dialect)
-        ahead = self.ahead and self.ahead.is_ready
-        given = self.policy, self.signals, standing, compacts_at, ahead
-        asked = view.array, view.length, budget, model, calibration, *given
-        if self._decided is None or self._decided[0] != asked:
-            signals = replace(self.signals, standing=standing, compacts_at=compacts_at)
-            if self.ahead is not None:
-                signals = replace(signals, ahead="ready" if ahead else "working")
-            self._decided = asked, decide(view, budget, self.policy, model, signals)
-        return self._decided[1]
+        turn, ahead = self.turn, self.background.ahead
+        standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.now())
+        compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
+        state: Literal["", "working", "ready"] = "" if ahead is None else "ready" if ahead.is_ready else "working"
+        asked = shown.array, shown.length, budget, model, calibration, turn.signals, standing, compacts_at, state
+
+        def decided() -> Decision:
+            signals = replace(turn.signals, standing=standing, compacts_at=compacts_at, ahead=state)
+            return decide(shown, budget, self.policy, model, signals)
+
+        return self._decisions.of(asked, decided)
 
     def situation(self, decision: Decision) -> Situation:
         view = self.view()
@@ -226,14 +165,14 @@ class Desk:
             decision.trigger,
             factor=self.thread.lens.calibration.factor,
             language=self.language(),
-            instructions=self.instructions,
+            instructions=self.turn.instructions,
             count=self.count_text,
             weigh=self.weigh_block,
             subject=self.subject,
             previous={seq: self.thread.lens.stand_in(seq).text for seq in self._summaries(view)},
             behind=self.behind,
             is_forced=decision.is_forced,
-            conversation=self.conversation,
+            conversation=self.turn.conversation,
             compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
 
@@ -260,12 +199,12 @@ class Desk:
 
     def language(self) -> Language:
         """Chosen once: stand-ins of one thread speak one language."""
-        if self._language is None:
-            said = [m for m in self.view().messages if m.kind == "message" and m.role == "user"]
-            if not said:
-                return "en"
-            self._language = language_of([message.text for message in said[:LANGUAGE_SAMPLE]])
-        return self._language
+        if self.turn.language is not None:
+            return self.turn.language
+        said = [m for m in self.view().messages if m.kind == "message" and m.role == "user"]
+        if not said:
+            return "en"
+        return self.turn.speak_of(language_of([message.text for message in said[:LANGUAGE_SAMPLE]]))
 
     def now(self) -> float:
         return self.thread.now()
@@ -303,9 +242,9 @@ class Desk:
         """What every request of this session holds, whatever was said."""
         calibration = self.thread.lens.calibration
         sizes = {
-            "system": calibration.scaled(self.frame.system_tokens),
-            "tools": calibration.scaled(self.frame.tool_tokens),
-            "the request by itself": calibration.scaled(self.frame.request_tokens),
+            "system": calibration.scaled(self.turn.frame.system_tokens),
+            "tools": calibration.scaled(self.turn.frame.tool_tokens),
+            "the request by itself": calibration.scaled(self.turn.frame.request_tokens),
             "room for the answer": self.budget().reserve,
         }
         return {name: size for name, size in sizes.items() if size}

@@ -125,12 +125,10 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
 def _asked(effect: Summarize) -> object:
     """A blocking summarizer that takes too long is left behind on a thread of its own; an awaited one is cancelled."""
     summarizer = _who(effect.summarizer)
-    with telemetry.question(summarizer, effect.prompt) as told:
+    with telemetry.question(summarizer, effect.prompt) as observed:
         if effect.timeout is None or _is_async(summarizer):
-            told.answer = _now(summarizer(effect.prompt), effect.timeout)
-        else:
-            told.answer = _aside(lambda: _now(summarizer(effect.prompt))).result(effect.timeout)
-    return told.answer
+            return observed.answered(_now(summarizer(effect.prompt), effect.timeout))
+        return observed.answered(_aside(lambda: _now(summarizer(effect.prompt))).result(effect.timeout))
 
 
 def _who(writer: Writer) -> Summarizer:
@@ -249,9 +247,8 @@ async def _asked_async(effect: Summarize) -> object:
     summarizer = _who(effect.summarizer)
     is_left_behind = effect.timeout is not None and not _is_async(summarizer)
     asked = _awaited_aside if is_left_behind else _awaited
-    with telemetry.question(summarizer, effect.prompt) as told:
-        told.answer = await _in_time(asked(summarizer, effect.prompt), effect.timeout)
-    return told.answer
+    with telemetry.question(summarizer, effect.prompt) as observed:
+        return observed.answered(await _in_time(asked(summarizer, effect.prompt), effect.timeout))
 
 
 async def _awaited_aside(function: Callable[..., object], *arguments: object) -> object:

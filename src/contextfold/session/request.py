@@ -1,12 +1,14 @@
-"""A request that fits and is valid: the bytes to send, and how they came about."""
+"""A request that fits and is valid: the bytes to send, and the report of how they came about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from contextfold.domain import Attachment, decode
-from contextfold.folding import Report
+from contextfold.domain import Attachment, View, decode
+from contextfold.folding import Decision, Made, Report, cache_effect
+from contextfold.layers import LayerUse
+from contextfold.toolbox import ToolUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,35 @@ class Request:
         """A fresh decoded copy, ready for an SDK: `client.messages.create(**request.body)`."""
         body: dict[str, Any] = decode(self.json)
         return body
+
+
+class Outcome(NamedTuple):
+    """What deciding and folding came to: the decision and the view, before and after."""
+
+    first: Decision
+    now: Decision
+    before: View
+    view: View
+    made: Made
+
+
+def report_of(
+    outcome: Outcome, losses: tuple[str, ...] = (), layers: tuple[LayerUse, ...] = (), tools: ToolUse | None = None
+) -> Report:
+    """What a caller is told of it."""
+    first, now, before, after, made = outcome
+    cache = cache_effect(before, after, made.reasoning_dropped, made.reasoning_left) if made.folds else None
+    return Report(
+        first.trigger,
+        first.reason,
+        first.used,
+        now.used,
+        now.usable,
+        tuple(made.folds),
+        tuple(made.attempts),
+        cache,
+        after.count,
+        losses,
+        layers,
+        tools,
+    )

@@ -20,14 +20,14 @@ from contextfold.store import Store
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, Thread
 
-from . import answering, attaching, preparing, recalling, telemetry
-from .desk import Desk, Surroundings, System, Tools
+from . import answer, hidden, preparation, telemetry
+from .desk import Desk
 from .drivers import drive
 from .hooks import Hook, Hooks
-from .layered import Layered
-from .recording import Piece, Recording
+from .recorder import Piece, Recording
 from .request import Request
-from .travelling import Travels
+from .turn import Surroundings, System, Tools
+from .verbs import Layered, Travels
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class Session(Travels, Layered):
         store = open_store(path)
         try:
             session = cls.on(store, thread, model, policy, hooks, artifacts, dialect=dialect, owns_store=True)
-            preparing.surround(session.desk, Surroundings(system, tools))
-            attaching.plug(session.desk, workspace, attachers)
+            preparation.surround(session.desk, Surroundings(system, tools))
+            session.desk.attachers.plug(workspace, attachers)
             session.desk.check()
             return session
         except BaseException:
@@ -118,7 +118,7 @@ class Session(Travels, Layered):
         if dialect is not None:
             opened.lens.speak(dialect)
         desk = Desk(opened, chosen, hooks or Hooks(), directory)
-        preparing.surround(desk, Surroundings())
+        preparation.surround(desk, Surroundings())
         desk.resume()
         return cls(store, desk, owns_store=owns_store)
 
@@ -132,7 +132,7 @@ class Session(Travels, Layered):
 
     def close(self) -> None:
         """Let go of the store, if this session opened it, and of what is being written in the background."""
-        self.desk.close()
+        self.desk.background.close()
         if self._owns_store:
             self.store.close()
 
@@ -143,7 +143,7 @@ class Session(Travels, Layered):
 
         It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
         """
-        return drive(answering.append(self.desk, message, key, dialect), self.desk)
+        return drive(answer.append(self.desk, message, key, dialect), self.desk)
 
     def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.
@@ -167,9 +167,9 @@ class Session(Travels, Layered):
         With `cache`, it is marked for the provider's cache where the view is stable.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self.thread.name, self.model.name) as told:
-            request = drive(preparing.prepare(self.desk, frame, dialect, settings, cache), self.desk)
-            told.report = request.report
+        with telemetry.operation("prepare", self.thread.name, self.model.name) as observed:
+            request = drive(preparation.prepare(self.desk, frame, dialect, settings, cache), self.desk)
+            observed.reported(request.report)
         return request
 
     def overflowed(self, told: int | str | BaseException | None = None) -> None:
@@ -183,8 +183,9 @@ class Session(Travels, Layered):
 
     def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self.thread.name, self.model.name) as told:
-            told.report = report = drive(preparing.fold_now(self.desk, instructions, to), self.desk)
+        with telemetry.operation("fold", self.thread.name, self.model.name) as observed:
+            report = drive(preparation.fold_now(self.desk, instructions, to), self.desk)
+            observed.reported(report)
         return report
 
     def preview(self) -> Decision:
@@ -231,10 +232,10 @@ class Session(Travels, Layered):
         bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
         account = self.desk.books.account
         return Stats(
-            sum(1 for entry in events if recalling.is_message(entry)),
+            sum(1 for entry in events if hidden.is_message(entry)),
             view.length,
             view.count.tokens,
-            max(0, recalling.said(self.thread) - view.tokens()),
+            max(0, hidden.said(self.thread) - view.tokens()),
             len(self.folds),
             sum(1 for entry in events if isinstance(entry.event, Sent)),
             sum(bills),
@@ -249,7 +250,7 @@ class Session(Travels, Layered):
             raise TypeError("recall() takes one of fold= and seq=")
         if seq is not None:
             return (self.thread.message(seq),)
-        return recalling.behind(self.thread, fold or 0)
+        return hidden.behind(self.thread, fold or 0)
 
     def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""
@@ -260,15 +261,15 @@ class Session(Travels, Layered):
         return Session.on(self.store, thread.name, model or self.model.name, policy or self.policy, artifacts=artifacts)
 
     def _beside(self, thread: str) -> Self:
-        desk = self.desk
+        desk, frame = self.desk, self.desk.turn.frame
         beside = type(self).on(self.store, thread, self.model.name, self.policy, desk.hooks, desk.artifacts)
-        preparing.surround(beside.desk, Surroundings(desk.frame.system, desk.frame.tools, desk.frame.output))
-        attaching.plug(beside.desk, desk.workspace, desk.plugged)
+        preparation.surround(beside.desk, Surroundings(frame.system, frame.tools, frame.output))
+        beside.desk.attachers.plug(desk.attachers.workspace, desk.attachers.given)
         return beside
 
     def result(self, max_tokens: int = 2_000) -> str:
         """What a sub-agent hands back: its last words, cut to size at both ends and marked where they are cut."""
-        answer = recalling.last_words(self.view)
-        if answer is None:
+        words = hidden.last_words(self.view)
+        if words is None:
             raise NotFound(f"Nothing was answered yet in thread {self.thread.name!r}. Run the sub-agent first.")
-        return recalling.shortened(answer, max_tokens, self.desk.count_text, self.thread.name)
+        return hidden.shortened(words, max_tokens, self.desk.count_text, self.thread.name)

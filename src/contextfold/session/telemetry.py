@@ -28,11 +28,18 @@ _UNSET: Final = frozenset({"ProxyTracerProvider", "NoOpTracerProvider", "_ProxyM
 
 
 @dataclass(slots=True)
-class Told:
+class Observed:
     """What became of an operation, as far as it is told; whoever ran it says so here."""
 
     report: Report | None = None
     answer: object = None
+
+    def reported(self, report: Report) -> None:
+        self.report = report
+
+    def answered(self, answer: object) -> object:
+        self.answer = answer
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +84,20 @@ def _instruments() -> _Instruments | None:
     )
 
 
-def operation(name: str, thread: str, model: str) -> AbstractContextManager[Told]:
+def operation(name: str, thread: str, model: str) -> AbstractContextManager[Observed]:
     """A span around `prepare` or `fold`; what it reports is told when it ends."""
     found = _instruments()
-    return nullcontext(Told()) if found is None or not found.is_heard() else _operation(found, name, thread, model)
+    return nullcontext(Observed()) if found is None or not found.is_heard() else _operation(found, name, thread, model)
 
 
 @contextmanager
-def _operation(found: _Instruments, name: str, thread: str, model: str) -> Iterator[Told]:
+def _operation(found: _Instruments, name: str, thread: str, model: str) -> Iterator[Observed]:
     common = {"gen_ai.request.model": model}
-    told, begun = Told(), time.perf_counter()
+    observed, begun = Observed(), time.perf_counter()
     with _span(found, f"contextfold.{name}", {**common, "gen_ai.conversation.id": thread}) as span:
-        yield told
-        if told.report is not None:
-            _report(found, span, told.report, common)
+        yield observed
+        if observed.report is not None:
+            _report(found, span, observed.report, common)
     found.prepared.record(time.perf_counter() - begun, {**common, "contextfold.operation": name})
 
 
@@ -117,27 +124,27 @@ def _report(found: _Instruments, span: Any, report: Report, common: Mapping[str,
             found.refusals.add(1, {**common, **why})
 
 
-def question(writer: Writer, prompt: Prompt) -> AbstractContextManager[Told]:
+def question(writer: Writer, prompt: Prompt) -> AbstractContextManager[Observed]:
     """A span around one question to a summarizer."""
     found = _instruments()
-    return nullcontext(Told()) if found is None else _question(found, writer, prompt)
+    return nullcontext(Observed()) if found is None else _question(found, writer, prompt)
 
 
 @contextmanager
-def _question(found: _Instruments, writer: Writer, prompt: Prompt) -> Iterator[Told]:
+def _question(found: _Instruments, writer: Writer, prompt: Prompt) -> Iterator[Observed]:
     model = writer if isinstance(writer, str) else str(getattr(writer, "model", "") or "unknown")
     common = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _provider(writer),
         "gen_ai.request.model": model,
     }
-    told, begun, failed = Told(), time.perf_counter(), ""
+    observed, begun, failed = Observed(), time.perf_counter(), ""
     try:
         with _span(found, f"chat {model}", common, kind=found.client_kind) as span:
-            yield told
-            _answer(found, span, told.answer, common)
+            yield observed
+            _answer(found, span, observed.answer, common)
             if os.environ.get(CONTENT_SWITCH, "").lower() == "true":
-                span.set_attributes(_content(prompt, told.answer))
+                span.set_attributes(_content(prompt, observed.answer))
     except BaseException as error:
         failed = type(error).__name__
         raise

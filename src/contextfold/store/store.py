@@ -140,7 +140,7 @@ class Store:
         self._log.rename(row.name, to)
         live = self._live.get(row.name)
         if live is not None:
-            live.row = self._known(row.name)
+            live.rename(self._known(row.name))
 
     @locked
     def archive(self, thread: str) -> None:
@@ -255,7 +255,7 @@ class Store:
         return live
 
     def _enter(self, live: Live) -> None:
-        live.looked, live.written = self._looks, self._live.use
+        live.join(self._looks, self._live.use)
         self._live.use(live)
 
     def _lineage(self, row: ThreadRow) -> list[Stretch]:
@@ -279,10 +279,7 @@ class Store:
         """Take what other processes wrote to this thread, if anybody wrote; no other thread is looked at."""
         if not self._log.is_current():
             self._looks += 1
-        if live.looked != self._looks:
-            live.suspect()
-            live.looked = self._looks
-        live.catch_up_if_behind()
+        live.catch_up_to(self._looks)
         self._live.use(live)
 
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:

@@ -81,8 +81,8 @@ class Live:
         self.bodies = Bodies(log, lineage)
         self._is_behind = False  # somebody else may have written since we last looked
         self._is_torn = False  # an event was taken by half
-        self.looked = 0  # the store's look at the log that this one has caught up with
-        self.written: Callable[[Live], None] | None = None  # told after each write, since it grew
+        self._looked = 0  # the store's look at the log that this one has caught up with
+        self._written: Callable[[Live], None] | None = None  # told after each write, since it grew
         self.timeline = Timeline()
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
@@ -118,12 +118,18 @@ class Live:
             self._project(logged)
         self._is_behind = False
 
-    def suspect(self) -> None:
-        """Somebody wrote to the log: look there before the thread is used again."""
-        self._is_behind = True
+    def join(self, looks: int, written: Callable[[Live], None]) -> None:
+        """Be held by a store that has looked at the log so often, and wants to be told of each write."""
+        self._looked, self._written = looks, written
 
-    def catch_up_if_behind(self) -> None:
-        if self._is_behind:
+    def rename(self, row: ThreadRow) -> None:
+        """The log knows it by another row."""
+        self.row = row
+
+    def catch_up_to(self, looks: int) -> None:
+        """Take what others wrote, if a look at the log found that somebody did since this one's last."""
+        if self._is_behind or self._looked != looks:
+            self._looked = looks
             self.catch_up()
 
     def _project(self, logged: Logged) -> None:
@@ -173,8 +179,8 @@ class Live:
                 self.catch_up()
                 continue
             self._take(logged, drafts)
-            if self.written is not None:
-                self.written(self)
+            if self._written is not None:
+                self._written(self)
             return logged
         raise Conflict(
             f"Thread {self.row.name!r} moved on: its head is {self.projection.head}, not {expected}. Look again.",

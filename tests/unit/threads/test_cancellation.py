@@ -9,7 +9,7 @@ import pytest
 import contextfold as cf
 from contextfold.domain import check_view, encode
 from contextfold.folding import Effect, Steps
-from contextfold.session import Desk, Surroundings, answering, preparing
+from contextfold.session import Desk, Surroundings, answer, preparation
 from contextfold.session.drivers import _do, drive
 from contextfold.testing import histories, models
 
@@ -33,11 +33,11 @@ def session(tmp_path: Path, name: str) -> cf.Session:
 
 
 def preparing_one(desk: Desk) -> Steps[object]:
-    return preparing.prepare(desk, Surroundings(output=500), None, {})
+    return preparation.prepare(desk, Surroundings(output=500), None, {})
 
 
 def folding_one(desk: Desk) -> Steps[object]:
-    return preparing.fold_now(desk, "the API", 3_000)
+    return preparation.fold_now(desk, "the API", 3_000)
 
 
 def appending_one(desk: Desk) -> Steps[object]:
@@ -46,7 +46,7 @@ def appending_one(desk: Desk) -> Steps[object]:
     )
     big = "word " * 60_000
     result = {"type": "tool_result", "tool_use_id": "big", "content": big}
-    return answering.append(desk, {"role": "user", "content": [result]}, None)
+    return answer.append(desk, {"role": "user", "content": [result]}, None)
 
 
 STEPS: dict[str, Callable[[Desk], Steps[object]]] = {
@@ -108,7 +108,7 @@ def test_an_error_of_an_effect_reaches_the_step_that_asked(tmp_path: Path, monke
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", WINDOW)
     with session(tmp_path, "one") as one:
         one.desk.policy = cf.recipes.balanced(summarizer=models.raising(RuntimeError("no model today")))
-        report = drive(preparing.fold_now(one.desk, "", 3_000), one.desk)
+        report = drive(preparation.fold_now(one.desk, "", 3_000), one.desk)
         failed = [attempt for attempt in report.attempts if attempt.strategy == "summarizer"]
         assert ["no model today" in attempt.error for attempt in failed] == [True]
         assert report.folds

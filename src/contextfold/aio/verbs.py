@@ -1,4 +1,4 @@
-"""The verbs of time travel, awaited: the same steps, driven by the other driver."""
+"""What a session can do with its past and with its layers, awaited: the same steps, driven by the other driver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from datetime import datetime
 from typing import Self, TypeVar
 
 from contextfold import session as plain
+from contextfold.domain import Environment, Phase
 from contextfold.folding import Steps
+from contextfold.layers import Item, Layout, State, System, Task
 from contextfold.session import (
     Checkpoint,
     CheckpointName,
@@ -17,12 +19,15 @@ from contextfold.session import (
     Format,
     Where,
     Workspace,
-    checkpointing,
-    rewinding,
-    unfolding,
+    hidden,
+    notes,
+    rewind,
+    tools,
 )
+from contextfold.session import checkpoints as places
 from contextfold.session.drivers import drive_async
 from contextfold.thread import RewindReport
+from contextfold.toolbox import Ruling
 
 from .worker import Worker
 
@@ -45,7 +50,7 @@ class Travels:
 
     async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""
-        return await self._drive(unfolding.unfold(self.desk, fold, make_room))
+        return await self._drive(hidden.unfold(self.desk, fold, make_room))
 
     async def rewind(
         self,
@@ -61,11 +66,11 @@ class Travels:
     ) -> RewindReport:
         """Move the conversation, the files of a checkpoint's workspace, or both to an earlier place; files first."""
         where = Where(before, after, to_time, to_index, to)
-        return await self._drive(rewinding.rewind(self.desk, where, chat=chat, files=files, preview=preview))
+        return await self._drive(rewind.rewind(self.desk, where, chat=chat, files=files, preview=preview))
 
     async def redo(self, *, files: bool | None = None) -> RewindReport:
         """Undo the last rewind, as long as nothing was said since."""
-        return await self._drive(rewinding.redo(self.desk, files))
+        return await self._drive(rewind.redo(self.desk, files))
 
     async def fork(self, *, at: int | None = None, name: str | None = None) -> Self:
         """A session on a thread of its own that shares the history up to `at`, on whatever branch that is."""
@@ -73,16 +78,16 @@ class Travels:
 
     async def edit(self, seq: int, message: object) -> int:
         """Say something else in place of a message: what came after it is left behind. The new message's seq."""
-        return await self._drive(rewinding.edit(self.desk, seq, message))
+        return await self._drive(rewind.edit(self.desk, seq, message))
 
     async def delete(self, seq: int) -> RewindReport:
         """Leave a message and everything after it behind. It stays in the log; `Store.forget` erases."""
-        return await self._drive(rewinding.delete(self.desk, seq))
+        return await self._drive(rewind.delete(self.desk, seq))
 
     async def checkpoint(self, name: str, *, workspace: Workspace = None, files: bool = True) -> Checkpoint:
         """Name this place. With a workspace (or the session's own, unless `files` is off) its files are kept too."""
-        kept = (workspace or self.desk.workspace) if files else None
-        return await self._drive(checkpointing.checkpoint(self.desk, name, kept))
+        kept = (workspace or self.desk.attachers.workspace) if files else None
+        return await self._drive(places.checkpoint(self.desk, name, kept))
 
     @property
     def checkpoints(self) -> Awaitable[tuple[Checkpoint, ...]]:
@@ -91,8 +96,54 @@ class Travels:
 
     async def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
         """What changed in the files since a checkpoint, up to another one or now."""
-        return await self._drive(checkpointing.diff(self.desk, checkpoint, until))
+        return await self._drive(places.diff(self.desk, checkpoint, until))
 
     async def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
         await self._worker.run(lambda: self._session.export(path, format=format))
+
+
+class Layered:
+    """What a session knows beside what was said."""
+
+    desk: Desk
+    _session: plain.Session
+    _worker: Worker
+
+    @abstractmethod
+    async def _drive(self, steps: Steps[T]) -> T: ...
+
+    @property
+    def state(self) -> Awaitable[State]:
+        """The layers at the head of the thread: a projection of its notes."""
+        return self._worker.run(lambda: self._session.state)
+
+    async def define(
+        self, *, system: System | None = None, task: Task | None = None, layout: Layout | None = None
+    ) -> None:
+        """Say who the model is (L0), what it is to reach (L1), and how layers are shown."""
+        await self._drive(notes.define(self.desk, system, task, layout))
+
+    async def enter(self, where: Phase | Environment | str) -> None:
+        """Begin another phase (also by its name), or act in another environment."""
+        await self._drive(notes.enter(self.desk, where))
+
+    async def grant(self, permission: str) -> None:
+        """Give a permission. `fs:*` covers `fs:write`, `*` everything; no other sign means anything."""
+        await self._drive(notes.grant(self.desk, permission))
+
+    async def revoke(self, permission: str) -> None:
+        """Take back a permission, as it was granted."""
+        await self._drive(notes.revoke(self.desk, permission))
+
+    async def failed(self, text: str) -> int:
+        """Write a failure down, so that the model does not try the same again unchanged; its seq."""
+        return await self._drive(notes.failed(self.desk, text))
+
+    async def note(self, item: Item) -> int:
+        """Write an item of a layer down; its seq. `Retracted(seq)` takes one back."""
+        return await self._drive(notes.note(self.desk, item))
+
+    async def refuse(self, ruling: Ruling) -> None:
+        """Put on record that `toolbox.enforce` refused a call when it was about to be carried out."""
+        await self._drive(tools.refuse(self.desk, ruling))

@@ -46,7 +46,6 @@ CheckpointName: TypeAlias = Checkpoint | str | int
 
 def checkpoint(desk: Desk, name: str, workspace: Workspace) -> Steps[Checkpoint]:
     """Name this place; with a workspace, keep its files first."""
-    desk.view()  # take what others wrote
     if workspace is None:
         return (yield from _name(desk, name, {}, b""))
     details: dict[str, Detail] = {"workspace": _root(workspace)}

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from contextfold.dialects import Heard, Listener
 from contextfold.folding import Steps
 
-from . import answering
+from . import answer
 from .desk import Desk
 from .drivers import drive
 from .hooks import journal
@@ -30,7 +30,7 @@ def written(desk: Desk, heard: Heard, key: str | None) -> Steps[int | None]:
         journal(logging.WARNING, "stream cut", thread=desk.thread.name, **facts)
     if heard.answer is None:
         return None
-    seq = yield from answering.append(desk, heard.answer, key, heard.dialect)
+    seq = yield from answer.append(desk, heard.answer, key, heard.dialect)
     return seq
 
 
@@ -57,7 +57,7 @@ class Recording(Generic[Piece]):
             running.close()
 
     def _pieces(self) -> Generator[Piece]:
-        listener = Listener(self._desk.spoken or self._desk.dialect)
+        listener = Listener(self._desk.turn.dialect or self._desk.dialect)
         try:
             for piece in self._stream:
                 listener.hear(piece)

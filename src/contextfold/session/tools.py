@@ -16,67 +16,46 @@ from contextfold.errors import Refused
 from contextfold.folding import Steps, content_of, record
 from contextfold.toolbox import Ruling, ToolList, ToolUse, enforce, tool_use
 
-from .desk import Desk, Tools
-from .noting import state_of
+from .desk import Desk
+from .notes import state_of
+from .turn import Tools
 
 PROJECTION = "projection"
 
 
-def definitions(desk: Desk, given: Tools) -> Tools:
-    """The definitions for the next request; None where they stay as they were."""
-    layering, before = desk.layering, desk.frame.tools
-    if given is None:
-        layering.is_changed = False
-        return None
-    if not isinstance(given, ToolList):
-        layering.tools, layering.waits = None, False
-        layering.is_changed = before is not None and list(given) != list(before)
-        return given
-    layering.tools = given
-    differs = before is not None and list(given.definitions) != list(before)
-    # Providers reject calls in the history when no tool at all is defined, so an empty list never replaces another.
-    may_go = given.is_forced and bool(given.definitions)
-    layering.waits = differs and given.mode == "projected" and not may_go
-    layering.is_changed = differs and not layering.waits
-    return None if layering.waits else list(given.definitions)
-
-
 def released(desk: Desk) -> Tools:
     """The list that waited for a fold, now that there was one and the cache is written anew anyway."""
-    layering = desk.layering
-    if not layering.waits or layering.tools is None or not layering.tools.definitions:
+    gate = desk.tools
+    if not gate.waits or gate.tools is None or not gate.tools.definitions:
         return None
-    grown = layering.tools.tokens - desk.frame.tool_tokens
+    grown = gate.tools.tokens - desk.turn.frame.tool_tokens
     now = desk.decide()
     if now.used + max(0, grown) * 2 > now.usable:
         return None
-    return replace(layering.tools, is_forced=True)
+    return replace(gate.tools, is_forced=True)
 
 
-def used(desk: Desk, tokens: int) -> ToolUse | None:
-    """What this request does about tools, for its report."""
-    layering = desk.layering
-    if layering.tools is None:
-        return None
-    prompt = max(0, tokens - desk.frame.tool_tokens)
-    differs = layering.waits or (layering.tools.mode == "projected" and layering.is_changed)
-    if layering.tools.mode == "stable":
-        names = [each["name"] for each in layering.tools.definitions]
-        differs = names != list(layering.tools.visible)
+def used(desk: Desk, chosen: ToolList, tokens: int) -> ToolUse:
+    """What a request does about these tools, for its report."""
+    gate = desk.tools
+    prompt = max(0, tokens - desk.turn.frame.tool_tokens)
+    differs = gate.waits or (chosen.mode == "projected" and gate.is_changed)
+    if chosen.mode == "stable":
+        names = [each["name"] for each in chosen.definitions]
+        differs = names != list(chosen.visible)
     return tool_use(
-        layering.tools,
+        chosen,
         prompt,
         desk.model.prices,
-        is_changed=layering.is_changed,
+        is_changed=gate.is_changed,
         differs=differs,
-        waits=layering.waits,
+        waits=gate.waits,
     )
 
 
-def option(desk: Desk, dialect: str) -> Mapping[str, Any]:
+def option(desk: Desk, chosen: ToolList, dialect: str) -> Mapping[str, Any]:
     """The provider's own way of allowing only some of the tools it was told of, where it was asked for."""
-    chosen = desk.layering.tools
-    if chosen is None or not chosen.by_option or not chosen.hidden:
+    if not chosen.by_option or not chosen.hidden:
         return {}
     return dialects.find(dialect).allowing(chosen.visible, desk.model)
 
@@ -86,7 +65,7 @@ def option(desk: Desk, dialect: str) -> Mapping[str, Any]:
 
 def visibility(desk: Desk, now: Projection) -> list[Draft]:
     """What the model could see and why not more, where that is not what was written last."""
-    chosen = desk.layering.tools
+    chosen = desk.tools.tools
     if chosen is None:
         return []
     hidden = {name: [why.rule, why.reason] for name, why in sorted(chosen.hidden.items())}
@@ -97,7 +76,7 @@ def visibility(desk: Desk, now: Projection) -> list[Draft]:
         "phase": chosen.phase.value,
         "environment": chosen.environment.value,
         "tokens": chosen.tokens,
-        "waits": desk.layering.waits,
+        "waits": desk.tools.waits,
     }
     event = ToolsProjected(chosen.visible, details)
     last = next((each for each in reversed(now.events) if _is_projection(each.event)), None)
@@ -112,16 +91,16 @@ def _is_projection(event: object) -> bool:
 
 def rulings(desk: Desk, message: Message) -> Sequence[Ruling]:
     """The calls of an answer that the tools in force do not allow."""
-    if desk.layering.tools is None or not message.calls:
+    if desk.tools.tools is None or not message.calls:
         return ()
-    state, tools = state_of(desk), desk.layering.tools.tools
+    state, tools = state_of(desk), desk.tools.tools.tools
     ruled = (enforce(call, state, tools) for call in message.calls)
     return [each for each in ruled if not each.is_allowed]
 
 
 def refusals(desk: Desk, refused: Iterable[Ruling], parent: int) -> list[Draft]:
     """Each refusal as an event."""
-    visible = desk.layering.tools.visible if desk.layering.tools is not None else ()
+    visible = desk.tools.tools.visible if desk.tools.tools is not None else ()
     return [
         Draft(
             ToolsProjected(visible, {"refused": ruling.call.id, "tool": ruling.call.name, "rule": ruling.rule}),
@@ -135,15 +114,13 @@ def refusals(desk: Desk, refused: Iterable[Ruling], parent: int) -> list[Draft]:
 
 def refuse(desk: Desk, ruling: Ruling) -> Steps[None]:
     """Put on record that a call was refused when it was about to be carried out."""
-    if not ruling.is_allowed and desk.layering.refusals.of(desk.thread).get(ruling.call.id) != ruling.text:
+    if not ruling.is_allowed and desk.tools.refusals.of(desk.thread).get(ruling.call.id) != ruling.text:
         yield from record(lambda now: refusals(desk, [ruling], now.head))
 
 
-def gate(desk: Desk, message: Message) -> None:
+def check_results(desk: Desk, message: Message) -> None:
     """Refuse the result of a call that was refused: whatever it says, it should not have happened."""
-    if not message.results:
-        return
-    known = desk.layering.refusals.of(desk.thread)
+    known = desk.tools.refusals.of(desk.thread)
     for result in message.results:
         if result.call in known and content_of(result) != known[result.call]:
             raise Refused(result.call, known[result.call])

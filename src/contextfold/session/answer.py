@@ -12,6 +12,7 @@ from contextfold.domain import Appended, Bill, Detail, Draft, Measured, Projecti
 from contextfold.folding import (
     Context,
     PlannedFold,
+    Signals,
     Steps,
     billed_cost,
     content_of,
@@ -19,11 +20,12 @@ from contextfold.folding import (
     rates_of,
     record,
     save,
+    spent_at,
     tell,
 )
 from contextfold.thread.binding import DETAIL, digest
 
-from . import ahead, compacting, gating
+from . import compacting, tools
 from .desk import Desk
 from .request import Request
 
@@ -32,40 +34,44 @@ def append(desk: Desk, given: object, key: str | None, dialect: str | None = Non
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
     reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
-    request = desk.request if message.role == "assistant" else None
+    request = desk.turn.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
     bill = dialects.find(message.dialect).bill(reply.usage)
     billed = bill.input
-    blobs, refused = _blobs(desk, request), gating.rulings(desk, message)
-    gating.gate(desk, message)
+    blobs = _blobs(desk, request)
+    refused = tools.rulings(desk, message) if desk.tools.tools is not None and message.calls else ()
+    if message.results:
+        tools.check_results(desk, message)
 
     def drafting(now: Projection) -> list[Draft]:
         drafts = [] if request is None else [Draft(_sent(desk, request), now.head, desk.now())]
-        drafts += gating.visibility(desk, now) if request is not None else []
+        drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
         drafts.append(Draft(event, now.head, desk.now(), message.raw, key or ""))
         drafts += compacting.drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
             measured = Measured(now.last + 1, request.model, billed, request.report.after, _numbers(reply.usage))
             drafts.append(Draft(measured, seq, desk.now()))
-        return [*drafts, *gating.refusals(desk, refused, now.head)]
+        return [*drafts, *tools.refusals(desk, refused, now.head)] if refused else drafts
 
     logged = yield from record(drafting, blobs)
     seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
     if request is not None:
-        desk.request = None
+        desk.turn.drop_request()
         desk.books.answered(_billed(desk, request, bill))
     is_whole = compacting.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
     yield from offload(desk, seq)
-    yield from ahead.begin(desk)
+    too_early = yield from desk.background.begin(desk, desk.policy.stages, desk.view().head)
+    if too_early is not None:  # nothing to summarize yet: look again when there is more
+        desk.turn.signal(Signals(spent=spent_at(too_early, 0)))
     return seq
 
 
 def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
     """Correct the counts by what was billed, and say so once when they were far off."""
-    desk.watch, drift = desk.watch.seen(request.model, request.report.after, billed)
+    drift = desk.books.seen(request, billed)
     desk.thread.lens.learn(request.raw_tokens, billed)
     if billed > desk.budget().window:
         desk.overflowed(None)  # some providers cut in silence what is too long, and bill it
@@ -81,7 +87,7 @@ def _sent(desk: Desk, request: Request) -> Sent:
     account = desk.books.next_account
     if account is not None:
         details |= account.details()
-    system, tools = (digest(part) for part in (desk.frame.system, desk.frame.tools))
+    system, tools = (digest(part) for part in (desk.turn.frame.system, desk.turn.frame.tools))
     return Sent(request.head, request.model, request.dialect, request.report.after, factor, system, tools, details)
 
 
@@ -93,7 +99,7 @@ def _billed(desk: Desk, request: Request, bill: Bill) -> float | None:
 def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:
     if request is None:
         return ()
-    return tuple(encode(part) for part in (desk.frame.system, desk.frame.tools) if part)
+    return tuple(encode(part) for part in (desk.turn.frame.system, desk.turn.frame.tools) if part)
 
 
 def _numbers(usage: Mapping[str, object]) -> dict[str, Detail]:

@@ -7,10 +7,8 @@ nothing that the view still shows, and no attachment makes a request too large: 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from contextfold.domain import (
     Attached,
@@ -34,7 +32,6 @@ from contextfold.domain import (
 )
 from contextfold.folding import Steps, record
 from contextfold.folding import ask as ask_attacher
-from contextfold.workspace import Files, ToDos
 
 from .desk import Desk
 from .hooks import journal
@@ -43,14 +40,14 @@ MORE = 4  # one part in so many of the usable input is free for attachments whil
 
 
 @dataclass(frozen=True, slots=True)
-class Attaching:
+class AskedAttachments:
     """What came of asking: the attachments that were written, and those that had no room."""
 
     made: tuple[Attachment, ...] = ()
     left_out: tuple[Attachment, ...] = ()
 
-    def __add__(self, other: Attaching) -> Attaching:
-        return Attaching(self.made + other.made, self.left_out + other.left_out)
+    def __add__(self, other: AskedAttachments) -> AskedAttachments:
+        return AskedAttachments(self.made + other.made, self.left_out + other.left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,39 +72,26 @@ class _Chosen:
         self.taken.append(_Weighed(attachment, shape))
 
 
-def plug(desk: Desk, workspace: str | os.PathLike[str] | None, attachers: Iterable[Attacher]) -> None:
-    """Ask these for attachments; the shipped ones follow one thread each."""
-    desk.plugged = tuple(attachers)
-    given = tuple(each.beside() if isinstance(each, Files | ToDos) else each for each in desk.plugged)
-    if workspace is not None:
-        desk.workspace = Path(workspace)
-        shipped = (Files(workspace), ToDos())
-        given += tuple(each for each in shipped if not any(isinstance(other, type(each)) for other in given))
-    desk.attachers += given
-
-
-def ask(desk: Desk, *, may_fold: bool) -> Steps[Attaching]:
+def ask(desk: Desk, *, may_fold: bool) -> Steps[AskedAttachments]:
     """Ask everybody, unless they were asked at this place already; write what the view does not show yet.
 
     `may_fold` says that the request is decided on afterwards, so that folding can make room.
     """
-    if not desk.attachers:
-        return Attaching()
     turn = _turn(desk, may_fold)
-    if desk.asked == (turn.last, turn.folded):
-        return Attaching()
+    if desk.attachers.asked == (turn.last, turn.folded):
+        return AskedAttachments()
     chosen = _Chosen(turn.room)
-    for attacher in desk.attachers:
+    for attacher in desk.attachers.all:
         for given in (yield from _asked(desk, attacher, turn)):
             if not _is_known(desk, turn, chosen, given):
                 shape = desk.counter.shape(Message("user", (Text(given.text),)))
                 chosen.offer(given, shape, desk.counter.tokens(shape))
     if chosen.taken:
         yield from record(lambda now: _drafts(desk, now, chosen.taken))
-    desk.asked = turn.last, turn.folded
+    desk.attachers.were_asked((turn.last, turn.folded))
     if chosen.left_out:
         journal(logging.WARNING, "not attached", thread=desk.thread.name, room=turn.room, many=len(chosen.left_out))
-    return Attaching(tuple(each.attachment for each in chosen.taken), tuple(chosen.left_out))
+    return AskedAttachments(tuple(each.attachment for each in chosen.taken), tuple(chosen.left_out))
 
 
 def _asked(desk: Desk, attacher: Attacher, turn: Turn) -> Steps[Sequence[Attachment]]:
@@ -219,7 +203,7 @@ class _Branch:
 
 def _shown(desk: Desk, kind: str, key: str) -> str | None:
     projection = desk.thread.branch
-    known = desk.attachments.of(projection.events, kind, key)
+    known = desk.attachers.index.of(projection.events, kind, key)
     seq = next((seq for seq in reversed(known) if projection.is_on_path(seq)), None)
     if seq is None or _is_hidden(projection, seq):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextfold.domain import Item, LiveBranch, Sent, View
+from contextfold.domain import Item, Sent, View
 from contextfold.folding import (
     Account,
     Budget,
@@ -24,10 +24,14 @@ from contextfold.folding import (
 )
 from contextfold.models import Model
 from contextfold.thread import Thread
+from contextfold.tokens import Drift, Watch
+
+from .request import Request
+from .turn import Memo
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _SentRequest:
     """A request by its view: the shared array, how much of it was sent, and what surrounded it."""
 
     view: View
@@ -44,17 +48,14 @@ class Books:
         self.summary = next((stage for stage in policy.stages if isinstance(stage, Summary)), Summary())
         self.economy, self.rents, self.staying = policy.economy, Rents(clear), Staying()
         self.account = Account()
-        self._sent: _Request | None = None
-        self._prepared: _Request | None = None
+        self._sent: _SentRequest | None = None
+        self._prepared: _SentRequest | None = None
         self._made: tuple[Thread, View, Budget, int, float] | None = None  # prepared, and not worked out yet
-        self._stood: tuple[object, Standing] | None = (
-            None  # whoever asks again before anything happened is told the same
-        )
-        self._said, self._counted = 0, 0
-        self._last: Item | None = None
-        self._shared: tuple[object, object, int] = (None, None, 0)
-        self._read: object = None  # the array whose newest summary is known
-        self._newest = 0
+        self._stood: Memo[Standing] = Memo()  # whoever asks again before anything happened is told the same
+        self._watch = Watch()
+        self._said = _SaidSoFar()
+        self._shared: Memo[int] = Memo()  # items at the front that two arrays share
+        self._newest: Memo[int] = Memo()  # the newest summary of an array
 
     def resume(self, thread: Thread, fixed: int) -> None:
         """Go on from the newest request in the log."""
@@ -64,7 +65,7 @@ class Books:
         self.account = Account.of(entry.event.details)
         head = entry.event.head
         if head and thread.branch.is_on_path(head):
-            self._sent = _Request(thread.view_at(head), fixed, self.account, entry.at)
+            self._sent = _SentRequest(thread.view_at(head), fixed, self.account, entry.at)
 
     def standing(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Standing | None:
         """Where the next request stands; None where the policy does not ask."""
@@ -73,9 +74,8 @@ class Books:
         calibration, model = thread.lens.calibration, thread.model
         pause = now - self._sent.at if self._sent is not None else 0.0
         asked = (view.array, view.length, budget, fixed, calibration, self.account, self._sent, _is_over(model, pause))
-        if self._stood is None or self._stood[0] != asked:
-            self._stood = asked, self._stand(thread, view, budget, fixed, now, self.economy)
-        return self._stood[1]
+        economy = self.economy
+        return self._stood.of(asked, lambda: self._stand(thread, view, budget, fixed, now, economy))
 
     def _stand(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, economy: Economy) -> Standing:
         calibration, model = thread.lens.calibration, thread.model
@@ -110,12 +110,12 @@ class Books:
         """A request was made; it counts, and is worked out, once it is answered."""
         self._prepared, self._made = None, None if self.economy is None else (thread, view, budget, fixed, now)
 
-    def _worked_out(self) -> _Request | None:
+    def _worked_out(self) -> _SentRequest | None:
         if self._made is not None and self.economy is not None:
             thread, view, budget, fixed, now = self._made
             call = self._call(thread, view, budget, fixed, now)
             account = self.account.after(call, self.economy, rates_of(thread.model, call.size))
-            self._prepared, self._made = _Request(view, fixed, account, now), None
+            self._prepared, self._made = _SentRequest(view, fixed, account, now), None
         return self._prepared
 
     @property
@@ -136,6 +136,11 @@ class Books:
             is_alike = last is None or last.view.array is self._sent.view.array
             self.account = self.account.corrected(before, billed, is_alike)
 
+    def seen(self, request: Request, billed: int) -> Drift | None:
+        """A bill came: how far the counts were off, told once when that is far."""
+        self._watch, drift = self._watch.seen(request.model, request.report.after, billed)
+        return drift
+
     # -- one request ----------------------------------------------------------------------------------------------
 
     def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Call:
@@ -147,34 +152,42 @@ class Books:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
         factor = min(calibration.factor, size / max(1, view.tokens()))  # nothing less than nothing is around them
         around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
-        said = self._said_so_far(thread.branch, thread)
-        if self._read is not view.array:
-            self._read, self._newest = view.array, _newest_summary(view)
-        return Call(size, around, cached, said, factor, budget.usable, self._newest, is_cold)
+        said = self._said.tokens(thread)
+        newest = self._newest.of(view.array, lambda: _newest_summary(view))
+        return Call(size, around, cached, said, factor, budget.usable, newest, is_cold)
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""
         if before.array is view.array:
             return min(before.length, view.length)
-        if self._shared[0] is not before.array or self._shared[1] is not view.array:
-            same = 0
-            for old, new in zip(before.items, view.items, strict=False):
-                if old is not new and old != new:
-                    break
-                same += 1
-            self._shared = (before.array, view.array, same)
-        return min(self._shared[2], view.length)
+        return min(self._shared.of((before.array, view.array), lambda: _same_at_the_front(before, view)), view.length)
 
-    def _said_so_far(self, projection: LiveBranch, thread: Thread) -> int:
-        """Raw tokens of everything on the branch; only what is new is weighed, all of it after a rewind."""
-        items = projection.items.items
+
+class _SaidSoFar:
+    """Raw tokens of everything on the branch; only what is new is weighed, all of it after a rewind."""
+
+    def __init__(self) -> None:
+        self._tokens, self._counted = 0, 0
+        self._last: Item | None = None
+
+    def tokens(self, thread: Thread) -> int:
+        items = thread.branch.items.items
         if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
-            self._said, self._counted = 0, 0
+            self._tokens, self._counted = 0, 0
         for place in range(self._counted, len(items)):
-            self._said += thread.lens.weigh(items[place])
+            self._tokens += thread.lens.weigh(items[place])
         self._counted = len(items)
         self._last = items[-1] if items else None
-        return self._said
+        return self._tokens
+
+
+def _same_at_the_front(before: View, view: View) -> int:
+    same = 0
+    for old, new in zip(before.items, view.items, strict=False):
+        if old is not new and old != new:
+            break
+        same += 1
+    return same
 
 
 def _is_over(model: Model, pause: float) -> bool:

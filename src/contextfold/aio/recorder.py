@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from contextfold.dialects import Heard, Listener
 from contextfold.session import Desk
 from contextfold.session.drivers import drive_async
-from contextfold.session.recording import written
+from contextfold.session.recorder import written
 
 Piece = TypeVar("Piece")
 
@@ -43,7 +43,7 @@ class Recording(Generic[Piece]):
             await running.aclose()
 
     async def _pieces(self) -> AsyncGenerator[Piece]:
-        listener = Listener(self._desk.spoken or self._desk.dialect)
+        listener = Listener(self._desk.turn.dialect or self._desk.dialect)
         try:
             async for piece in _awaited(self._stream):
                 listener.hear(piece)

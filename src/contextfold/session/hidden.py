@@ -1,21 +1,69 @@
-"""Taking a fold back: tried on a copy first, so that what no longer fits is refused with sizes and nothing changed.
+"""What folds hide, for whoever wants it back: its words by a stand-in's handle, or the fold taken back.
 
-Or it makes room, if asked to: something older goes behind a marker in the same transaction, never what was just
-brought back. Folds come back in any order; one that is inside another shows nothing until the outer one goes.
+Taking back is tried on a copy first, so that what no longer fits is refused with sizes and nothing changed. Or it makes
+room, if asked to: something older goes behind a marker in the same transaction, never what was just brought back. Folds
+come back in any order; one that is inside another shows nothing until the outer one goes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from contextfold.domain import Draft, LiveBranch, Logged, Projection, Unfolded, View, hidden_by
+from contextfold.domain import Appended, Draft, LiveBranch, Logged, Message, Projection, Unfolded, View, hidden_by
 from contextfold.errors import CannotUnfold, NotFound
 from contextfold.folding import Context, Decision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
+from contextfold.thread import Thread
 
 from . import compacting
 from .desk import Desk
 
 ROUNDS = 3  # of making room: each marker takes some
+
+
+def behind(thread: Thread, fold: int) -> Sequence[Message]:
+    """Everything a fold hides, as it was said, also what it took over from folds inside it."""
+    branch = thread.branch
+    if fold not in branch.folds:
+        live = [each.id for each in thread.folds]
+        raise NotFound(f"There is no fold {fold} on this branch. The live ones are {live}.")
+    seqs = {item.seq for item in hidden_by(branch, fold)} | {seq for seq, _ in branch.folds[fold].event.cover.blocks}
+    return tuple(thread.message(seq) for seq in sorted(seqs) if is_message(branch.events[seq - 1]))
+
+
+def said(thread: Thread) -> int:
+    """Raw tokens of everything on this branch, as if nothing were folded."""
+    return sum(thread.lens.weigh(item) for item in thread.branch.items.items)
+
+
+def is_message(logged: Logged) -> bool:
+    return isinstance(logged.event, Appended)
+
+
+def last_words(view: View) -> str | None:
+    """The text of the newest assistant message that says something."""
+    for message in reversed(view.messages):
+        if message.role == "assistant" and message.text.strip():
+            return message.text
+    return None
+
+
+def shortened(text: str, most: int, count: Callable[[str], int], thread: str) -> str:
+    """The text, or its two ends with the gap marked, in at most this many tokens."""
+    if count(text) <= most:
+        return text
+    marker = f"\n[… cut; the whole answer is in thread {thread}]\n"
+    low, high = 0, len(text) // 2
+    while low < high:
+        half = (low + high + 1) // 2
+        if count(text[:half] + marker + text[-half:]) <= most:
+            low = half
+        else:
+            high = half - 1
+    return text[:low] + marker + (text[-low:] if low else "")
+
+
+# -- taking a fold back ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +88,7 @@ def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
         if not tried.decision.fits:
             raise CannotUnfold(fold, _sizes(desk, before, grown), desk.budget().whole)
     logged = yield from record(lambda now: _drafts(desk, now, fold, tried.folds))
-    desk.request = None
+    desk.turn.drop_request()
     yield from tell(desk.hooks.on_unfold, fold)
     return tuple(entry.seq for entry in logged[1:])
 
@@ -68,7 +116,7 @@ def _try(desk: Desk, now: LiveBranch, fold: int) -> _Tried:
 
 def _decision(desk: Desk, projection: Projection) -> Decision:
     view = projection.view(desk.thread.lens)
-    return decide(view, desk.budget(), desk.policy, desk.model, desk.signals)
+    return decide(view, desk.budget(), desk.policy, desk.model, desk.turn.signals)
 
 
 def _make_room(desk: Desk, tried: _Tried, fold: int) -> _Tried:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from contextfold import dialects, tokens
 from contextfold.domain import (
@@ -17,8 +16,6 @@ from contextfold.domain import (
     Message,
     Text,
     View,
-    check_view,
-    decode,
     encode,
 )
 from contextfold.errors import CannotFit, InvalidRequest
@@ -31,23 +28,23 @@ from contextfold.folding import (
     Signals,
     Steps,
     Strategy,
-    cache_effect,
     fold_until_it_fits,
     longest_answer,
     record,
     spent_at,
     tell,
 )
-from contextfold.layers import LayerUse
 from contextfold.summaries import fold_notice
 from contextfold.thread import binding
 from contextfold.thread.rendering import UNMARKED, Rendering
-from contextfold.toolbox import ToolUse
 
-from . import ahead, attaching, compacting, gating, noting
-from .desk import Desk, Frame, Surroundings
+from . import attachments, compacting, notes, tools
+from .attachments import AskedAttachments
+from .desk import Desk
 from .hooks import FoldNotice, journal
-from .request import Request
+from .layer_state import surrounded
+from .request import Outcome, Request, report_of
+from .turn import Frame, Surroundings
 
 INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"
 
@@ -57,65 +54,84 @@ CONTINUE = "[Go on from here.]"
 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
-    if given.system is not None:
-        desk.layering.system = given.system
-    system, tools = desk.layering.surrounded(noting.framed(desk)), gating.definitions(desk, given.tools)
-    tools = desk.frame.tools if tools is None else tools
+    turn = desk.turn
+    said = turn.system if given.system is None else given.system
+    system = surrounded(said, notes.framed(desk)) if desk.thread.branch.notes else said
+    tools = desk.tools.take(given.tools, turn.frame.tools)
+    tools = turn.frame.tools if tools is None else tools
     cost = tokens.fixed_cost(system, tools, desk.counter)
-    desk.frame = Frame(system, tools, given.output, cost.system, cost.tools, cost.request)
+    turn.surround(said, Frame(system, tools, given.output, cost.system, cost.tools, cost.request))
 
 
 def prepare(
     desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object], cache: bool = False
 ) -> Steps[Request]:
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
+    turn = desk.turn
     surround(desk, given)
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
-    desk.spoken = dialect
-    yield from compacting.let_go(desk)
+    turn.speak(dialect)
+    if desk.natives.live():
+        yield from compacting.let_go(desk)
     yield from hand_over(desk, dialect)
-    noting.refresh(desk)
-    attached = yield from attaching.ask(desk, may_fold=True)
+    attached = yield from _attached(desk)
     before = desk.view()
     decision = desk.decide(before)
-    desk.conversation = Conversation(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache))
+    turn.propose(Conversation(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache)))
     made = Made()
     if decision.will_fold:
         made = yield from fold(desk, decision)
-        attached += yield from attaching.ask(desk, may_fold=False)
-        if made.folds and (tools := gating.released(desk)) is not None:
-            surround(desk, Surroundings(tools=tools, output=given.output))
-        if attached.made:  # what was attached again is not folded at once
-            desk.signals = Signals(spent=spent_at(desk.decide(), decision.goal))
-    elif decision.action == "warn" and not desk.was_warned:
-        desk.was_warned = True
+        attached += yield from _attached_again(desk, decision, made, given)
+    elif decision.action == "warn" and turn.warn():
         yield from tell(desk.hooks.on_warning, decision)
     elif decision.action == "ahead":
-        ahead.want(desk, decision)
+        desk.background.want(decision)
     if decision.action == "send":
-        desk.was_warned = False
+        turn.calm()
     now = yield from _fitting(desk, decision, made)
     view = desk.view() if made.folds else before
     outcome = Outcome(decision, now, before, view, made)
-    desk.request = _request(desk, dialect, settings, outcome, cache, attached)
-    desk.books.prepared(desk.thread, view, desk.budget(), desk.frame.tokens, desk.now())
-    return desk.request
+    request = turn.ask(_request(desk, dialect, settings, outcome, cache, attached))
+    desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
+    return request
+
+
+def _attached(desk: Desk) -> Steps[AskedAttachments]:
+    """What whoever knows something for the model adds now; a session where nobody does pays nothing."""
+    if desk.thread.branch.notes or desk.tools.tools is not None or desk.attachers.all:
+        notes.refresh(desk)
+    if not desk.attachers.all:
+        return AskedAttachments()
+    return (yield from attachments.ask(desk, may_fold=True))
+
+
+def _attached_again(desk: Desk, decision: Decision, made: Made, given: Surroundings) -> Steps[AskedAttachments]:
+    """What a fold took from the view and is to stand there; and a list of tools that waited for a fold."""
+    asked = AskedAttachments()
+    if desk.attachers.all:
+        asked = yield from attachments.ask(desk, may_fold=False)
+    if made.folds and (released := tools.released(desk)) is not None:
+        surround(desk, Surroundings(tools=released, output=given.output))
+    if asked.made:  # what was attached again is not folded at once
+        desk.turn.signal(Signals(spent=spent_at(desk.decide(), decision.goal)))
+    return asked
 
 
 def fold(desk: Desk, decision: Decision) -> Steps[Made]:
     """Run the policy's stages, and tell whoever listens of each fold."""
     made = Made()
     if decision.trigger == "ahead":
-        made = yield from ahead.settle(desk)
+        made = yield from desk.background.settle(desk, desk.thread.branch.is_on_path)
     if decision.trigger != "ahead" or not desk.decide().fits:
         stages, last = _stages(desk, decision)
         made += yield from fold_until_it_fits(desk, decision, stages, last)
-    desk.signals = Signals()
-    desk.signals = Signals(spent=spent_at(desk.decide(), decision.goal))
+    instructions = desk.turn.instructions
+    desk.turn.signal(Signals(), instructions)
+    desk.turn.signal(Signals(spent=spent_at(desk.decide(), decision.goal)), instructions)
     _journal(desk, decision, made)
     for each in made.folds:
         line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())
-        yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, desk.instructions, line))
+        yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, instructions, line))
     return made
 
 
@@ -156,59 +172,32 @@ def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
     return CannotFit(desk.second_parts(now.second.trigger), now.second.threshold - 1, now.second.trigger)
 
 
-class Outcome(NamedTuple):
-    """What deciding and folding came to: the decision and the view, before and after."""
-
-    first: Decision
-    now: Decision
-    before: View
-    view: View
-    made: Made
-
-
-def report_of(
-    outcome: Outcome, losses: tuple[str, ...] = (), layers: tuple[LayerUse, ...] = (), tools: ToolUse | None = None
-) -> Report:
-    first, now, before, after, made = outcome
-    cache = cache_effect(before, after, made.reasoning_dropped, made.reasoning_left) if made.folds else None
-    return Report(
-        first.trigger,
-        first.reason,
-        first.used,
-        now.used,
-        now.usable,
-        tuple(made.folds),
-        tuple(made.attempts),
-        cache,
-        after.count,
-        losses,
-        layers,
-        tools,
-    )
-
-
 def _request(
     desk: Desk,
     dialect: str,
     settings: Mapping[str, object],
     outcome: Outcome,
     cache: bool,
-    attached: attaching.Attaching,
+    attached: AskedAttachments,
 ) -> Request:
     model, view, used = desk.model, outcome.view, outcome.now.used
-    output = longest_answer(model, desk.budget(), used, desk.frame.output)
+    output = longest_answer(model, desk.budget(), used, desk.turn.frame.output)
     rendering = _rendering(desk, dialect)
-    compaction, betas = compacting.options(desk, dialect)
+    compaction: Mapping[str, object] = {}
+    betas: tuple[str, ...] = ()
+    if desk.policy.native != "off" or desk.natives.live():
+        compaction, betas = compacting.options(desk, dialect)
     fields = _fields(desk, dialect, output, {**compaction, **settings})
     if desk.policy.reasoning == "drop_block" and binding.is_bound(model):
         fields = rendering.dialect.dropping_stale(fields)
     betas = (*betas, *rendering.dialect.betas(fields))
     marks = _marks(desk, rendering, view) if cache else UNMARKED
     body = rendering.body(view, desk.thread.lens, fields, marks)
-    _check(desk, dialect, view, body)
-    layers, tools = noting.uses(desk, attached.made), gating.used(desk, used)
-    report = report_of(outcome, rendering.losses(view, fields), layers, tools)
-    raw = view.tokens() + desk.frame.tokens
+    desk.guard.check(dialect, view, body)
+    layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
+    told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
+    report = report_of(outcome, rendering.losses(view, fields), layers, told_tools)
+    raw = view.tokens() + desk.turn.frame.tokens
     told = attached.made, attached.left_out, rendering.prefix(view), betas
     return Request(body, model.name, dialect, report, view.head, raw, *told)
 
@@ -225,35 +214,22 @@ def _rendering(desk: Desk, dialect: str) -> Rendering:
 
 
 def _marks(desk: Desk, rendering: Rendering, view: View) -> dialects.Marks:
-    return rendering.dialect.marks(view, desk.model, desk.frame.tokens, rendering.unchanged(view))
+    return rendering.dialect.marks(view, desk.model, desk.turn.frame.tokens, rendering.unchanged(view))
 
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
     """Everything of a request but its messages. An answer's length is said where it must be, or was asked for."""
     wire = dialects.find(dialect)
     fields: dict[str, object] = {"model": desk.model.name}
-    fields |= wire.length(output, desk.model, is_asked=desk.frame.output is not None)
-    if desk.frame.system:
-        fields["system"] = desk.frame.system
-    if desk.frame.tools:
-        fields["tools"] = desk.frame.tools
-        fields |= gating.option(desk, dialect)
+    frame = desk.turn.frame
+    fields |= wire.length(output, desk.model, is_asked=frame.output is not None)
+    if frame.system:
+        fields["system"] = frame.system
+    if frame.tools:
+        fields["tools"] = frame.tools
+        if desk.tools.tools is not None:
+            fields |= tools.option(desk, desk.tools.tools, dialect)
     return wire.merged(fields, settings)
-
-
-def _check(desk: Desk, dialect: str, view: View, body: bytes) -> None:
-    """The whole request once for each array of a view, then only what was appended to it: flat per turn."""
-    if desk.checked[0] is not view.array or desk.checked[1] != dialect:
-        problems = dialects.find(dialect).check(decode(body))
-        desk.checked, desk.checked_length = (view.array, dialect), view.length
-    else:
-        start = view.cut_at_or_before(max(0, desk.checked_length - 1))
-        problems = check_view(view.array.items[start : view.length])
-        desk.checked_length = view.length
-    if problems:
-        desk.checked = (None, "")
-        listing = "; ".join(f"{problem.path}: {problem.rule}. {problem.advice}" for problem in problems[:3])
-        raise InvalidRequest(f"The request would be rejected: {listing}")
 
 
 def hand_over(desk: Desk, dialect: str) -> Steps[None]:
@@ -282,12 +258,12 @@ def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
 
 def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:
     """Fold because somebody asked: down to a size, or as far as is usual."""
-    desk.signals, desk.instructions = Signals(asked=True, to=to), instructions
+    desk.turn.signal(Signals(asked=True, to=to), instructions)
     before = desk.view()
     decision = desk.decide(before)
     try:
         made = yield from fold(desk, decision)
     finally:
-        desk.signals, desk.instructions = Signals(), ""
+        desk.turn.signal(Signals())
     after = desk.view()
     return report_of(Outcome(decision, desk.decide(after), before, after, made))

@@ -37,7 +37,7 @@ from contextfold.layers import (
 )
 
 from .desk import Desk
-from .layering import KIND
+from .layer_state import KIND
 
 # Markup begins with this sign and text cannot hold it, so what stands here is ours.
 _NOTES = re.compile(r'^<\w+ id="(\d+)"', re.MULTILINE)
@@ -46,13 +46,13 @@ LEAVES = 2  # layers take one part in so many of what is free, so that the next 
 
 def state_of(desk: Desk) -> State:
     """What the layers hold now."""
-    return desk.layering.state(desk.thread, desk.view())
+    return desk.notes.state(desk.thread, desk.view(), desk.tools.told)
 
 
 def note(desk: Desk, item: Item) -> Steps[int]:
     """Write an item down; its seq, or that of the note which says the same already."""
     state = state_of(desk)
-    layer = "" if isinstance(item, Retracted) else desk.layering.layout.layer_of(item).name
+    layer = "" if isinstance(item, Retracted) else desk.notes.layout.layer_of(item).name
     known = _known(state, item)
     if known is not None:
         return known
@@ -84,7 +84,7 @@ def _known(state: State, item: Item) -> int | None:
 def define(desk: Desk, system: System | None, task: Task | None, layout: Layout | None) -> Steps[None]:
     """Say anew who the model is, what it is to reach, or how layers are shown. What is left out stays as it was."""
     if layout is not None:
-        desk.layering.lay_out(layout)
+        desk.notes.lay_out(layout)
     state = state_of(desk)
     _check(desk, replace(state, system=system or state.system, task=task or state.task))
     for item, old in ((system, state.system), (task, state.task)):
@@ -94,7 +94,7 @@ def define(desk: Desk, system: System | None, task: Task | None, layout: Layout 
 
 def _check(desk: Desk, state: State) -> None:
     """Refuse a role and a task that would never fit, before anything is written."""
-    desk.layering.framed(state, desk.counter, total_of(desk))
+    desk.display.framed(state, desk.notes.layout, desk.counter, total_of(desk))
 
 
 def enter(desk: Desk, where: Phase | Environment | str) -> Steps[None]:
@@ -133,37 +133,28 @@ def failed(desk: Desk, text: str) -> Steps[int]:
 
 def total_of(desk: Desk) -> int:
     """Raw tokens that all layers may use together."""
-    return room_for_layers(
-        desk.model.window, desk.budget().reserve, desk.frame.tool_tokens, desk.layering.layout.budget
-    )
+    reserve, tools = desk.budget().reserve, desk.turn.frame.tool_tokens
+    return room_for_layers(desk.model.window, reserve, tools, desk.notes.layout.budget)
 
 
 def framed(desk: Desk) -> Sequence[Section]:
     """L0 and L1 as the system part shows them. Raises `CannotFit` where they are too large."""
-    if not desk.thread.branch.notes:
-        return ()
-    return desk.layering.framed(state_of(desk), desk.counter, total_of(desk))
+    return desk.display.framed(state_of(desk), desk.notes.layout, desk.counter, total_of(desk))
 
 
 def refresh(desk: Desk) -> None:
-    """Look at the notes again before attachments are asked for; a session without layers pays nothing."""
-    notes, layering = desk.thread.branch.notes, desk.layering
-    if not notes and layering.tools is None and not desk.attachers:
-        return
+    """Look at the notes again before attachments are asked for."""
     state = state_of(desk)
-    if not notes and state.tools is None:
+    if not desk.thread.branch.notes and state.tools is None:
         return
-    layering.total = total_of(desk)
-    showing = layering.shower(state, desk.counter).show(state, min(layering.total, layering.limit or layering.total))
-    if showing is not layering.showing:
-        layering.showing, desk.asked = showing, None  # there may be something new to attach
-    if not any(isinstance(each, Layers) for each in desk.attachers):
-        desk.attachers = (Layers(desk), *desk.attachers)
+    if desk.display.show(state, desk.notes.layout, desk.counter, total_of(desk)):
+        desk.attachers.ask_again()
+    desk.attachers.put_first(Layers(desk))
 
 
 def uses(desk: Desk, attached: Iterable[Attachment]) -> tuple[LayerUse, ...]:
     """What became of each layer, for the request's report."""
-    return desk.layering.showing.uses({each.key.partition("/")[0] for each in attached if each.kind == KIND})
+    return desk.display.showing.uses({each.key.partition("/")[0] for each in attached if each.kind == KIND})
 
 
 class Layers:
@@ -186,21 +177,19 @@ class Layers:
 
     def _changed(self, turn: Turn) -> list[Part]:
         """What the view does not show as it is now, the most important layer first."""
-        layering = self._desk.layering
-        sections = sorted(layering.showing.attached, key=lambda each: each.layer.priority)
-        return [part for each in sections for part in each.parts if _is_new(part, each, turn, layering.known)]
+        state = self._desk.notes.known
+        sections = sorted(self._desk.display.showing.attached, key=lambda each: each.layer.priority)
+        return [part for each in sections for part in each.parts if _is_new(part, each, turn, state)]
 
     def _make_do_with(self, room: int) -> None:
         """There is less room than the layers have by themselves."""
-        layering = self._desk.layering
-        fixed = sum(section.tokens for section in layering.showing.sections if section.layer.name in FRAMED)
-        self._show(min(fixed + room, layering.showing.total))
+        showing = self._desk.display.showing
+        fixed = sum(section.tokens for section in showing.sections if section.layer.name in FRAMED)
+        self._show(min(fixed + room, showing.total))
 
     def _show(self, limit: int | None) -> None:
-        layering = self._desk.layering
-        state, layering.limit = layering.known, limit
-        total = layering.total if limit is None else limit
-        layering.showing = layering.shower(state, self._desk.counter).show(state, total)
+        notes = self._desk.notes
+        self._desk.display.make_do(notes.known, notes.layout, self._desk.counter, limit)
 
 
 def _is_new(part: Part, section: Section, turn: Turn, state: State) -> bool:

@@ -1,0 +1,270 @@
+"""Going back, and forward again: where to, what that means, files before the conversation, and what is written.
+
+Whatever is left behind stays in the log, and nothing moves where files that were to come back cannot. Time never
+decides by itself: it chooses among the messages of this branch. What cannot be found is refused with its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from contextfold.dialects import understand
+from contextfold.domain import (
+    Appended,
+    BranchEvent,
+    Checkpointed,
+    Detail,
+    Draft,
+    Intent,
+    LiveBranch,
+    Logged,
+    Projection,
+    Rewound,
+)
+from contextfold.errors import ContextFoldError, NotFound
+from contextfold.folding import Steps, call, record
+from contextfold.thread.moving import RewindReport, head_at, on_path, outcome
+from contextfold.workspace import Restored
+
+from . import checkpoints
+from .answer import offload
+from .checkpoints import Checkpoint, CheckpointName
+from .desk import Desk
+
+TO_WHERE = ("before", "after", "to_time", "to_index", "to")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place to go to, named in one of five ways."""
+
+    before: int | None = None
+    after: int | None = None
+    to_time: float | datetime | None = None
+    to_index: int | None = None
+    to: CheckpointName | None = None
+
+    def check(self) -> None:
+        """Exactly one way, please."""
+        given = [name for name in TO_WHERE if getattr(self, name) is not None]
+        if len(given) != 1:
+            listing = ", ".join(f"{name}=" for name in TO_WHERE)
+            raise TypeError(f"rewind() takes one of {listing}; {' and '.join(given) or 'none'} given")
+
+
+def rewind(
+    desk: Desk, where: Where, *, chat: bool, files: bool, preview: bool, intent: Intent = "rewind"
+) -> Steps[RewindReport]:
+    """Move the head, the files, or both: files first, because they may refuse."""
+    where.check()
+    if not chat and not files:
+        raise TypeError("rewind() moves the conversation (chat=True), the files (files=True), or both")
+    target, checkpoint = place(desk, where)
+    kept = _Files.of(with_files(checkpoint)) if files else None
+    to = target if chat else None
+    return (yield from _go(desk, to, kept, intent, preview))
+
+
+def redo(desk: Desk, files: bool | None) -> Steps[RewindReport]:
+    """Undo the last rewind: where it came from, and the files it changed unless told otherwise."""
+    projection = desk.thread.branch
+    undone = _last_rewind(projection)
+    if undone is None or not projection.left:
+        raise NotFound("There is nothing to redo: no rewind, or something was said since. Fork at the seq you want.")
+    kept = _Files.before(undone) if files is not False else None
+    if files and kept is None:
+        raise NotFound("The last rewind changed no files, so there are none to bring back.")
+    return (yield from _go(desk, projection.left[-1], kept, "redo", False))
+
+
+def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
+    """Say something else in place of a message: the head moves before it and the new one is written, at once."""
+    message = understand(given, desk.dialect, desk.thread.lens.named).message
+    to = message_at(desk, seq).parent
+    event = Appended(desk.counter.shape(message), message.dialect)
+
+    def drafting(now: Projection) -> list[Draft]:
+        back = Draft(Rewound(to, now.head, "edit", {"message": seq}), now.head, desk.now())
+        return [back, Draft(event, to, desk.now(), message.raw)]
+
+    logged = yield from record(drafting)
+    begin_anew(desk)
+    yield from offload(desk, logged[-1].seq)
+    return logged[-1].seq
+
+
+def delete(desk: Desk, seq: int) -> Steps[RewindReport]:
+    """Leave a message and everything after it behind."""
+    return (yield from _go(desk, message_at(desk, seq).parent, None, "delete", False))
+
+
+def begin_anew(desk: Desk) -> None:
+    """What was prepared, noticed or asked belongs to the place that was left."""
+    desk.turn.leave()
+    desk.attachers.ask_again()
+
+
+# -- moving ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files to bring back: a snapshot, whose it is, and what it is called."""
+
+    name: str
+    workspace: str
+    home: str
+    snapshot: str
+    checkpoint: int = 0
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint) -> _Files:
+        at = checkpoint
+        return cls(at.name, at.workspace, at.home, at.snapshot, at.seq)
+
+    @classmethod
+    def before(cls, undone: Rewound) -> _Files | None:
+        """The files as they were before a rewind changed them."""
+        workspace, home, before = (str(undone.details.get(name, "")) for name in ("workspace", "home", "undo"))
+        return cls("before the rewind", workspace, home, before) if before else None
+
+
+def _go(desk: Desk, to: int | None, files: _Files | None, intent: Intent, preview: bool) -> Steps[RewindReport]:
+    projection = desk.thread.branch
+    report = outcome(projection, projection.head if to is None else to)
+    if preview:
+        places = (files.workspace, files.home, files.snapshot) if files is not None else None
+        changes = (yield from call(checkpoints.files_to_change, *places)) if places else ()
+        return replace(report, files=changes, is_preview=True)
+    details: dict[str, Detail] = {}
+    if files is not None:
+        restored = yield from _restored(desk, files)
+        report = replace(report, files=restored.changed, snapshot=restored.before.id)
+        details = {"workspace": files.workspace, "snapshot": files.snapshot}
+        details |= {"undo": restored.before.id, "checkpoint": files.checkpoint, "files": len(restored.changed)}
+
+    def drafting(now: Projection) -> list[Draft]:
+        return [Draft(Rewound(now.head if to is None else to, now.head, intent, details), now.head, desk.now())]
+
+    yield from record(drafting)
+    begin_anew(desk)
+    return report
+
+
+def _restored(desk: Desk, files: _Files) -> Steps[Restored]:
+    """The files, before anything of the conversation moves; if they cannot come back, nothing moves."""
+    try:
+        return (yield from call(checkpoints.restore, files.workspace, files.home, files.snapshot))
+    except ContextFoldError as error:
+        yield from checkpoints.failed(desk, files.name, files.workspace, error)
+        raise
+
+
+def _last_rewind(projection: LiveBranch) -> Rewound | None:
+    """The rewind that a redo would undo: the newest that none has undone, as long as nothing was said since."""
+    undone = 0
+    for entry in reversed(projection.events):
+        event = entry.event
+        if isinstance(event, Rewound):
+            if event.intent != "redo" and not undone:
+                return event
+            undone += 1 if event.intent == "redo" else -1
+        elif isinstance(event, BranchEvent):
+            return None
+    return None
+
+
+# -- where to -------------------------------------------------------------------------------------------------------
+
+
+def place(desk: Desk, where: Where) -> tuple[int, Checkpoint | None]:
+    branch = desk.thread.branch
+    if where.before is not None:
+        return on_path(branch, where.before).parent, None
+    if where.after is not None:
+        return on_path(branch, where.after).seq, None
+    if where.to_time is not None:
+        return _at_time(desk, where.to_time).parent, None
+    if where.to_index is not None:
+        return _at_index(desk, where.to_index).parent, None
+    return _at_checkpoint(desk, where.to)
+
+
+def _at_checkpoint(desk: Desk, named: CheckpointName | None) -> tuple[int, Checkpoint | None]:
+    """A checkpoint, or any other event of the thread by its seq, on whatever branch it is."""
+    events = desk.thread.branch.events
+    if isinstance(named, int) and 0 < named <= len(events):
+        entry = events[named - 1]
+        if not isinstance(entry.event, Checkpointed):
+            return head_at(entry), None
+    checkpoint = checkpoints.found(desk, named if named is not None else 0)
+    return checkpoint.head, checkpoint
+
+
+def with_files(checkpoint: Checkpoint | None) -> Checkpoint:
+    if checkpoint is None:
+        raise NotFound("Files can be rewound only to a checkpoint that kept them: rewind(to=checkpoint, files=True).")
+    return checkpoints.kept_by(checkpoint)
+
+
+def _messages(desk: Desk) -> list[Logged]:
+    """Everything that was said on this branch, hidden or not, in order."""
+    projection = desk.thread.branch
+    return [projection.events[item.seq - 1] for item in projection.items.items if item.kind == "message"]
+
+
+def message_at(desk: Desk, seq: int) -> Logged:
+    entry = on_path(desk.thread.branch, seq)
+    if isinstance(entry.event, Appended):
+        return entry
+    said = _messages(desk)
+    nearest = _nearest([each.seq for each in said], seq)
+    kind = type(entry.event).__name__.lower()
+    raise NotFound(f"{seq} is no message (something was {kind} there). The nearest messages are {nearest}.")
+
+
+def _at_index(desk: Desk, index: int) -> Logged:
+    """By place among the messages of this branch, as in a list."""
+    said = _messages(desk)
+    if not -len(said) <= index < len(said):
+        raise NotFound(f"There is no message at {index}: this branch has {len(said)}, counted from 0.")
+    return said[index]
+
+
+def _at_time(desk: Desk, time: float | datetime) -> Logged:
+    """The message that was meant by a time: the one of exactly then, else the first from the user's side since.
+
+    An answer may be written down after the words that interrupted it (seed 001's race), so an answer that is a little
+    late is not what was meant, unless nobody said anything else.
+    """
+    moment = time.timestamp() if isinstance(time, datetime) else float(time)
+    said = _messages(desk)
+    exact = next((entry for entry in said if entry.at == moment), None)
+    since = [entry for entry in said if entry.at >= moment]
+    asked = next((entry for entry in since if _is_from_the_user(entry)), None)
+    chosen = exact or asked or next(iter(since), None)
+    if chosen is None:
+        raise NotFound(f"Nothing was said at {_shown(moment)} or later. {_last(said)}")
+    return chosen
+
+
+def _is_from_the_user(entry: Logged) -> bool:
+    return isinstance(entry.event, Appended) and entry.event.shape.role == "user"
+
+
+def _last(said: Sequence[Logged]) -> str:
+    if not said:
+        return "Nothing was said at all."
+    return f"The nearest earlier message is {said[-1].seq}, at {_shown(said[-1].at)}; there is none later."
+
+
+def _shown(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+
+
+def _nearest(seqs: Sequence[int], seq: int) -> str:
+    earlier = max((each for each in seqs if each < seq), default=None)
+    later = min((each for each in seqs if each > seq), default=None)
+    return f"{earlier or 'none'} before and {later or 'none'} after it"

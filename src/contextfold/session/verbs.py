@@ -1,0 +1,142 @@
+"""What a session can do with its past and with its layers: unfold, rewind, fork, checkpoints; define, enter, note.
+
+Each verb is one step that is defined elsewhere and writes events, so all of it survives restarts, and whatever is left
+behind can be returned to.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from datetime import datetime
+from typing import Self
+
+from contextfold.domain import Environment, Phase
+from contextfold.layers import Item, Layout, State, System, Task
+from contextfold.store import Store
+from contextfold.thread import RewindReport
+from contextfold.toolbox import Ruling
+
+from . import checkpoints as places
+from . import export, hidden, notes, rewind, tools
+from .checkpoints import Checkpoint, CheckpointName, Workspace
+from .desk import Desk
+from .drivers import drive
+from .export import Format
+from .rewind import Where
+
+
+class Travels:
+    """What a session can do with its own past."""
+
+    desk: Desk
+    store: Store
+
+    @abstractmethod
+    def _beside(self, thread: str) -> Self:
+        """A session like this one on another thread of the same store."""
+
+    def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
+        """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits.
+
+        With `make_room`, something older is folded away for it; the folds that were made are returned.
+        """
+        return drive(hidden.unfold(self.desk, fold, make_room), self.desk)
+
+    def rewind(
+        self,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        to_time: float | datetime | None = None,
+        to_index: int | None = None,
+        to: CheckpointName | None = None,
+        chat: bool = True,
+        files: bool = False,
+        preview: bool = False,
+    ) -> RewindReport:
+        """Move the conversation (`chat`), the files of a checkpoint's workspace (`files`), or both to an earlier place.
+
+        The place is just before or after a seq, before the message of a time or an index, or a checkpoint: itself,
+        its name, or the seq of any event. Files go first. `preview` tells what would happen and does nothing.
+        """
+        where = Where(before, after, to_time, to_index, to)
+        return drive(rewind.rewind(self.desk, where, chat=chat, files=files, preview=preview), self.desk)
+
+    def redo(self, *, files: bool | None = None) -> RewindReport:
+        """Undo the last rewind, as long as nothing was said since: files too if it changed them, or as `files` says."""
+        return drive(rewind.redo(self.desk, files), self.desk)
+
+    def fork(self, *, at: int | None = None, name: str | None = None) -> Self:
+        """A session on a thread of its own that shares the history up to `at`, on whatever branch that is."""
+        return self._beside(self.desk.thread.fork(at=at, name=name).name)
+
+    def edit(self, seq: int, message: object) -> int:
+        """Say something else in place of a message: what came after it is left behind. The new message's seq."""
+        return drive(rewind.edit(self.desk, seq, message), self.desk)
+
+    def delete(self, seq: int) -> RewindReport:
+        """Leave a message and everything after it behind. It stays in the log; `Store.forget` erases."""
+        return drive(rewind.delete(self.desk, seq), self.desk)
+
+    def checkpoint(self, name: str, *, workspace: Workspace = None, files: bool = True) -> Checkpoint:
+        """Name this place. With a workspace (or the session's own, unless `files` is off) its files are kept too."""
+        kept = (workspace or self.desk.attachers.workspace) if files else None
+        return drive(places.checkpoint(self.desk, name, kept), self.desk)
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Every checkpoint of the thread, oldest first."""
+        return places.checkpoints(self.desk)
+
+    def diff(self, checkpoint: CheckpointName, until: CheckpointName | None = None) -> str:
+        """What changed in the files since a checkpoint, up to another one or now."""
+        return drive(places.diff(self.desk, checkpoint, until), self.desk)
+
+    def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:  # the public word
+        """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
+        export.export(self.store, self.desk, path, format)
+
+
+class Layered:
+    """What a session knows beside what was said."""
+
+    desk: Desk
+
+    @property
+    def state(self) -> State:
+        """The layers at the head of the thread: a projection of its notes."""
+        self.desk.look()
+        return notes.state_of(self.desk)
+
+    def define(self, *, system: System | None = None, task: Task | None = None, layout: Layout | None = None) -> None:
+        """Say who the model is (L0), what it is to reach (L1), and how layers are shown.
+
+        What is left out stays as it was. Raises `CannotFit` where L0 and L1 could never be shown whole. The layout is
+        code, not history: give it again when the session is opened again.
+        """
+        drive(notes.define(self.desk, system, task, layout), self.desk)
+
+    def enter(self, where: Phase | Environment | str) -> None:
+        """Begin another phase (also by its name), or act in another environment."""
+        drive(notes.enter(self.desk, where), self.desk)
+
+    def grant(self, permission: str) -> None:
+        """Give a permission. `fs:*` covers `fs:write`, `*` everything; no other sign means anything."""
+        drive(notes.grant(self.desk, permission), self.desk)
+
+    def revoke(self, permission: str) -> None:
+        """Take back a permission, as it was granted."""
+        drive(notes.revoke(self.desk, permission), self.desk)
+
+    def failed(self, text: str) -> int:
+        """Write a failure down, so that the model does not try the same again unchanged; its seq."""
+        return drive(notes.failed(self.desk, text), self.desk)
+
+    def note(self, item: Item) -> int:
+        """Write an item of a layer down; its seq. `Retracted(seq)` takes one back."""
+        return drive(notes.note(self.desk, item), self.desk)
+
+    def refuse(self, ruling: Ruling) -> None:
+        """Put on record that `toolbox.enforce` refused a call when it was about to be carried out."""
+        drive(tools.refuse(self.desk, ruling), self.desk)
