@@ -242,7 +242,7 @@ class Store:
         chosen = models.find(model or row.settings.get("model", ""))
         counter = tokens.counter_for(chosen)
         live = self._live_thread(row.name, counter)
-        live.row = row  # somebody may have renamed it
+        live.rename(row)  # somebody may have
         return Thread(live, chosen, counter, self._clock, lambda: self._sync(live), self._lock, self._fork)
 
     def _live_thread(self, name: str, counter: Counter | None = None) -> Live:
