@@ -11,19 +11,25 @@ from typing import Self
 
 from contextfold import store as plain
 from contextfold.domain import ListedThread, Problem, ThreadChange, ThreadOrder
+from contextfold.recall import Passage
 
 from .thread import Thread
 from .worker import Worker
 
 
 def open(
-    path: str | os.PathLike[str] | None = None, *, space: str = "default", keep_bytes: int = plain.KEPT_BYTES
+    path: str | os.PathLike[str] | None = None,
+    *,
+    space: str = "default",
+    keep_bytes: int = plain.KEPT_BYTES,
+    recall: bool = True,
 ) -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
 
-    `keep_bytes` is how much memory the threads that nobody holds may take before the ones used least lately leave it.
+    With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
+    holds may take before the ones used least lately leave it.
     """
-    return Store(plain.open(path, space=space, keep_bytes=keep_bytes))
+    return Store(plain.open(path, space=space, keep_bytes=keep_bytes, recall=recall))
 
 
 class Store:
@@ -84,6 +90,14 @@ class Store:
     async def unarchive(self, thread: str) -> None:
         """List a thread among the others again."""
         await self.worker.run(lambda: self.plain.unarchive(thread))
+
+    async def recall(
+        self, question: str, thread: str, *, budget: int = 2_000, only_folded: bool = False, everywhere: bool = False
+    ) -> Sequence[Passage]:
+        """What a thread holds that answers a question: passages within a budget of tokens, in the order of saying."""
+        return await self.worker.run(
+            lambda: self.plain.recall(question, thread, budget=budget, only_folded=only_folded, everywhere=everywhere)
+        )
 
     async def verify(self) -> list[Problem]:
         """Everything that does not verify; empty when sound."""

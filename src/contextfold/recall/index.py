@@ -151,6 +151,12 @@ def sitting_of(connection: apsw.Connection, place: Place) -> Sitting:
     return Sitting(*found)
 
 
+def number_of(connection: apsw.Connection, place: Place) -> int | None:
+    """The number of a thread in the index; None where nothing of it was taken in."""
+    found = connection.execute(_THREAD, (place.space, place.thread)).fetchone()
+    return None if found is None else int(found[0])
+
+
 def add(connection: apsw.Connection, space: int, now: Sitting, logged: Logged, message: Message) -> Sitting:
     """Index one message; where the thread then is."""
     sitting = now.sitting + (1 if now.passages and logged.at - now.at > _GAP else 0)

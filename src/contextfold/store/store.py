@@ -32,9 +32,11 @@ from contextfold.domain import (
     Words,
 )
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
+from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import Stretch, Thread, locked
 from contextfold.thread.live import Live, ProcessLock
 
+from .library import Library, Places, read
 from .live_threads import KEPT_BYTES, LiveThreads
 from .outlines import outline_for
 from .snapshots_named import snapshots_in
@@ -43,14 +45,22 @@ from .takeover import take_task
 _MOST_NAMES = 10  # in an error
 
 
-def open(path: str | os.PathLike[str] | None = None, *, space: str = "default", keep_bytes: int = KEPT_BYTES) -> Store:
+def open(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    space: str = "default",
+    keep_bytes: int = KEPT_BYTES,
+    recall: bool = True,
+) -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
 
-    `keep_bytes` is how much memory the threads that nobody holds may take before the ones used least lately leave it.
+    With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
+    holds may take before the ones used least lately leave it.
     """
     if path is None or os.fspath(path) == ":memory:":
         return Store(logs.MemoryLog(), keep_bytes=keep_bytes)
-    return Store(logs.open_sqlite(path, space=space), keep_bytes=keep_bytes)
+    derived = (RecallIndex(read),) if recall else ()
+    return Store(logs.open_sqlite(path, space=space, derived=derived), keep_bytes=keep_bytes)
 
 
 class Store:
@@ -61,6 +71,7 @@ class Store:
     ) -> None:
         self._log, self._clock = log, clock
         self._live = LiveThreads(keep_bytes)
+        self._library = Library(log)
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
         self._lock: AbstractContextManager[object] = ProcessLock()
 
@@ -163,6 +174,25 @@ class Store:
         return self._log.verify()
 
     @locked
+    def recall(
+        self, question: str, thread: str, *, budget: int = 2_000, only_folded: bool = False, everywhere: bool = False
+    ) -> Sequence[Passage]:
+        """What a thread holds that answers a question: passages within a budget of tokens, in the order they were said.
+
+        With `only_folded`, without what its view shows anyway; with `everywhere`, also what a rewind left behind.
+        """
+        row = self._known(thread)
+        held = self._hold(row, None)
+        held.catch_up()
+        places = Places(held.branch)
+
+        def is_wanted(seq: int) -> bool:
+            on_branch = places.is_on_branch(seq)
+            return (on_branch or everywhere) and not (only_folded and on_branch and places.fold(seq) is None)
+
+        return self._library.passages(held, self._lineage(row), question, budget=budget, is_wanted=is_wanted)
+
+    @locked
     def forget(self, thread: str, seq: int | None = None) -> int:
         """Erase a message and every stand-in made from it, or a whole thread, for good; how many bodies were erased.
 
@@ -175,6 +205,7 @@ class Store:
             live = self._live_thread(name)
             erased += self._log.forget(name, _bodies_about(live, made_as, seq))
             live.forget()
+        self._library.forget()
         if seq is None:
             self._forget_snapshots(made_as)
         return erased

@@ -84,6 +84,9 @@ class Derivations:
         self._schema: int | None = None  # SQLite's number of the schema when we last looked for the books
         self._has_books = False
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._tables
+
     def clear(self) -> None:
         """After a rollback the same number may stand for another schema."""
         self._schema = None

@@ -53,6 +53,10 @@ class SqliteLog:
         """For derived tables that answer questions. Writing through it is refused by the file's own guards."""
         return self._database.connection
 
+    def keeps(self, table: str) -> bool:
+        """Whether a derived table of this name is kept here."""
+        return table in self._derivations
+
     @contextmanager
     def asking(self, table: str, threads: Sequence[str]) -> Iterator[tuple[apsw.Connection, Sequence[Address]]]:
         """A derived table brought up to date for these threads, and nobody writing while it is asked."""
