@@ -37,14 +37,21 @@ class LiveThreads:
 
     def use(self, live: Live) -> None:
         """This one is used: it is the last to leave. Whatever there is no room for is let go."""
-        name, size = live.row.name, live.size
-        self._all[name] = live
-        self._size += size - (self._kept[name][1] if name in self._kept else 0)
-        self._kept[name] = live, size
-        self._kept.move_to_end(name)
+        if self._kept:
+            newest = next(reversed(self._kept))
+            if newest != live.row.name:
+                self._weigh(self._kept[newest][0])  # it has grown by what was done with it since
+        self._all[live.row.name] = live
+        self._weigh(live)
+        self._kept.move_to_end(live.row.name)
         while self._size > self._room:
             _, (_, least) = self._kept.popitem(last=False)
             self._size -= least
+
+    def _weigh(self, live: Live) -> None:
+        name, size = live.row.name, live.size
+        self._size += size - (self._kept[name][1] if name in self._kept else 0)
+        self._kept[name] = live, size
 
     def drop(self, live: Live) -> None:
         """Know nothing of it any longer."""

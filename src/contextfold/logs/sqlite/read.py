@@ -23,7 +23,7 @@ from contextfold.logs.words import RESCUE, damaged, no_blob
 
 from .database import Database
 from .directory import DIGESTS, Address, origin_of, text_of
-from .rows import Row, is_body, is_row, rows, value
+from .rows import Row, is_body, is_row, row, rows, value
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
@@ -42,7 +42,14 @@ EVENTS = (
     "SELECT seq, parent, step, body, at, key, event, link, checksum FROM events"
     " WHERE space = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 )
-# Bytes of the thread that belong to no event, among those written next after its newest event.
+# The newest row of the thread, as the list of threads knows it; whether its event is there.
+_NEWEST = (
+    "SELECT b.seq, EXISTS (SELECT 1 FROM events AS e WHERE e.space = b.space AND e.thread = b.thread AND e.seq = b.seq)"
+    " FROM activity AS a JOIN bodies AS b ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread"
+    " WHERE a.space = ? AND a.thread = ?"
+)
+# For a thread that an older version wrote, which kept no such list: bytes of the thread that belong to no event, among
+# those written next after its newest event.
 _LOST = (
     "SELECT min(b.seq) FROM bodies AS b WHERE b.id > ?1 AND b.id <= ?1 + 256 AND b.space = ?2 AND b.thread = ?3"
     " AND b.seq > ?4 AND NOT EXISTS"
@@ -92,10 +99,10 @@ class Following:
             return []
         link = self._link if self._link is not None else link_at(connection, self._address, self.seq)
         taken: list[Logged] = []
-        for row in found:
-            seq, parent, _, body, at, key, event, own, checksum = row
+        for each in found:
+            seq, parent, _, body, at, key, event, own, checksum = each
             self.seq += 1
-            if seq != self.seq or (checksum is not None and not is_row(checksum, link, row)):
+            if seq != self.seq or (checksum is not None and not is_row(checksum, link, each)):
                 raise damaged(self._address.name, self.seq)
             if checksum is None:  # of an older version
                 proven(connection, self._address, seq)
@@ -106,10 +113,14 @@ class Following:
 
     def refuse_lost_end(self, connection: apsw.Connection) -> None:
         """Nothing follows the newest event, so that its loss would not show; but the bytes of a lost one are there."""
-        numbers = (self._body, self._address.space, self._address.thread, self.seq)
-        lost = value(connection, _LOST, numbers)
-        if lost is not None:
-            raise damaged(self._address.name, lost)
+        space, thread = self._address.space, self._address.thread
+        newest, is_there = row(connection, _NEWEST, (space, thread)) or (0, True)
+        if newest > self.seq and not is_there:
+            raise damaged(self._address.name, self.seq + 1)
+        if newest == 0 and self._body:
+            lost = value(connection, _LOST, (self._body, space, thread, self.seq))
+            if lost is not None:
+                raise damaged(self._address.name, lost)
 
 
 @contextmanager
