@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import contextfold as cf
 from contextfold.dialects.gemini import arguments
@@ -248,3 +249,31 @@ async def test_an_asynchronous_caller_who_leaves_keeps_it_too() -> None:
         assert (await session.thread.message(recording.seq)).text == "0 1 2 "
         with pytest.raises(RuntimeError, match="heard once"):
             aiter(recording)
+
+
+@pytest.mark.finding("W15")
+@pytest.mark.parametrize("dialect", MODELS)
+def test_a_stream_that_ends_early_without_an_error_says_so(server: StrictServer, dialect: str) -> None:
+    ways = {"anthropic": from_anthropic, "openai-chat": from_chat, "openai-responses": from_responses}
+    with cf.Session.open(model=MODELS[dialect], tools=TOOLS) as session:
+        session.append({"role": "user", "content": "Read it."})
+        server.answer("These are words that come in several pieces, and then no more.")
+        pieces = list(ways.get(dialect, from_gemini)(server, session.prepare(max_tokens=200)))
+        recording = session.record(pieces[:-2])
+        assert len(list(recording)) == len(pieces) - 2
+        assert recording.heard.error == "the stream ended before the answer did"
+
+
+@pytest.mark.finding("W15")
+def test_a_helpers_events_are_recorded_without_a_warning(server: StrictServer) -> None:
+    class Found(BaseModel):
+        path: str
+
+    with gpt(server) as client, cf.Session.open(model="gpt-5.5") as session:
+        session.append({"role": "user", "content": "Which file?"})
+        server.answer('{"path": "src/app.py"}')
+        with client.responses.stream(**stateless(session.prepare()), text_format=Found) as stream:
+            recording = session.record(stream)
+            kinds = [event.type for event in recording]
+        assert kinds[-1] == "response.completed"
+        assert recording.heard.is_complete

@@ -74,6 +74,8 @@ class Listener:
         if broken is not None and not heard.is_complete:
             heard = replace(heard, error=heard.error or f"{type(broken).__name__}: {broken}".rstrip(": "))
         silence = "no event came" if self._has_bytes and self._assembler is None else ""
+        if self._assembler is not None and not heard.is_complete:
+            silence = "the stream ended before the answer did"
         return replace(heard, dialect=self._dialect, error=heard.error or self._error or silence)
 
 
@@ -82,7 +84,8 @@ def plain_event(event: object) -> Mapping[str, Any]:
     dump = getattr(event, "model_dump", None)
     if not callable(dump):
         return {}
-    value = dump(mode="json", by_alias=True, exclude_unset=True)
+    # Helpers of the SDKs give events whose values are no longer of their declared types; pydantic would tell each time.
+    value = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     if not isinstance(value, Mapping):
         return {}
     return _as_on_the_wire(value) if "candidates" in value or "usageMetadata" in value else value

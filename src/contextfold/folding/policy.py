@@ -47,7 +47,7 @@ class Policy:
     door: Offload | None = None  # looks at each message as it is appended
     summarizer: Summarizer | None = None  # None: the embedded extractive one
     fallback: tuple[Writer, ...] = ("extractive",)  # who is asked when it fails, in order; at its end the next stage
-    timeout: float | None = None  # seconds that one question to a summarizer may take
+    timeout: float | None = 120.0  # seconds that one question to a summarizer may take; None for no limit
     retries: int = 2  # further tries of each summarizer whose provider is overloaded or out of reach
     backoff: float = 0.5  # seconds before the first of them; each next one waits twice as long
     prompt: str = ""  # what a model that condenses is told, in place of our own words (seed 001)

@@ -15,6 +15,7 @@ from .provider import Listening, Spoken
 from .usage import Usage, number
 
 _COMPACTION: Final = "compact-2026-09-04"
+_LONGEST_WAIT: Final = 3_600.0  # seconds
 _SPARE: Final = 4_000  # tokens beyond twice the summary: a model may think first
 
 
@@ -37,13 +38,12 @@ class Anthropic:
 
     async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
         asked = _shared(model, prompt) if prompt.shared is not None else _alone(model, prompt)
-        if on_text is None:
-            message = await client.messages.create(**asked)
-        else:
-            async with client.messages.stream(**asked) as stream:
-                async for text in stream.text_stream:
+        # Always a stream: the SDK refuses to wait for a long answer in one piece.
+        async with client.messages.stream(**asked) as stream:
+            async for text in stream.text_stream:
+                if on_text is not None:
                     on_text(text)
-                message = await stream.get_final_message()
+            message = await stream.get_final_message()
         text = "".join(block.text for block in message.content if block.type == "text")
         return Spoken(text, message.stop_reason or "", _usage(message.usage))
 
@@ -53,7 +53,8 @@ class Anthropic:
         betas = {"anthropic-beta": _COMPACTION}
         rest["compaction"] = {"type": "summarize"}
         asked = {**asked, "model": model, "max_tokens": asked.get("max_tokens") or 2 * _SPARE}
-        message = await client.messages.create(**asked, extra_body=rest, extra_headers=betas)
+        # With a time-out of its own the SDK takes any length; the provider's is shorter.
+        message = await client.messages.create(**asked, extra_body=rest, extra_headers=betas, timeout=_LONGEST_WAIT)
         blocks = [block.to_dict() if hasattr(block, "to_dict") else dict(block) for block in message.content]
         text = "".join(str(block.get("content") or "") for block in blocks)
         usage = _usage(message.usage)

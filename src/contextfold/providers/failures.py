@@ -23,10 +23,14 @@ _OUT_OF_REACH: Final = re.compile(
     r"Connect|Timeout|TimedOut|Transport|Protocol|ReadError|WriteError|NetworkError|Disconnected|Payload|Closed"
 )
 _CANNOT_LOG_IN: Final = re.compile(r"api_key|auth_token|api key|credential", re.IGNORECASE)
+# The account, not the moment, is at fault: trying again would not help.
+_OUT_OF_CREDIT: Final = re.compile(r"insufficient_quota|credit balance|exceeded your current quota", re.IGNORECASE)
 _ADVICE: Final = {
     "auth": "Set the key that its SDK reads.",
     "overflow": "Give it less, or choose a model with a larger window.",
     "transient": "Try again later.",
+    "credit": "Its account has no credit left: add some, or use another key.",
+    "unsent": "Its SDK would not send it: look at the model's name and the size of the answer asked for.",
     "rejected": "Look at the model's name and at what it accepts.",
     "broken": "Look at what answers at its address.",
 }
@@ -36,7 +40,10 @@ def failed(error: Exception, provider: str, model: str) -> ProviderFailed:
     """The same failure in our words."""
     status, kind = status_of(error), kind_of(error)
     told = f"{provider} answered {status}" if status else f"{provider} gave no answer"
-    message = f"{told} for {model} ({type(error).__name__}). {_ADVICE[kind]}"
+    advice = _ADVICE["credit" if kind == "rejected" and _is_out_of_credit(error) else kind]
+    if kind == "rejected" and status is None:
+        told, advice = f"{provider} was not asked", _ADVICE["unsent"]
+    message = f"{told} for {model} ({type(error).__name__}). {advice}"
     return ProviderFailed(message, kind, _retry_after(error))
 
 
@@ -48,6 +55,8 @@ def kind_of(error: Exception) -> str:
         return "overflow"
     if status is None:
         return _without_status(error)
+    if _is_out_of_credit(error):
+        return "rejected"
     return "transient" if status in _TRANSIENT or status >= 500 else "rejected"
 
 
@@ -66,7 +75,13 @@ def _without_status(error: Exception) -> str:
         return "transient"
     if re.search(r"overloaded|rate.?limit|unavailable|server_error|internal", str(error), re.IGNORECASE):
         return "transient"
-    return "auth" if _CANNOT_LOG_IN.search(str(error)) else "broken"
+    if _CANNOT_LOG_IN.search(str(error)):
+        return "auth"
+    return "rejected" if type(error) in (TypeError, ValueError) else "broken"
+
+
+def _is_out_of_credit(error: Exception) -> bool:
+    return getattr(error, "code", None) == "insufficient_quota" or _OUT_OF_CREDIT.search(str(error)) is not None
 
 
 def _is_too_long(error: Exception) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from contextvars import copy_context
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, StoreError
@@ -26,6 +26,8 @@ from contextfold.thread import Drafting
 from . import telemetry
 
 T = TypeVar("T")
+_GRACE: Final = 1.0  # seconds in which what is cancelled may clean up
+_LATE: Final = "The summarizer did not answer in time."
 
 
 class Doing(Protocol):
@@ -123,12 +125,15 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
 
 
 def _asked(effect: Summarize) -> object:
-    """A blocking summarizer that takes too long is left behind on a thread of its own; an awaited one is cancelled."""
-    summarizer = _who(effect.summarizer)
+    """On a thread of its own, which is left behind when the time is over; what is awaited there is cancelled first."""
+    summarizer, seconds = _who(effect.summarizer), effect.timeout
+    patience = seconds if seconds is None or not _is_async(summarizer) else seconds + _GRACE
     with telemetry.question(summarizer, effect.prompt) as observed:
-        if effect.timeout is None or _is_async(summarizer):
-            return observed.answered(_now(summarizer(effect.prompt), effect.timeout))
-        return observed.answered(_aside(lambda: _now(summarizer(effect.prompt))).result(effect.timeout))
+        answering = _aside(lambda: _now(summarizer(effect.prompt), seconds))
+        wait([answering], patience)
+        if not answering.done():
+            raise TimeoutError(_LATE)
+        return observed.answered(answering.result())
 
 
 def _who(writer: Writer) -> Summarizer:
@@ -144,11 +149,16 @@ def _aside(work: Callable[[], object]) -> Future[object]:
         with suppress(InvalidStateError):  # nobody waits any more
             try:
                 future.set_result(context.run(work))
-            except Exception as error:  # noqa: BLE001  # whoever waits gets it
-                future.set_exception(error)
+            except BaseException as error:  # noqa: BLE001  # whoever waits gets it
+                future.set_exception(_failure(error))
 
     Thread(target=run, name="contextfold-summarizer", daemon=True).start()
     return future
+
+
+def _failure(error: BaseException) -> Exception:
+    """What a summarizer raises ends its attempt and nothing else: not the conversation, not the process."""
+    return error if isinstance(error, Exception) else RuntimeError(f"The summarizer raised {type(error).__name__}.")
 
 
 def _now(answer: object, timeout: float | None = None) -> object:
@@ -156,14 +166,14 @@ def _now(answer: object, timeout: float | None = None) -> object:
     if not inspect.isawaitable(answer):
         return answer
 
-    async def wait() -> Any:
+    async def in_time() -> Any:
         return await _in_time(answer, timeout)
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(wait())
-    return _aside(lambda: asyncio.run(wait())).result()  # called from within a loop, which cannot wait for itself
+        return asyncio.run(in_time())
+    return _aside(lambda: asyncio.run(in_time())).result()  # called from within a loop, which cannot wait for itself
 
 
 Run = Callable[[Callable[[], Any]], Any]
@@ -247,8 +257,24 @@ async def _asked_async(effect: Summarize) -> object:
     summarizer = _who(effect.summarizer)
     is_left_behind = effect.timeout is not None and not _is_async(summarizer)
     asked = _awaited_aside if is_left_behind else _awaited
+    answering = _in_time(asked(summarizer, effect.prompt), effect.timeout)
     with telemetry.question(summarizer, effect.prompt) as observed:
-        return observed.answered(await _in_time(asked(summarizer, effect.prompt), effect.timeout))
+        return observed.answered(await _in_patience(answering, effect.timeout))
+
+
+async def _in_patience(answer: Coroutine[Any, Any, T], seconds: float | None) -> T:
+    """A coroutine that will not be cancelled is left behind too."""
+    task = asyncio.ensure_future(answer)
+    try:
+        await asyncio.wait([task], timeout=None if seconds is None else seconds + _GRACE)
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait([task], timeout=_GRACE)
+        raise
+    if not task.done():
+        task.cancel()
+        raise TimeoutError(_LATE)
+    return task.result()
 
 
 async def _awaited_aside(function: Callable[..., object], *arguments: object) -> object:
@@ -263,10 +289,13 @@ async def _in_time(answer: Awaitable[T], seconds: float | None) -> T:
     try:
         async with limit:
             return await answer
-    except Exception:
+    except BaseException as error:
         if limit.expired():
-            raise TimeoutError("The summarizer did not answer in time.") from None
-        raise
+            raise TimeoutError(_LATE) from None
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # somebody cancels whoever waits here
+        raise _failure(error) from None
 
 
 def _is_async(function: Callable[..., object]) -> bool:

@@ -47,6 +47,9 @@ class ReadTimeout(Exception):
         (Status(None, "Overloaded"), "transient"),
         (ValueError("The api_key client option must be set"), "auth"),
         (EOFError("The stream ended."), "broken"),
+        (Status(429, "Error code: 429 - {'error': {'code': 'insufficient_quota'}}"), "rejected"),
+        (Status(400, "Your credit balance is too low to access the API."), "rejected"),
+        (ValueError("Streaming is required for operations that may take longer than 10 minutes."), "rejected"),
     ],
 )
 def test_a_failure_has_one_of_five_kinds(error: Exception, kind: str) -> None:
@@ -59,6 +62,19 @@ def test_a_failure_repeats_nothing_of_what_was_said() -> None:
     assert str(told) == "openai answered 401 for gpt-5 (Status). Set the key that its SDK reads."
     assert (told.kind, told.retry_after) == ("auth", 3.0)
     assert failed(Status(500, headers={"retry-after": "soon"}), "openai", "gpt-5").retry_after is None
+
+
+@pytest.mark.finding("W14")
+def test_a_failure_names_its_cause() -> None:
+    unsent = failed(ValueError("Streaming is required"), "anthropic", "claude-haiku-5-5")
+    assert str(unsent).startswith(
+        "anthropic was not asked for claude-haiku-5-5 (ValueError). Its SDK would not send it"
+    )
+    poor = failed(Status(429, "insufficient_quota"), "openai", "gpt-5")
+    assert (
+        str(poor)
+        == "openai answered 429 for gpt-5 (Status). Its account has no credit left: add some, or use another key."
+    )
 
 
 def test_an_answer_costs_by_its_parts() -> None:

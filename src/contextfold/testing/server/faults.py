@@ -30,6 +30,12 @@ def rate_limited(retry_after: float | None = None) -> Fault:
     return Fault("status", Refused(said, kind="rate_limited", rule="fault", retry_after=retry_after))
 
 
+def out_of_quota() -> Fault:
+    """429 of an account that has nothing left to spend: OpenAI's `insufficient_quota`, which no waiting mends."""
+    said = "You exceeded your current quota, please check your plan and billing details."
+    return Fault("status", Refused(said, kind="rate_limited", rule="fault", code="insufficient_quota"))
+
+
 def broken() -> Fault:
     """500."""
     return Fault("status", Refused("Internal server error", kind="broken", rule="fault"))
