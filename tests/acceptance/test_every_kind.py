@@ -201,6 +201,9 @@ def test_tools_that_a_developer_adds_are_sent_and_counted(model: str) -> None:
     assert request.body["input"][0] == added
     assert request.report.after > 4_000
     assert cf.fit([added, USER], model=model, dialect="openai-chat").report.losses
+    counted = cf.count([added, USER], model="gpt-5.6-sol")
+    assert (counted.tokens > 4_000, counted.exact) == (True, False)
+    assert cf.count([USER], model="gpt-5.6-sol").exact
 
 
 # -- Anthropic ------------------------------------------------------------------------------------------------------

@@ -1,19 +1,17 @@
 """Wire formats: a package each (parse, render, rules), found by name. No I/O; nothing here decides what to fold."""
 
 from . import neutral
-from .aliases import IdFields
 from .anthropic import AnthropicDialect
-from .asked import asked_in
+from .assembly import Heard
 from .cache_marks import Marks, boundary, newest_fold
-from .compaction import Wish
-from .dialect import Dialect
-from .gathering import Heard
+from .dialect import Dialect, Wish
 from .gemini import GeminiDialect
 from .given import plain, together, understand
-from .mending import Repair, Repaired
+from .ids import IdFields
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
-from .registry import all_known, detect, find, known, names, reading, reply, spoken, suited
+from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
+from .repairs import Repair, Repaired
 from .streams import Listener
 from .usage import bill
 

@@ -2,7 +2,7 @@
 
 Up to four marks: behind what surrounds the messages, where the newest fold left the view unchanged, where the request
 before this one ended if that is too far back to be found, and at the end. A function of the view alone, so the same
-view has the same marks. How a mark is written is each dialect's business.
+view has the same marks. How a mark is written is each dialect's business; OpenAI's two formats share theirs, below.
 """
 
 from __future__ import annotations
@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec import Raw
+
 from contextfold.domain import Item, View
 from contextfold.models import Model
+
+from .wire import assembled, elements, fields, listed, plain, put
 
 LOOKBACK = 20  # blocks in which a provider looks for an earlier entry, where its profile does not say
 
@@ -59,3 +63,27 @@ def far_end(view: View, model: Model) -> int:
 def least_prefix(model: Model) -> int:
     """The shortest prefix in tokens that the model's provider keeps."""
     return model.cache.least or 0 if model.cache is not None else 0
+
+
+_PARTS = ("text", "input_text", "input_image", "input_file", "image_url", "file")
+
+
+def marks(view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+    """Where the newest fold left the view unchanged, for models that take marks; the provider marks the end itself."""
+    if model.cache is None or not model.cache.breakpoints:
+        return Marks()
+    return Marks(worth_marking(view, model, fixed, {unchanged - 1}))
+
+
+def marked(chunk: bytes) -> bytes:
+    """The chunk with a breakpoint on the last part of its last message; the same bytes where there is no such part."""
+    messages = elements(b"[" + chunk + b"]")
+    message = fields(messages[-1])
+    content = message.get("content")
+    parts = elements(content) if content is not None and bytes(content).lstrip()[:1] == b"[" else []
+    last = fields(parts[-1]) if parts else {}
+    if plain(last.get("type")) not in _PARTS or "prompt_cache_breakpoint" in last:
+        return chunk
+    parts[-1] = Raw(assembled({**last, "prompt_cache_breakpoint": put({"mode": "explicit"})}))
+    messages[-1] = Raw(assembled({**message, "content": listed(parts)}))
+    return b",".join(map(bytes, messages))

@@ -9,19 +9,31 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from contextfold.domain import Bill, Item, Message, Problem, Reply, View
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from . import aliases, tools
+from . import ids, tools
+from .assembly import Assembler, Event
 from .cache_marks import Marks
-from .compaction import Wish
-from .gathering import Assembler, Event
-from .mending import Repaired
+from .repairs import Repaired
 from .usage import bill
 from .wire import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """From when on to compact, and what stands in the view that was compacted before."""
+
+    model: Model
+    usable: int  # tokens of input that the window leaves
+    at: int = 0  # compact by itself from this size on; 0 where it should not
+    made: frozenset[str] = frozenset()  # how what stands in the view was made: "threshold", "on-demand"
+    clears: bool = False  # the provider is to clear old tool results by itself
+
 
 Settings = Mapping[str, Any]
 
@@ -29,7 +41,7 @@ Settings = Mapping[str, Any]
 class Dialect(Protocol):
     """One provider's way of writing a conversation."""
 
-    id_fields: ClassVar[aliases.IdFields] = aliases.IdFields(("id",))  # in which calls and results are paired
+    id_fields: ClassVar[ids.IdFields] = ids.IdFields(("id",))  # in which calls and results are paired
     list_field: ClassVar[str] = "messages"  # under which a request holds the conversation
     is_written_in_items: ClassVar[bool] = False  # a list may be one message: what one side said, in several items
     takes_prefill: ClassVar[bool] = True  # a request may end with the model's own words
@@ -109,7 +121,7 @@ class Dialect(Protocol):
 
     def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
         """A message of this dialect with some of its calls and results under other ids, by the index of the block."""
-        return aliases.renamed(message, names, self.id_fields)
+        return ids.renamed(message, names, self.id_fields)
 
     # -- what surrounds the messages ----------------------------------------------------------------------------------
 

@@ -1,11 +1,14 @@
 """An item in neutral blocks, as it is to be shown: edits made, late results turned into text, blank text gone.
 
-Used where there are no original bytes to keep: another dialect's messages, stand-ins, completions. It renders nothing.
+Used where there are no original bytes to keep: another dialect's messages, stand-ins, completions, system prompts. It
+renders nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from msgspec import Raw
 
 from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult, decode, encode
 from contextfold.errors import BadMessage
@@ -103,3 +106,19 @@ def arguments_object(call: ToolCall) -> Json | None:
     except BadMessage:
         return None
     return value if isinstance(value, dict) else None
+
+
+# Where a wire takes no system message among the others, one is shown as text of the user's side, under this label; the
+# first one is lifted to the top of the request.
+LABEL = "[System message]\n"
+
+
+def words(system: object) -> str:
+    """One text: a string, Anthropic's blocks, Gemini's content or parts."""
+    if isinstance(system, Raw):
+        system = decode(bytes(system))
+    if isinstance(system, dict):
+        system = system.get("parts", [system])
+    if isinstance(system, list | tuple):
+        return "\n".join(str(block["text"]) for block in system if isinstance(block, dict) and "text" in block)
+    return system if isinstance(system, str) else ""

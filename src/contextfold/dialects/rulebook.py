@@ -13,7 +13,7 @@ from contextfold.domain import Problem
 from .wire import Json
 
 
-class Piece(NamedTuple):
+class WirePiece(NamedTuple):
     """A block of a message and its path in the request."""
 
     path: str
@@ -27,13 +27,13 @@ class Piece(NamedTuple):
         return id_in(self.block, field)
 
 
-class Wire(NamedTuple):
+class WireMessage(NamedTuple):
     """One message of a request, as far as it can be read."""
 
     path: str
     role: object
     content: object
-    pieces: tuple[Piece, ...]
+    pieces: tuple[WirePiece, ...]
     fields: Json
 
     @property
@@ -47,12 +47,12 @@ def id_in(value: Json, field: str) -> str | None:
     return found if found is None or isinstance(found, str) else repr(found)
 
 
-def read_messages(body: Json) -> tuple[list[Wire], list[Problem]]:
+def read_messages(body: Json) -> tuple[list[WireMessage], list[Problem]]:
     """The messages that can be read, and a problem for everything that has not even the form of one."""
     messages = body.get("messages")
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes) or not messages:
         return [], [malformed("messages", "Send a list with at least one message.")]
-    read: list[Wire] = []
+    read: list[WireMessage] = []
     problems: list[Problem] = []
     for index, message in enumerate(messages):
         path = f"messages[{index}]"
@@ -63,24 +63,24 @@ def read_messages(body: Json) -> tuple[list[Wire], list[Problem]]:
     return read, problems
 
 
-def _wire(path: str, message: Json, problems: list[Problem]) -> Wire:
+def _wire(path: str, message: Json, problems: list[Problem]) -> WireMessage:
     content = message.get("content")
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[WirePiece, ...] = ()
     if isinstance(content, str):
-        pieces = (Piece(f"{path}.content", {"type": "text", "text": content}),) if content else ()
+        pieces = (WirePiece(f"{path}.content", {"type": "text", "text": content}),) if content else ()
     elif isinstance(content, list | tuple):
         pieces = read_pieces(f"{path}.content", content, problems)
     elif content is not None:
         problems.append(malformed(f"{path}.content", "Content is a string or a list."))
-    return Wire(path, message.get("role"), content, pieces, message)
+    return WireMessage(path, message.get("role"), content, pieces, message)
 
 
-def read_pieces(path: str, content: Sequence[object], problems: list[Problem]) -> tuple[Piece, ...]:
+def read_pieces(path: str, content: Sequence[object], problems: list[Problem]) -> tuple[WirePiece, ...]:
     """The blocks of a list; entries that are none become problems."""
     pieces = []
     for index, block in enumerate(content):
         if isinstance(block, Mapping):
-            pieces.append(Piece(f"{path}[{index}]", block))
+            pieces.append(WirePiece(f"{path}[{index}]", block))
         else:
             problems.append(malformed(f"{path}[{index}]", "Entries of content are objects with a type."))
     return tuple(pieces)

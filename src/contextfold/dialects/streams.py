@@ -13,7 +13,7 @@ from typing import Any
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
-from .gathering import Assembler, Event, Heard, error_text
+from .assembly import Assembler, Event, Heard, error_text
 from .registry import first_asked
 from .sse import ServerEvents
 

@@ -50,7 +50,7 @@ class Function(NamedTuple):
         return {"name": self.name, **({} if self.description is None else {"description": self.description})}
 
 
-class Definition(NamedTuple):
+class ToolDefinition(NamedTuple):
     """One entry of a list of tools: in which dialect it is written, and the functions in it; none in a provider's own.
 
     An entry that nobody recognises has no dialect and goes wherever it is sent.
@@ -61,30 +61,30 @@ class Definition(NamedTuple):
     entry: Any
 
 
-def read(tools: object) -> list[Definition]:
+def read(tools: object) -> list[ToolDefinition]:
     """The definitions in whatever a caller gave as tools."""
     if isinstance(tools, Raw):
         tools = decode(bytes(tools))
     return [_definition(tool) for tool in tools] if isinstance(tools, Sequence) and not isinstance(tools, str) else []
 
 
-def _definition(tool: Any) -> Definition:
+def _definition(tool: Any) -> ToolDefinition:
     match tool:
         case {"type": "function", "function": {"name": str(name)} as function}:
-            return Definition("openai-chat", (_function(name, function, "parameters"),), tool)
+            return ToolDefinition("openai-chat", (_function(name, function, "parameters"),), tool)
         case {"type": "function", "name": str(name)}:
-            return Definition("openai-responses", (_function(name, tool, "parameters"),), tool)
+            return ToolDefinition("openai-responses", (_function(name, tool, "parameters"),), tool)
         case {"name": str(name), "input_schema": _}:
-            return Definition("anthropic", (_function(name, tool, "input_schema"),), tool)
+            return ToolDefinition("anthropic", (_function(name, tool, "input_schema"),), tool)
         case {"functionDeclarations": list(declared)} | {"function_declarations": list(declared)}:
-            return Definition("gemini", tuple(_declared(each) for each in declared if "name" in each), tool)
+            return ToolDefinition("gemini", tuple(_declared(each) for each in declared if "name" in each), tool)
         case {"type": str(kind)}:
             own = "anthropic" if _DATED.search(kind) else "openai-responses" if kind in _RESPONSES else ""
-            return Definition(own, (), tool)
+            return ToolDefinition(own, (), tool)
         case dict() if tool and "name" not in tool:
-            return Definition("gemini", (), tool)
+            return ToolDefinition("gemini", (), tool)
         case _:
-            return Definition("", (), tool)
+            return ToolDefinition("", (), tool)
 
 
 def _function(name: str, given: Mapping[str, Any], schema: str) -> Function:
@@ -131,7 +131,7 @@ def offered(settings: Mapping[str, Any], dialect: str) -> dict[str, Any]:
     return spelled
 
 
-def _entries(definition: Definition, dialect: str) -> Iterator[object]:
+def _entries(definition: ToolDefinition, dialect: str) -> Iterator[object]:
     if definition.dialect in (dialect, ""):
         yield definition.entry
         return

@@ -15,7 +15,7 @@ from msgspec import Raw
 from contextfold.domain import decode, encode
 from contextfold.errors import BadConfiguration
 
-from .halves import readable
+from .surrogates import readable
 
 Json: TypeAlias = Mapping[str, object]
 

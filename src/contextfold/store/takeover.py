@@ -34,8 +34,6 @@ from contextfold.transcripts import BILLED, DIALECT, Compaction, Recorded, RooEv
 
 log = logger("takeover")
 
-_INPUT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-
 
 class Takeover:
     """One recording on its way into one thread. `source` names the recording in the keys of what it adds."""
@@ -64,8 +62,8 @@ class Takeover:
     def bill(self, key: str, at: float | None, usage: dict[str, Detail]) -> None:
         """What an answer's request was billed, right behind the answer."""
         if usage:
-            input_ = sum(int(usage.get(name) or 0) for name in _INPUT)
-            self._write(Measured(0, self._thread.model.name, input_, 0, usage), b"", key, at)
+            billed = dialects.bill(usage).input
+            self._write(Measured(0, self._thread.model.name, billed, 0, usage), b"", key, at)
 
     def fold(
         self,

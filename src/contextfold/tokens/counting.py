@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from contextfold.domain import Block, Count, Counter, Measure, Message, Opaque, Text, encode
+from contextfold.domain import Block, BlockShape, Count, Counter, Measure, Message, Opaque, Text, encode
 from contextfold.models import Model
 
 from .classes import SEALED
@@ -44,7 +44,7 @@ def count(messages: Sequence[Message], model: Model | str | None, system: System
     shapes = [weigh(message) for message in messages]
     fixed = fixed_cost(system, tools, counter)
     said = sum(counter.tokens(shape) for shape in shapes) + fixed.request
-    exact = counter.exact and not any(_goes_by_rule(block.measure) for shape in shapes for block in shape.blocks)
+    exact = counter.exact and not any(_is_estimated(block) for shape in shapes for block in shape.blocks)
     return Count(
         fixed.system + fixed.tools + said,
         exact,
@@ -96,6 +96,11 @@ def _definition(tool: Mapping[str, Any], counter: Counter) -> int:
     """A tool's definition as the model reads it: its JSON."""
     text = Text(encode(tool).decode())
     return counter.block_tokens(counter.shape(Message("system", (text,))).blocks[0].measure)
+
+
+def _is_estimated(block: BlockShape) -> bool:
+    """Whether nobody can know what a provider makes of it: media, and items of its own."""
+    return block.kind == "opaque" or _goes_by_rule(block.measure)
 
 
 def _goes_by_rule(measure: Measure) -> bool:

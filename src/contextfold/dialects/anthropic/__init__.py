@@ -6,25 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from contextfold.dialects.aliases import IdFields
+from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.cache_marks import Marks
-from contextfold.dialects.compaction import Wish
-from contextfold.dialects.dialect import Dialect, Settings
-from contextfold.dialects.gathering import Assembler, Event
-from contextfold.dialects.halves import readable
-from contextfold.dialects.losing import losses
-from contextfold.dialects.mending import Repaired
+from contextfold.dialects.dialect import Dialect, Settings, Wish
+from contextfold.dialects.ids import IdFields
+from contextfold.dialects.losses import losses
+from contextfold.dialects.repairs import Repaired
+from contextfold.dialects.surrogates import readable
 from contextfold.dialects.usage import bill_beside_the_cache
 from contextfold.dialects.wire import Json
 from contextfold.domain import Bill, Item, Message, Problem, Reply, View
 from contextfold.models import Model
 
 from . import settings
-from .answer import claims, reply
-from .carries import CARRIES
 from .marks import limited, marked
-from .parse import NAME, parse
-from .render import chunk
+from .parse import NAME, claims, parse, reply
+from .render import CARRIES, chunk
 from .repair import repair
 from .request import OPENER, body, grown
 from .rules import RULES, Allowed, check

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from contextfold.dialects.ids import short_and_simple, simple
+from contextfold.dialects.losses import Carries
 from contextfold.dialects.media import is_address, placeholder
-from contextfold.dialects.neutral import as_object, fits_role, is_blank, shown
-from contextfold.dialects.system import LABEL
+from contextfold.dialects.neutral import LABEL, as_object, fits_role, is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -146,3 +146,11 @@ def document_source(block: Document) -> Json | None:
     if not is_blank(block.text):
         return {"type": "text", "media_type": "text/plain", "data": block.text}
     return {"type": "url", "url": block.url} if is_address(block.url) else None
+
+
+def _shows(block: Image | Document, _takes_media: bool) -> bool:
+    source = image_source(block) if isinstance(block, Image) else document_source(block)
+    return source is not None
+
+
+CARRIES = Carries(NAME, "Anthropic has no such block", _shows, short_and_simple, only_objects=True)

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Raw
 
 from contextfold.dialects import wire
-from contextfold.dialects.system import LABEL, words
+from contextfold.dialects.neutral import LABEL, words
 from contextfold.dialects.tools import offered
 from contextfold.domain import Item, decode, encode
 

@@ -19,11 +19,11 @@ _CALLS = ("server_tool_use", "mcp_tool_use")
 _REACH = 4  # chunks before the new ones in which the turn they end is looked for
 
 
-class _Spoken(Struct):
+class _MessageRole(Struct):
     role: object = None
 
 
-_spoken = msgspec.json.Decoder(_Spoken)
+_spoken = msgspec.json.Decoder(_MessageRole)
 
 
 def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:

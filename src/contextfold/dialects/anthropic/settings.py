@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from contextfold.dialects.cache_marks import Marks, far_end, least_prefix, worth_marking
-from contextfold.dialects.compaction import Wish
+from contextfold.dialects.dialect import Wish
 from contextfold.domain import View
 from contextfold.models import Model
 

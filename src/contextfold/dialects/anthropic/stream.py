@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.gathering import Event, Heard, error_text
-from contextfold.dialects.mending import copied
+from contextfold.dialects.assembly import Event, Heard, error_text
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.partial_json import partial
+from contextfold.dialects.repairs import copied
 from contextfold.errors import BadMessage
 
 KINDS = frozenset(

@@ -6,26 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from contextfold.dialects.aliases import IdFields
+from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.dialect import Dialect, Settings
-from contextfold.dialects.gathering import Assembler, Event
-from contextfold.dialects.halves import readable
-from contextfold.dialects.losing import losses
-from contextfold.dialects.mending import Repaired
+from contextfold.dialects.ids import IdFields
+from contextfold.dialects.losses import losses
+from contextfold.dialects.repairs import Repaired
+from contextfold.dialects.surrogates import readable
 from contextfold.dialects.wire import Json, grown
 from contextfold.domain import Item, Message, Problem, Reply
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .answer import claims, reply
-from .carries import CARRIES
-from .parse import NAME, parse
-from .render import chunk
+from .parse import NAME, claims, parse, reply
+from .render import CARRIES, chunk
 from .repair import repair
-from .request import CONFIG, OPENER, arguments, body
+from .request import CONFIG, OPENER, arguments, body, limited
 from .rules import RULES, check
 from .stream import GeminiStream
-from .turns import limited
 
 SIGNED = "signed"
 

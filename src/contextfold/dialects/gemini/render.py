@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from contextfold.dialects.ids import short
+from contextfold.dialects.losses import Carries
 from contextfold.dialects.media import document_text, is_address, placeholder
-from contextfold.dialects.neutral import as_object, fits_role, is_blank, shown
-from contextfold.dialects.system import LABEL
+from contextfold.dialects.neutral import LABEL, as_object, fits_role, is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -107,3 +107,14 @@ def media_part(block: Image | Document) -> Json:
         media_type = block.media_type or ("image/png" if isinstance(block, Image) else "application/pdf")
         return {"fileData": {"mimeType": media_type, "fileUri": block.url}}
     return {"text": placeholder(block)}
+
+
+def _shows(block: Image | Document, _takes_media: bool) -> bool:
+    return (isinstance(block, Document) and bool(block.text)) or "text" not in media_part(block)
+
+
+def _spells(call: str) -> str:
+    return call if call.startswith(UNNAMED) else short(call)
+
+
+CARRIES = Carries(NAME, "Gemini has no such part", _shows, _spells, only_objects=True)

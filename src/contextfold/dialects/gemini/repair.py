@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contextfold.dialects.mending import GO_ON, OPENING, Body, FreshIds, Notes, Repaired, late_words, matched, mended
-from contextfold.dialects.mending import words_of as words_in
+from contextfold.dialects.repairs import (
+    GO_ON,
+    OPENING,
+    Body,
+    FreshIds,
+    Repaired,
+    RepairNotes,
+    late_words,
+    matched,
+    mended,
+)
+from contextfold.dialects.repairs import words_of as words_in
 from contextfold.domain import INTERRUPTED
 
 from .parse import call_id
 from .parts import held, kind_of, signature
 from .rules import check
-from .sound import Held, sound
+from .sound import HeldParts, sound
 from .touch import UNSIGNED
 
 _Part = dict[str, Any]
@@ -25,7 +35,7 @@ _Part = dict[str, Any]
 def repair(body: Mapping[str, Any], is_signed: bool = False) -> Repaired:
     """The body as the API takes it, with the list of what was done. Repairing twice does nothing more."""
 
-    def mend(copy: Body, notes: Notes) -> None:
+    def mend(copy: Body, notes: RepairNotes) -> None:
         given = copy.get("contents")
         if isinstance(given, str | dict) and given:
             notes.note("contents", "malformed", "The single content became a list.")
@@ -40,12 +50,12 @@ def repair(body: Mapping[str, Any], is_signed: bool = False) -> Repaired:
     return mended(body, (mend,), lambda each: check(each, is_signed))
 
 
-def _paired(contents: list[Held], notes: Notes) -> list[Held]:
+def _paired(contents: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
     """Turns of the model as one content where they call, and all responses in the content right behind."""
     calls = (part for content in contents for part in content.of("functionCall"))
     fresh = FreshIds({str(held(part, "functionCall").get("id")) for part in calls})
     seen: set[str] = set()
-    done: list[Held] = []
+    done: list[HeldParts] = []
     at = 0
     while at < len(contents):
         turn = _run(contents, at, is_models=True)
@@ -57,23 +67,25 @@ def _paired(contents: list[Held], notes: Notes) -> list[Held]:
     return done
 
 
-def _run(contents: list[Held], start: int, *, is_models: bool) -> list[Held]:
+def _run(contents: list[HeldParts], start: int, *, is_models: bool) -> list[HeldParts]:
     stop = start
     while stop < len(contents) and (contents[stop].role == "model") is is_models:
         stop += 1
     return contents[start:stop]
 
 
-def _joined(turn: list[Held], notes: Notes) -> list[Held]:
+def _joined(turn: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
     """What the model said in a row, as one content, if it calls in any of them."""
     if len(turn) < 2 or not any(content.of("functionCall") for content in turn):
         return turn
     for content in turn[1:]:
         notes.note(content.path, "call-placement", "The content was joined with the model's content before it.")
-    return [Held(turn[0].path, "model", [part for content in turn for part in content.parts], turn[0].source)]
+    return [HeldParts(turn[0].path, "model", [part for content in turn for part in content.parts], turn[0].source)]
 
 
-def _answered(turn: list[Held], stretch: list[Held], fresh: FreshIds, seen: set[str], notes: Notes) -> list[Held]:
+def _answered(
+    turn: list[HeldParts], stretch: list[HeldParts], fresh: FreshIds, seen: set[str], notes: RepairNotes
+) -> list[HeldParts]:
     calls = [held(part, "functionCall") for content in turn for part in content.of("functionCall")]
     olds = [call_id(call) for call in calls]
     path = turn[0].path if turn else ""
@@ -98,7 +110,7 @@ def _answered(turn: list[Held], stretch: list[Held], fresh: FreshIds, seen: set[
     return _in_front(stretch, answers, path, notes)
 
 
-def _own_ids(path: str, calls: list[dict[str, Any]], fresh: FreshIds, seen: set[str], notes: Notes) -> None:
+def _own_ids(path: str, calls: list[dict[str, Any]], fresh: FreshIds, seen: set[str], notes: RepairNotes) -> None:
     """Ids used once; a call without one is paired by its name, and needs none."""
     for call in calls:
         own = call.get("id")
@@ -109,7 +121,7 @@ def _own_ids(path: str, calls: list[dict[str, Any]], fresh: FreshIds, seen: set[
             seen.add(call["id"])
 
 
-def _fitted(path: str, response: dict[str, Any], call: Mapping[str, Any], notes: Notes) -> None:
+def _fitted(path: str, response: dict[str, Any], call: Mapping[str, Any], notes: RepairNotes) -> None:
     """The response under the name and id of its call."""
     if call.get("name") != response.get("name") or call.get("id") != response.get("id"):
         response["name"] = call.get("name")
@@ -120,7 +132,7 @@ def _fitted(path: str, response: dict[str, Any], call: Mapping[str, Any], notes:
         notes.note(path, "orphan-response", f"The response was given to the call of {call.get('name')!r}.")
 
 
-def _told(content: Held, part: _Part, notes: Notes) -> None:
+def _told(content: HeldParts, part: _Part, notes: RepairNotes) -> None:
     """A response that answers nothing, as labelled text in its place."""
     response = held(part, "functionResponse")
     said = response.get("response")
@@ -130,12 +142,12 @@ def _told(content: Held, part: _Part, notes: Notes) -> None:
     content.touch([{"text": label} if each is part else each for each in content.parts])
 
 
-def _in_front(stretch: list[Held], answers: list[_Part], path: str, notes: Notes) -> list[Held]:
+def _in_front(stretch: list[HeldParts], answers: list[_Part], path: str, notes: RepairNotes) -> list[HeldParts]:
     """All responses in front of the first content behind the calls."""
     if not answers:
         return stretch
     if not stretch:
-        return [Held(path, "user", answers, {}, is_touched=True)]
+        return [HeldParts(path, "user", answers, {}, is_touched=True)]
     first = stretch[0]
     if first.parts[: len(answers)] == answers:
         return stretch
@@ -148,7 +160,7 @@ def _in_front(stretch: list[Held], answers: list[_Part], path: str, notes: Notes
     return [content for content in stretch if content.parts]
 
 
-def _signed(contents: list[Held], notes: Notes) -> None:
+def _signed(contents: list[HeldParts], notes: RepairNotes) -> None:
     """The first call of each step carries a signature."""
     for content in contents:
         calls = content.of("functionCall") if content.role == "model" else []
@@ -158,11 +170,11 @@ def _signed(contents: list[Held], notes: Notes) -> None:
             content.touch([signed if part is calls[0] else part for part in content.parts])
 
 
-def _begun_and_ended(contents: list[Held], notes: Notes) -> list[Held]:
+def _begun_and_ended(contents: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
     if contents and contents[0].role == "model":
         notes.note(contents[0].path, "first-from-user", "A content of the user's was put in front.")
-        contents = [Held("contents[0]", "user", [{"text": OPENING}], {}, is_touched=True), *contents]
+        contents = [HeldParts("contents[0]", "user", [{"text": OPENING}], {}, is_touched=True), *contents]
     if contents and contents[-1].role == "model":
         notes.note(contents[-1].path, "ends-with-model", "A content of the user's was put behind.")
-        contents = [*contents, Held(contents[-1].path, "user", [{"text": GO_ON}], {}, is_touched=True)]
+        contents = [*contents, HeldParts(contents[-1].path, "user", [{"text": GO_ON}], {}, is_touched=True)]
     return contents

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.rulebook import Piece, malformed, read_pieces
+from contextfold.dialects.rulebook import WirePiece, malformed, read_pieces
+from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
@@ -21,9 +21,9 @@ class Content(NamedTuple):
 
     path: str
     role: object
-    parts: tuple[Piece, ...]
+    parts: tuple[WirePiece, ...]
 
-    def of(self, kind: str) -> list[Piece]:
+    def of(self, kind: str) -> list[WirePiece]:
         return [part for part in self.parts if kind_of(part.block) == kind]
 
     @property
@@ -31,7 +31,7 @@ class Content(NamedTuple):
         return self.role == "model"
 
 
-class Asked(NamedTuple):
+class ContentsRequest(NamedTuple):
     """A request, read once for all rules."""
 
     body: Json
@@ -63,31 +63,31 @@ def read_contents(body: Json) -> tuple[list[Content], list[Problem]]:
     return contents, problems
 
 
-def unknown_role(asked: Asked) -> Iterator[Problem]:
+def unknown_role(asked: ContentsRequest) -> Iterator[Problem]:
     for content in asked.contents:
         if not isinstance(content.role, str | None) or content.role not in ROLES:
             yield Problem(f"{content.path}.role", "unknown-role", "Use 'user' or 'model'.")
 
 
-def first_from_user(asked: Asked) -> Iterator[Problem]:
+def first_from_user(asked: ContentsRequest) -> Iterator[Problem]:
     """A history does not begin with the model, least of all with a call."""
     if asked.contents and asked.contents[0].is_models:
         yield Problem(asked.contents[0].path, "first-from-user", "Put a content of the user's in front.")
 
 
-def ends_with_model(asked: Asked) -> Iterator[Problem]:
+def ends_with_model(asked: ContentsRequest) -> Iterator[Problem]:
     """It is the model's turn; an open call at the end is another rule's."""
     if asked.contents and asked.contents[-1].is_models and not asked.contents[-1].of("functionCall"):
         yield Problem(asked.contents[-1].path, "ends-with-model", "End with the user, or with function responses.")
 
 
-def empty_content(asked: Asked) -> Iterator[Problem]:
+def empty_content(asked: ContentsRequest) -> Iterator[Problem]:
     for content in asked.contents:
         if not content.parts:
             yield Problem(content.path, "empty-content", "Leave the empty content out.")
 
 
-def empty_part(asked: Asked) -> Iterator[Problem]:
+def empty_part(asked: ContentsRequest) -> Iterator[Problem]:
     """A part holds something; empty words do only with a signature beside them."""
     for content in asked.contents:
         for part in content.parts:
@@ -98,7 +98,7 @@ def empty_part(asked: Asked) -> Iterator[Problem]:
                 yield Problem(part.path, "empty-part", "Leave the empty part out.")
 
 
-def two_in_a_part(asked: Asked) -> Iterator[Problem]:
+def two_in_a_part(asked: ContentsRequest) -> Iterator[Problem]:
     """A part is one thing: words, a call, a response, a file."""
     for content in asked.contents:
         for part in content.parts:
@@ -107,14 +107,14 @@ def two_in_a_part(asked: Asked) -> Iterator[Problem]:
                 yield Problem(part.path, "two-in-a-part", f"Split it into parts: {', '.join(sorted(kinds))}.")
 
 
-def call_placement(asked: Asked) -> Iterator[Problem]:
+def call_placement(asked: ContentsRequest) -> Iterator[Problem]:
     """A turn with calls comes right after the user's turn or function responses."""
     for before, content in asked.pairs():
         if content is not None and content.of("functionCall") and before is not None and before.is_models:
             yield Problem(content.path, "call-placement", "Join it with the model's content before it.")
 
 
-def unanswered_call(asked: Asked) -> Iterator[Problem]:
+def unanswered_call(asked: ContentsRequest) -> Iterator[Problem]:
     """The very next content holds a response to every call."""
     for content, after in asked.pairs():
         calls = content.of("functionCall") if content is not None and content.is_models else []
@@ -124,7 +124,7 @@ def unanswered_call(asked: Asked) -> Iterator[Problem]:
             yield Problem(call.path, "unanswered-call", advice)
 
 
-def orphan_response(asked: Asked) -> Iterator[Problem]:
+def orphan_response(asked: ContentsRequest) -> Iterator[Problem]:
     """Every response answers a call of the content right before it, once."""
     for before, content in asked.pairs():
         calls = before.of("functionCall") if before is not None and before.is_models else []
@@ -134,7 +134,7 @@ def orphan_response(asked: Asked) -> Iterator[Problem]:
             yield Problem(response.path, "orphan-response", advice)
 
 
-def _unmatched(calls: list[Piece], responses: list[Piece]) -> tuple[list[Piece], list[Piece]]:
+def _unmatched(calls: list[WirePiece], responses: list[WirePiece]) -> tuple[list[WirePiece], list[WirePiece]]:
     """Calls without a response and responses without a call: paired by id, and where one has none, by name."""
     open_calls, orphans = list(calls), []
     for response in sorted(responses, key=lambda piece: not _own_id(piece, "functionResponse")):
@@ -146,14 +146,14 @@ def _unmatched(calls: list[Piece], responses: list[Piece]) -> tuple[list[Piece],
     return open_calls, orphans
 
 
-def _are_pair(call: Piece, response: Piece) -> bool:
+def _are_pair(call: WirePiece, response: WirePiece) -> bool:
     ids = _own_id(call, "functionCall"), _own_id(response, "functionResponse")
     if all(ids):
         return ids[0] == ids[1]
     return _name(call, "functionCall") == _name(response, "functionResponse")
 
 
-def duplicate_call(asked: Asked) -> Iterator[Problem]:
+def duplicate_call(asked: ContentsRequest) -> Iterator[Problem]:
     """Ids of calls, where they have some, are unique in the request."""
     seen: set[str] = set()
     for content in asked.contents:
@@ -164,7 +164,7 @@ def duplicate_call(asked: Asked) -> Iterator[Problem]:
             seen.add(own)
 
 
-def misplaced_part(asked: Asked) -> Iterator[Problem]:
+def misplaced_part(asked: ContentsRequest) -> Iterator[Problem]:
     """Calls are the model's, responses the user's."""
     homes = {"functionCall": True, "functionResponse": False}
     for content in asked.contents:
@@ -175,7 +175,7 @@ def misplaced_part(asked: Asked) -> Iterator[Problem]:
                 yield Problem(part.path, "misplaced-part", f"It belongs into a content of role {whose!r}.")
 
 
-def malformed_call(asked: Asked) -> Iterator[Problem]:
+def malformed_call(asked: ContentsRequest) -> Iterator[Problem]:
     """A call and a response name the function; arguments and response are objects."""
     for content in asked.contents:
         for kind, field in (("functionCall", "args"), ("functionResponse", "response")):
@@ -191,7 +191,7 @@ def _is_sound(value: object, field: str, *, optional: bool) -> bool:
     return isinstance(given, Mapping) or (optional and given is None)
 
 
-def missing_signature(asked: Asked) -> Iterator[Problem]:
+def missing_signature(asked: ContentsRequest) -> Iterator[Problem]:
     """Where the model signs its calls: the first call of each step carries a signature."""
     for content in asked.contents if asked.is_signed else ():
         calls = content.of("functionCall") if content.is_models else []
@@ -199,22 +199,22 @@ def missing_signature(asked: Asked) -> Iterator[Problem]:
             yield Problem(calls[0].path, "missing-signature", "Return the part with its thoughtSignature as it came.")
 
 
-def _own_id(part: Piece, kind: str) -> str:
+def _own_id(part: WirePiece, kind: str) -> str:
     value = held(part.block, kind)
     own = value.get("id") if isinstance(value, Mapping) else None
     return own if isinstance(own, str) else ""
 
 
-def _name(part: Piece, kind: str) -> object:
+def _name(part: WirePiece, kind: str) -> object:
     value = held(part.block, kind)
     return value.get("name") if isinstance(value, Mapping) else None
 
 
-def _shown(part: Piece, kind: str) -> str:
+def _shown(part: WirePiece, kind: str) -> str:
     return repr(_own_id(part, kind) or _name(part, kind))
 
 
-RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
+RULES: tuple[Callable[[ContentsRequest], Iterator[Problem]], ...] = (
     unknown_role,
     first_from_user,
     ends_with_model,
@@ -234,6 +234,6 @@ RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
 def check(body: Mapping[str, Any], is_signed: bool = False) -> list[Problem]:
     """Everything the API would reject in this request."""
     contents, problems = read_contents(body)
-    asked = Asked(body, contents, is_signed)
+    asked = ContentsRequest(body, contents, is_signed)
     problems += lone_surrogate(body)
     return problems + [problem for rule in RULES for problem in rule(asked)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from contextfold.dialects.mending import SPEAKERS, Notes
-from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.system import LABEL
+from contextfold.dialects.neutral import LABEL, is_blank
+from contextfold.dialects.repairs import SPEAKERS, RepairNotes
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
@@ -18,7 +17,7 @@ _HOMES = {"functionCall": "model", "functionResponse": "user"}
 
 
 @dataclass(slots=True)
-class Held:
+class HeldParts:
     """A content on the bench: who speaks, its parts, and where it stood."""
 
     path: str
@@ -37,9 +36,9 @@ class Held:
         return {**self.source, "role": self.role, "parts": self.parts}
 
 
-def sound(contents: list[Any], body: dict[str, Any], notes: Notes) -> list[Held]:
+def sound(contents: list[Any], body: dict[str, Any], notes: RepairNotes) -> list[HeldParts]:
     """Every content in a form the API reads; what says nothing is left out."""
-    done: list[Held] = []
+    done: list[HeldParts] = []
     for index, content in enumerate(contents):
         path = f"contents[{index}]"
         held_one = _read(path, content, notes)
@@ -56,10 +55,10 @@ def sound(contents: list[Any], body: dict[str, Any], notes: Notes) -> list[Held]
     return done
 
 
-def _read(path: str, content: Any, notes: Notes) -> Held | None:
+def _read(path: str, content: Any, notes: RepairNotes) -> HeldParts | None:
     if isinstance(content, str) and content.strip():
         notes.note(path, "malformed", "Bare words became a content of the user's.")
-        return Held(path, "user", [{"text": content}], {}, is_touched=True)
+        return HeldParts(path, "user", [{"text": content}], {}, is_touched=True)
     if not isinstance(content, dict):
         notes.note(path, "malformed", "Something that is no content was left out.")
         return None
@@ -71,7 +70,7 @@ def _read(path: str, content: Any, notes: Notes) -> Held | None:
     if parts is not listed or any(a is not b for a, b in zip(read, listed, strict=False)) or len(read) != len(listed):
         notes.note(f"{path}.parts", "malformed", "The parts became a list of objects.")
     source = {name: value for name, value in content.items() if name != "content"}
-    return Held(path, content.get("role"), read, source)
+    return HeldParts(path, content.get("role"), read, source)
 
 
 def _part(part: Any) -> dict[str, Any] | None:
@@ -80,7 +79,7 @@ def _part(part: Any) -> dict[str, Any] | None:
     return {"text": part} if isinstance(part, str) and part.strip() else None
 
 
-def _role(content: Held, notes: Notes) -> None:
+def _role(content: HeldParts, notes: RepairNotes) -> None:
     role = content.role
     if role in ("user", "model", "function", None):
         return
@@ -90,7 +89,7 @@ def _role(content: Held, notes: Notes) -> None:
     notes.note(f"{content.path}.role", "unknown-role", f"The role {role!r} became {content.role!r}.")
 
 
-def _clean(content: Held, notes: Notes) -> None:
+def _clean(content: HeldParts, notes: RepairNotes) -> None:
     """Parts that are one thing each, none of them empty, calls and responses as objects."""
     parts: list[dict[str, Any]] = []
     for index, part in enumerate(content.parts):
@@ -107,7 +106,7 @@ def _clean(content: Held, notes: Notes) -> None:
     content.parts = parts
 
 
-def _split(path: str, part: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
+def _split(path: str, part: dict[str, Any], notes: RepairNotes) -> list[dict[str, Any]]:
     """A part for each thing in it; the signature goes with the call, as it came for that."""
     kinds = [name for name, value in part.items() if name in KINDS and value is not None]
     if len({KINDS[name] for name in kinds}) < 2:
@@ -118,7 +117,7 @@ def _split(path: str, part: dict[str, Any], notes: Notes) -> list[dict[str, Any]
     return [{name: part[name], **(beside if name == kinds[-1] else {})} for name in kinds]
 
 
-def _sound_call(path: str, part: dict[str, Any], notes: Notes) -> dict[str, Any]:
+def _sound_call(path: str, part: dict[str, Any], notes: RepairNotes) -> dict[str, Any]:
     kind = kind_of(part)
     if kind not in _HOMES:
         return part
@@ -149,10 +148,10 @@ def _object(given: Any, name: str) -> dict[str, Any]:
     return {"arguments" if name == "args" else "output": given}
 
 
-def _at_home(content: Held, notes: Notes) -> list[Held]:
+def _at_home(content: HeldParts, notes: RepairNotes) -> list[HeldParts]:
     """A content that holds calls or responses of the other side is split, so that each stands with its own."""
     own = "model" if content.role == "model" else "user"
-    runs: list[Held] = []
+    runs: list[HeldParts] = []
     for index, part in enumerate(content.parts):
         home = _HOMES.get(kind_of(part), own)
         if home != own:
@@ -160,11 +159,11 @@ def _at_home(content: Held, notes: Notes) -> list[Held]:
         if runs and runs[-1].role == home:
             runs[-1].parts.append(part)
         else:
-            runs.append(Held(content.path, home, [part], {}, is_touched=True))
+            runs.append(HeldParts(content.path, home, [part], {}, is_touched=True))
     return [content] if len(runs) == 1 and runs[0].role == own else runs
 
 
-def _system(content: Held, body: dict[str, Any], is_first: bool, notes: Notes) -> list[Held]:
+def _system(content: HeldParts, body: dict[str, Any], is_first: bool, notes: RepairNotes) -> list[HeldParts]:
     """A first system content goes to the top of the request, a later one becomes labelled text of the user's."""
     if is_first:
         notes.note(content.path, "unknown-role", "The system content went to the system instruction.")
@@ -175,4 +174,4 @@ def _system(content: Held, body: dict[str, Any], is_first: bool, notes: Notes) -
         return []
     words = field_in(content.parts[0], "text")
     first = {**content.parts[0], "text": f"{LABEL}{words}"} if isinstance(words, str) else content.parts[0]
-    return [Held(content.path, "user", [first, *content.parts[1:]], {}, is_touched=True)]
+    return [HeldParts(content.path, "user", [first, *content.parts[1:]], {}, is_touched=True)]

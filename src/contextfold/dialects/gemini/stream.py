@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contextfold.dialects.gathering import Event, Heard, error_text
-from contextfold.dialects.mending import copied
+from contextfold.dialects.assembly import Event, Heard, error_text
 from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.repairs import copied
 
 _PLAIN = {"text", "thought"}
 

@@ -6,30 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from contextfold.dialects.aliases import IdFields
-from contextfold.dialects.breakpoints import marked, marks
-from contextfold.dialects.cache_marks import Marks
+from contextfold.dialects.assembly import Assembler, Event
+from contextfold.dialects.cache_marks import Marks, marked, marks
 from contextfold.dialects.dialect import Dialect, Settings
-from contextfold.dialects.gathering import Assembler, Event
-from contextfold.dialects.halves import readable
-from contextfold.dialects.losing import losses
-from contextfold.dialects.mending import Repaired
+from contextfold.dialects.ids import IdFields
+from contextfold.dialects.losses import losses
+from contextfold.dialects.repairs import Repaired
+from contextfold.dialects.surrogates import readable
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply, View
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .alternating import in_turn
-from .answer import claims, reply
-from .carries import CARRIES
-from .flavours import PLAIN, Flavour, flavour_of, flavours
-from .parse import NAME, parse
-from .render import chunk
+from .flavours import PLAIN, ChatFlavour, flavour_of, flavours
+from .parse import NAME, claims, parse, reply
+from .render import CARRIES, body, chunk
 from .repair import repair
-from .request import body
 from .rules import RULES, check
-from .seasoned import seasoned
 from .stream import ChatStream
+from .suit import in_turn, seasoned
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +32,7 @@ class OpenAIChatDialect(Dialect):
     """The dialect; a flavour says what a compatible server demands beyond it."""
 
     id_fields: ClassVar[IdFields] = IdFields(("id", "tool_call_id"), ("function", "custom", "text"))
-    flavour: Flavour = PLAIN
+    flavour: ChatFlavour = PLAIN
 
     @property
     def name(self) -> str:
@@ -101,4 +96,4 @@ class OpenAIChatDialect(Dialect):
         return repair(body, self.flavour)
 
 
-__all__ = ["NAME", "RULES", "Flavour", "OpenAIChatDialect", "flavour_of", "flavours"]
+__all__ = ["NAME", "RULES", "ChatFlavour", "OpenAIChatDialect", "flavour_of", "flavours"]

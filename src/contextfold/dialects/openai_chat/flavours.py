@@ -15,7 +15,7 @@ from msgspec import Struct
 from contextfold.models import Model
 
 
-class Flavour(Struct, frozen=True, forbid_unknown_fields=True):
+class ChatFlavour(Struct, frozen=True, forbid_unknown_fields=True):
     """One server's habits. The defaults are OpenAI's."""
 
     about: str = ""
@@ -25,13 +25,13 @@ class Flavour(Struct, frozen=True, forbid_unknown_fields=True):
     tool_role: bool = True  # calls and results have fields of their own
 
 
-PLAIN = Flavour()
+PLAIN = ChatFlavour()
 
 
 @cache
-def flavours() -> Mapping[str, Flavour]:
+def flavours() -> Mapping[str, ChatFlavour]:
     """Every flavour by its name."""
-    return msgspec.json.decode(Path(__file__).with_name("flavours.json").read_bytes(), type=dict[str, Flavour])
+    return msgspec.json.decode(Path(__file__).with_name("flavours.json").read_bytes(), type=dict[str, ChatFlavour])
 
 
 def flavour_of(model: Model) -> str:

@@ -1,4 +1,4 @@
-"""OpenAI chat messages into neutral blocks, each with its place in the original.
+"""OpenAI chat messages into neutral blocks, each with its place in the original; and whole answers of its API.
 
 A tool's answer is the user's side speaking. What it does not know it carries as an opaque item; it refuses only what no
 reader could make sense of.
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from contextfold.dialects.media import split_data_url
+from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
     Document,
@@ -17,6 +18,7 @@ from contextfold.domain import (
     Message,
     Opaque,
     Reasoning,
+    Reply,
     Role,
     Text,
     ToolCall,
@@ -41,7 +43,7 @@ REASONING = ("reasoning_content", "reasoning")  # the two names that compatible 
 LEGACY = "function--"
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """Where in a message a block stands: a field, and the index in it (-1: the field itself)."""
 
     field: str
@@ -60,24 +62,24 @@ def parse(raw: bytes) -> Message:
     return Message(ROLES[role], tuple([block for _, block in placed(value)]), raw, NAME)
 
 
-def placed(value: Mapping[str, Any]) -> list[tuple[Place, Block]]:
+def placed(value: Mapping[str, Any]) -> list[tuple[FieldPlace, Block]]:
     """Every block of a message, in the order they are numbered, with its place."""
     role = value["role"]
     if role in ("tool", "function"):
-        return [(Place("content"), _result(value))]
+        return [(FieldPlace("content"), _result(value))]
     blocks = list(_content(value.get("content")))
     if role != "assistant":
         return blocks
     return [*_reasoning(value), *blocks, *_extras(value), *_calls(value)]
 
 
-def _content(content: object) -> Iterator[tuple[Place, Block]]:
+def _content(content: object) -> Iterator[tuple[FieldPlace, Block]]:
     if isinstance(content, str):
         if content:
-            yield Place("content"), Text(encodable(content))
+            yield FieldPlace("content"), Text(encodable(content))
     elif isinstance(content, list):
         for index, part in enumerate(content):
-            yield Place("content", index), _part(part)
+            yield FieldPlace("content", index), _part(part)
     elif content is not None:
         raise BadMessage(f"'content' is a {type(content).__name__}. Pass a string, a list of parts, or null.")
 
@@ -116,31 +118,31 @@ def _file(file: dict[str, Any]) -> Document:
 _FILE = ("file_data", "filename", "file_id")
 
 
-def _reasoning(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
+def _reasoning(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
     for field in REASONING:
         text = value.get(field)
         if isinstance(text, str) and text:
-            yield Place(field), Reasoning(encodable(text))
+            yield FieldPlace(field), Reasoning(encodable(text))
             return
 
 
-def _extras(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
+def _extras(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
     refusal, audio = value.get("refusal"), value.get("audio")
     if isinstance(refusal, str) and refusal:
-        yield Place("refusal"), Text(encodable(refusal))
+        yield FieldPlace("refusal"), Text(encodable(refusal))
     if audio is not None:
-        yield Place("audio"), Opaque("audio", encode(audio).decode())
+        yield FieldPlace("audio"), Opaque("audio", encode(audio).decode())
 
 
-def _calls(value: Mapping[str, Any]) -> Iterator[tuple[Place, Block]]:
+def _calls(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
     calls, function = value.get("tool_calls"), value.get("function_call")
     if calls is not None and not isinstance(calls, list):
         raise BadMessage(f"'tool_calls' is a {type(calls).__name__}. Pass a list of calls, or leave it out.")
     for index, call in enumerate(calls or ()):
-        yield Place("tool_calls", index), _call(call)
+        yield FieldPlace("tool_calls", index), _call(call)
     if isinstance(function, dict):
         name = _name(function)
-        yield Place("function_call"), ToolCall(LEGACY + name, name, _arguments(function.get("arguments")))
+        yield FieldPlace("function_call"), ToolCall(LEGACY + name, name, _arguments(function.get("arguments")))
 
 
 def _call(call: object) -> Block:
@@ -173,3 +175,37 @@ def _result(value: Mapping[str, Any]) -> ToolResult:
         raise BadMessage(f"A {value['role']} message has no {field!r}. Set it: calls and results are paired by it.")
     blocks = tuple([block for _, block in _content(value.get("content"))])
     return ToolResult(encodable(call) if field == "tool_call_id" else LEGACY + encodable(call), blocks)
+
+
+_OWN_ROLES = ("tool", "function")
+_OWN_FIELDS = ("tool_calls", "function_call", "tool_call_id", "reasoning_content", "refusal", "audio")
+_OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
+
+
+def claims(value: Json) -> bool:
+    """Whether something in the message is written as only OpenAI chat writes it."""
+    role, content = value.get("role"), value.get("content")
+    if role in _OWN_ROLES or any(value.get(field) is not None for field in _OWN_FIELDS):
+        return True
+    return isinstance(content, list | tuple) and any(
+        isinstance(part, dict) and part.get("type") in _OWN_PARTS for part in content
+    )
+
+
+def reply(body: Mapping[str, Any]) -> Reply | None:
+    """The message of an answer's first choice, without the empty fields that the API does not take back."""
+    match body.get("choices"):
+        case [{"message": dict(message)} as choice, *_]:
+            pass
+        case _:
+            return None
+    kept = {name: value for name, value in message.items() if value is not None or name == "content"}
+    if not kept.get("tool_calls"):
+        kept.pop("tool_calls", None)
+    usage = body.get("usage")
+    return Reply(
+        parse(encode({"role": "assistant", **kept})),
+        dict(usage) if isinstance(usage, Mapping) else {},
+        str(body.get("model") or ""),
+        str(choice.get("finish_reason") or ""),
+    )

@@ -1,22 +1,25 @@
-"""Items as OpenAI chat messages: the original bytes wherever they stand as they are, messages written anew elsewhere.
+"""Items as OpenAI chat messages, and the whole request: the original bytes wherever they stand, written anew elsewhere.
 
 A tool message holds words only, so pictures inside a result of another dialect are named, not shown. Reasoning of
-another dialect is not portable and is left out.
+another dialect is not portable and is left out. The system prompt is the first message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from contextfold.dialects.ids import short
+from contextfold.dialects.losses import Carries
 from contextfold.dialects.media import data_url, image_url, word
-from contextfold.dialects.neutral import instructing_role, is_blank, shown
-from contextfold.dialects.wire import Json
+from contextfold.dialects.neutral import instructing_role, is_blank, shown, words
+from contextfold.dialects.surrogates import whole
+from contextfold.dialects.tools import offered
+from contextfold.dialects.wire import Json, request
 from contextfold.domain import Block, Document, Image, Item, Message, ToolCall, ToolResult, encode
 
 from .parse import LEGACY, NAME
-from .stands import stands
-from .touch import touched
+from .touch import stands, touched
 
 
 def chunk(item: Item, message: Message) -> bytes:
@@ -94,3 +97,32 @@ def _part(block: Block) -> Json | None:
 def said_of(blocks: Iterable[Block]) -> str:
     """Blocks as words, where the wire takes nothing else."""
     return "\n".join(words for block in blocks if not is_blank(words := word(block)))
+
+
+def _shows(block: Image | Document, takes_media: bool) -> bool:
+    if isinstance(block, Image):
+        return takes_media and bool(image_url(block))
+    return bool(block.text) or (takes_media and bool(block.data))
+
+
+CARRIES = Carries(
+    NAME,
+    "OpenAI chat has no such part",
+    _shows,
+    short,
+    marks_errors=False,
+    only_users_show=True,
+    results_show=False,
+)
+
+
+def body(
+    chunks: Sequence[bytes], settings: Mapping[str, Any], arranged: Callable[[list[bytes]], list[bytes]] = list
+) -> bytes:
+    """The request's bytes: settings in their order, then the messages, arranged as the flavour wants them."""
+    settings = offered(settings, NAME)
+    messages = list(filter(None, chunks))
+    system = words(settings.pop("system", None))
+    if not is_blank(system):
+        messages.insert(0, encode({"role": "system", "content": whole(system)}))
+    return request(settings, arranged(messages))

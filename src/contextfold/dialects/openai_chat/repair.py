@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contextfold.dialects.mending import (
+from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.repairs import (
     SPEAKERS,
     Body,
     FreshIds,
-    Notes,
     Repaired,
+    RepairNotes,
     late_words,
     matched,
     mended,
     words_of,
 )
-from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.rulebook import id_in
 from contextfold.domain import INTERRUPTED, encode
 
-from .flavours import PLAIN, Flavour
+from .flavours import PLAIN, ChatFlavour
 from .parse import ROLES
 from .rules import check
 from .suit import suited
@@ -35,10 +35,10 @@ _STANDS = ("tool_calls", "function_call", "refusal", "audio")
 Placed = tuple[str, dict[str, Any]]  # where a message stood, and the message
 
 
-def repair(body: Mapping[str, Any], flavour: Flavour = PLAIN) -> Repaired:
+def repair(body: Mapping[str, Any], flavour: ChatFlavour = PLAIN) -> Repaired:
     """The body as the API takes it, with the list of what was done. Repairing twice does nothing more."""
 
-    def mend(copy: Body, notes: Notes) -> None:
+    def mend(copy: Body, notes: RepairNotes) -> None:
         if not isinstance(copy.get("messages"), list):
             return
         sound = [_sound(path, message, notes) for path, message in _read(copy["messages"], notes)]
@@ -48,7 +48,7 @@ def repair(body: Mapping[str, Any], flavour: Flavour = PLAIN) -> Repaired:
     return mended(body, (mend,), lambda each: check(each, flavour))
 
 
-def _read(messages: list[Any], notes: Notes) -> list[Placed]:
+def _read(messages: list[Any], notes: RepairNotes) -> list[Placed]:
     read: list[Placed] = []
     for index, message in enumerate(messages):
         path = f"messages[{index}]"
@@ -62,7 +62,7 @@ def _read(messages: list[Any], notes: Notes) -> list[Placed]:
     return read
 
 
-def _sound(path: str, message: dict[str, Any], notes: Notes) -> Placed | None:
+def _sound(path: str, message: dict[str, Any], notes: RepairNotes) -> Placed | None:
     """One message by itself: a known role, readable content, calls as the API writes them. None if it says nothing."""
     _known_role(path, message, notes)
     _readable(path, message, notes)
@@ -77,7 +77,7 @@ def _sound(path: str, message: dict[str, Any], notes: Notes) -> Placed | None:
     return _saying(path, message, notes)
 
 
-def _known_role(path: str, message: dict[str, Any], notes: Notes) -> None:
+def _known_role(path: str, message: dict[str, Any], notes: RepairNotes) -> None:
     role = message.get("role")
     if isinstance(role, str) and role in ROLES:
         return
@@ -88,7 +88,7 @@ def _known_role(path: str, message: dict[str, Any], notes: Notes) -> None:
     message["role"] = new
 
 
-def _readable(path: str, message: dict[str, Any], notes: Notes) -> None:
+def _readable(path: str, message: dict[str, Any], notes: RepairNotes) -> None:
     content = message.get("content")
     if content is None and message["role"] in _ANSWERS:
         notes.note(f"{path}.content", "null-content", "The missing answer became an empty one.")
@@ -107,7 +107,7 @@ def _part(part: object) -> dict[str, Any] | None:
     return {"type": "text", "text": part} if isinstance(part, str) and part.strip() else None
 
 
-def _spelled(path: str, call: dict[str, Any], notes: Notes) -> None:
+def _spelled(path: str, call: dict[str, Any], notes: RepairNotes) -> None:
     """Arguments as text; a call that names no function gets a name that says so."""
     match call:
         case {"function": {"arguments": str()}} | {"custom": {"input": str()}}:
@@ -122,7 +122,7 @@ def _spelled(path: str, call: dict[str, Any], notes: Notes) -> None:
     notes.note(path, "arguments-not-text", "The arguments were written as a string of JSON.")
 
 
-def _saying(path: str, message: dict[str, Any], notes: Notes) -> Placed | None:
+def _saying(path: str, message: dict[str, Any], notes: RepairNotes) -> Placed | None:
     """The message, unless it says nothing."""
     if message["role"] == "assistant" and any(message.get(field) for field in _STANDS):
         return path, message
@@ -137,7 +137,7 @@ def _saying(path: str, message: dict[str, Any], notes: Notes) -> Placed | None:
     return path, message
 
 
-def _paired(placed: list[Placed], notes: Notes) -> list[Placed]:
+def _paired(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
     """Every call followed by its answers; answers that nobody waits for as text where they arrived."""
     taken = {str(call.get("id")) for _, message in placed for call in _calls(message)}
     fresh = FreshIds(taken | {str(message.get("tool_call_id")) for _, message in placed})
@@ -160,7 +160,7 @@ def _calls(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [call for call in listed or () if isinstance(call, dict)]
 
 
-def _answered(opener: Placed | None, stretch: list[Placed], fresh: FreshIds, notes: Notes) -> list[Placed]:
+def _answered(opener: Placed | None, stretch: list[Placed], fresh: FreshIds, notes: RepairNotes) -> list[Placed]:
     path, message = opener or ("", {})
     olds = [id_in(call, "id") for call in _calls(message)]
     news = _own_ids(path, message, fresh, notes)
@@ -195,13 +195,13 @@ def _no_function(answers: list[Placed]) -> bool:
     return not any(answer["role"] == "function" for _, answer in answers)
 
 
-def _in_place(where: str, answer: dict[str, Any], others: list[Placed], notes: Notes) -> Placed:
+def _in_place(where: str, answer: dict[str, Any], others: list[Placed], notes: RepairNotes) -> Placed:
     if others:
         notes.note(where, "unanswered-call", "The answer was moved right behind its call.")
     return where, answer
 
 
-def _own_ids(path: str, message: dict[str, Any], fresh: FreshIds, notes: Notes) -> list[str]:
+def _own_ids(path: str, message: dict[str, Any], fresh: FreshIds, notes: RepairNotes) -> list[str]:
     """The ids of a message's calls, made sound and unlike each other."""
     ids: list[str] = []
     for index, call in enumerate(_calls(message)):
@@ -214,13 +214,13 @@ def _own_ids(path: str, message: dict[str, Any], fresh: FreshIds, notes: Notes) 
     return ids
 
 
-def _renamed(where: str, answer: dict[str, Any], call: str, notes: Notes) -> None:
+def _renamed(where: str, answer: dict[str, Any], call: str, notes: RepairNotes) -> None:
     if answer.get("tool_call_id") != call:
         answer["tool_call_id"] = call
         notes.note(f"{where}.tool_call_id", "missing-id", f"The answer was given to the call {call!r}.")
 
 
-def _late(where: str, answer: dict[str, Any], olds: list[str | None], notes: Notes) -> dict[str, Any]:
+def _late(where: str, answer: dict[str, Any], olds: list[str | None], notes: RepairNotes) -> dict[str, Any]:
     """An answer as words of the user's side; what is no text in it follows."""
     call = id_in(answer, "tool_call_id") if answer["role"] == "tool" else answer.get("name")
     notes.note(where, "duplicate-result" if call in olds else "orphan-result", "The answer became labelled text.")

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.rulebook import Wire, id_in, read_messages
+from contextfold.dialects.rulebook import WireMessage, id_in, read_messages
+from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
-from .flavour_rules import flavour_rules
-from .flavours import PLAIN, Flavour
+from .flavours import PLAIN, ChatFlavour
 from .parse import ROLES
 
 _ANSWERS = ("tool", "function")
 
 
-class Call(NamedTuple):
+class ChatCall(NamedTuple):
     """A tool call and its path."""
 
     path: str
@@ -29,35 +28,35 @@ class Call(NamedTuple):
         return id_in(self.value, "id")
 
 
-class Batch(NamedTuple):
+class CallBatch(NamedTuple):
     """A message with the answers right behind it; a request is a row of these."""
 
-    opener: Wire | None
-    answers: tuple[Wire, ...]
+    opener: WireMessage | None
+    answers: tuple[WireMessage, ...]
 
 
-def batches(messages: list[Wire]) -> Iterator[Batch]:
-    opener: Wire | None = None
-    answers: list[Wire] = []
+def batches(messages: list[WireMessage]) -> Iterator[CallBatch]:
+    opener: WireMessage | None = None
+    answers: list[WireMessage] = []
     for message in messages:
         if message.role in _ANSWERS:
             answers.append(message)
         else:
-            yield Batch(opener, tuple(answers))
+            yield CallBatch(opener, tuple(answers))
             opener, answers = message, []
-    yield Batch(opener, tuple(answers))
+    yield CallBatch(opener, tuple(answers))
 
 
-def calls(message: Wire | None) -> list[Call]:
+def calls(message: WireMessage | None) -> list[ChatCall]:
     """The tool calls of an assistant's message, as far as they can be read."""
     listed = message.fields.get("tool_calls") if message is not None and message.role == "assistant" else None
     if message is None or not isinstance(listed, list | tuple):
         return []
     numbered = enumerate(listed)
-    return [Call(f"{message.path}.tool_calls[{at}]", call) for at, call in numbered if isinstance(call, Mapping)]
+    return [ChatCall(f"{message.path}.tool_calls[{at}]", call) for at, call in numbered if isinstance(call, Mapping)]
 
 
-def _called_function(message: Wire | None) -> object:
+def _called_function(message: WireMessage | None) -> object:
     match message.fields.get("function_call") if message is not None else None:
         case {"name": name}:
             return name
@@ -65,13 +64,13 @@ def _called_function(message: Wire | None) -> object:
             return None
 
 
-def unknown_role(messages: list[Wire]) -> Iterator[Problem]:
+def unknown_role(messages: list[WireMessage]) -> Iterator[Problem]:
     for message in messages:
         if not isinstance(message.role, str) or message.role not in ROLES:
             yield Problem(f"{message.path}.role", "unknown-role", f"Use one of {', '.join(map(repr, ROLES))}.")
 
 
-def unanswered_call(messages: list[Wire]) -> Iterator[Problem]:
+def unanswered_call(messages: list[WireMessage]) -> Iterator[Problem]:
     """Calls are followed by one tool message per id, before anything else."""
     for batch in batches(messages):
         answered = {id_in(answer.fields, "tool_call_id") for answer in batch.answers}
@@ -86,7 +85,7 @@ def unanswered_call(messages: list[Wire]) -> Iterator[Problem]:
             yield Problem(path, "unanswered-call", f"Put a function message named {name!r} right behind this message.")
 
 
-def orphan_result(messages: list[Wire]) -> Iterator[Problem]:
+def orphan_result(messages: list[WireMessage]) -> Iterator[Problem]:
     """A tool message answers a call of the assistant's message before it."""
     for batch in batches(messages):
         called = {call.id for call in calls(batch.opener)}
@@ -103,7 +102,7 @@ def orphan_result(messages: list[Wire]) -> Iterator[Problem]:
                 )
 
 
-def duplicate_result(messages: list[Wire]) -> Iterator[Problem]:
+def duplicate_result(messages: list[WireMessage]) -> Iterator[Problem]:
     """One tool message for each call."""
     for batch in batches(messages):
         seen: set[object] = set()
@@ -114,7 +113,7 @@ def duplicate_result(messages: list[Wire]) -> Iterator[Problem]:
             seen.add(call)
 
 
-def duplicate_call(messages: list[Wire]) -> Iterator[Problem]:
+def duplicate_call(messages: list[WireMessage]) -> Iterator[Problem]:
     """Ids are unique in one message."""
     for message in messages:
         seen: set[object] = set()
@@ -126,7 +125,7 @@ def duplicate_call(messages: list[Wire]) -> Iterator[Problem]:
             seen.add(call.id)
 
 
-def missing_id(messages: list[Wire]) -> Iterator[Problem]:
+def missing_id(messages: list[WireMessage]) -> Iterator[Problem]:
     """Calls and tool messages carry the id that pairs them."""
     for message in messages:
         for call in calls(message):
@@ -142,7 +141,7 @@ def _is_said(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def arguments_not_text(messages: list[Wire]) -> Iterator[Problem]:
+def arguments_not_text(messages: list[WireMessage]) -> Iterator[Problem]:
     """Arguments are JSON text, not an object."""
     for message in messages:
         for call in calls(message):
@@ -153,39 +152,39 @@ def arguments_not_text(messages: list[Wire]) -> Iterator[Problem]:
                     yield Problem(call.path, "arguments-not-text", "Send the arguments as a string of JSON.")
 
 
-def empty_tool_calls(messages: list[Wire]) -> Iterator[Problem]:
+def empty_tool_calls(messages: list[WireMessage]) -> Iterator[Problem]:
     """A `tool_calls` that is there holds at least one call."""
     for message in messages:
         if "tool_calls" in message.fields and not message.fields["tool_calls"]:
             yield Problem(f"{message.path}.tool_calls", "empty-tool-calls", "Leave the empty tool_calls out.")
 
 
-def null_content(messages: list[Wire]) -> Iterator[Problem]:
+def null_content(messages: list[WireMessage]) -> Iterator[Problem]:
     """Content is null or absent only beside calls, a refusal or audio."""
     for message in messages:
         if message.content is None and not _stands_without_content(message):
             yield Problem(f"{message.path}.content", "null-content", "Give the message content, or leave it out.")
 
 
-def empty_message(messages: list[Wire]) -> Iterator[Problem]:
+def empty_message(messages: list[WireMessage]) -> Iterator[Problem]:
     """A message says something; only a tool may answer nothing."""
     for message in messages:
         if message.role not in _ANSWERS and _is_silent(message) and not _stands_without_content(message):
             yield Problem(message.path, "empty-message", "Leave the empty message out.")
 
 
-def _is_silent(message: Wire) -> bool:
+def _is_silent(message: WireMessage) -> bool:
     if message.content is None or not message.pieces:
         return message.content is not None and message.is_empty
     return all(piece.kind == "text" and is_blank(str(piece.block.get("text") or "")) for piece in message.pieces)
 
 
-def _stands_without_content(message: Wire) -> bool:
+def _stands_without_content(message: WireMessage) -> bool:
     fields = ("tool_calls", "function_call", "refusal", "audio")
     return message.role == "assistant" and any(message.fields.get(field) for field in fields)
 
 
-RULES: tuple[Callable[[list[Wire]], Iterator[Problem]], ...] = (
+RULES: tuple[Callable[[list[WireMessage]], Iterator[Problem]], ...] = (
     unknown_role,
     unanswered_call,
     orphan_result,
@@ -199,9 +198,54 @@ RULES: tuple[Callable[[list[Wire]], Iterator[Problem]], ...] = (
 )
 
 
-def check(body: Mapping[str, Any], flavour: Flavour = PLAIN) -> list[Problem]:
+def check(body: Mapping[str, Any], flavour: ChatFlavour = PLAIN) -> list[Problem]:
     """Everything the API, or a server of this flavour, would reject in this request."""
     messages, problems = read_messages(body)
     rules = (*RULES, *flavour_rules(flavour))
     problems += lone_surrogate(body)
     return problems + [problem for rule in rules for problem in rule(messages)]
+
+
+_PREAMBLE = ("system", "developer")
+Rule = Callable[[list[WireMessage]], Iterator[Problem]]
+
+
+def missing_reasoning(messages: list[WireMessage]) -> Iterator[Problem]:
+    """An assistant's message with calls carries the reasoning that led to them."""
+    for message in messages:
+        said = message.fields.get("reasoning_content")
+        if message.role == "assistant" and message.fields.get("tool_calls") and not isinstance(said, str):
+            yield Problem(message.path, "missing-reasoning", "Return the turn's reasoning_content with its calls.")
+
+
+def alternation(messages: list[WireMessage]) -> Iterator[Problem]:
+    """The user first, then strictly in turn; system messages in front; the answers of tools belong to their call."""
+    before: object = ""
+    for message in messages:
+        if message.role in _PREAMBLE and before not in ("", *_PREAMBLE):
+            yield Problem(message.path, "alternation", "Put system messages in front of all others.")
+        elif message.role == "assistant" and before in ("", *_PREAMBLE):
+            yield Problem(message.path, "alternation", "Put a message of the user's in front.")
+        elif message.role == before and message.role in ("user", "assistant"):
+            yield Problem(message.path, "alternation", f"Join it with the {before}'s message before it.")
+        before = message.role
+
+
+def no_tool_role(messages: list[WireMessage]) -> Iterator[Problem]:
+    """Calls and results have no fields of their own."""
+    for message in messages:
+        calls = message.role == "assistant" and (
+            message.fields.get("tool_calls") or message.fields.get("function_call")
+        )
+        if message.role in ("tool", "function") or calls:
+            yield Problem(message.path, "no-tool-role", "Tell the call or the result in words.")
+
+
+def flavour_rules(flavour: ChatFlavour) -> tuple[Rule, ...]:
+    """The rules that hold for this flavour only."""
+    demands = (
+        (flavour.reasoning, missing_reasoning),
+        (flavour.alternates, alternation),
+        (not flavour.tool_role, no_tool_role),
+    )
+    return tuple(rule for is_demanded, rule in demands if is_demanded)

@@ -6,13 +6,15 @@ none was kept, it says so.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from contextfold.dialects.mending import OPENING, Notes
-from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.system import LABEL
+from contextfold.dialects.neutral import LABEL, is_blank
+from contextfold.dialects.repairs import OPENING, RepairNotes
+from contextfold.dialects.wire import assembled, fields, put
+from contextfold.domain import Item, decode, encode
 
-from .flavours import Flavour
+from .flavours import ChatFlavour
 
 Message = dict[str, Any]
 
@@ -21,9 +23,9 @@ PREAMBLE = ("system", "developer")
 OPENER: Message = {"role": "user", "content": OPENING}
 
 
-def suited(messages: list[Message], flavour: Flavour, notes: Notes | None = None) -> list[Message]:
+def suited(messages: list[Message], flavour: ChatFlavour, notes: RepairNotes | None = None) -> list[Message]:
     """The messages as the flavour takes them."""
-    told = notes or Notes()
+    told = notes or RepairNotes()
     if not flavour.tool_role:
         messages = [_in_words(f"messages[{at}]", message, told) for at, message in enumerate(messages)]
     if flavour.reasoning:
@@ -45,7 +47,7 @@ def with_reasoning(message: Message) -> Message:
     return {**message, "reasoning_content": words}
 
 
-def _reasoned(path: str, message: Message, notes: Notes) -> Message:
+def _reasoned(path: str, message: Message, notes: RepairNotes) -> Message:
     if message.get("role") != "assistant":
         return message
     new = with_reasoning(message)
@@ -85,14 +87,14 @@ def _spelled(function: Message) -> str:
     return f"{function.get('name')} {function.get('arguments') or function.get('input') or ''}"
 
 
-def _in_words(path: str, message: Message, notes: Notes) -> Message:
+def _in_words(path: str, message: Message, notes: RepairNotes) -> Message:
     new = in_words(message)
     if new is not message:
         notes.note(path, "no-tool-role", "The call or result was told in words.")
     return new
 
 
-def _in_turn(messages: list[Message], notes: Notes) -> list[Message]:
+def _in_turn(messages: list[Message], notes: RepairNotes) -> list[Message]:
     done: list[Message] = []
     for at, message in enumerate(messages):
         path = f"messages[{at}]"
@@ -146,3 +148,77 @@ def is_nothing(content: object) -> bool:
 
 def _parts(content: object) -> list[Any]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def seasoned(chunk: bytes, item: Item, flavour: ChatFlavour) -> bytes:
+    """The chunk as the flavour takes it; asked of every item, so those without calls and results pass at once."""
+    if flavour.tool_role and not flavour.reasoning:
+        return chunk
+    calls, results = item.shape.calls, item.shape.results
+    if not chunk or not (calls or results):
+        return chunk
+    if not flavour.tool_role:
+        return _chunk_in_words(chunk, flavour.alternates)
+    return _chunk_with_reasoning(chunk) if calls and item.shape.role == "assistant" else chunk
+
+
+def _chunk_in_words(chunk: bytes, alternates: bool) -> bytes:
+    """Calls and results as words; several results of one item are one message where speakers take turns."""
+    done: list[Message] = []
+    for message in map(in_words, decode(b"[" + chunk + b"]")):
+        if alternates and done and is_same(done[-1].get("role"), message.get("role")):
+            done[-1] = merged(done[-1], message)
+        else:
+            done.append(message)
+    return b",".join(map(encode, done))
+
+
+def _chunk_with_reasoning(chunk: bytes) -> bytes:
+    message = decode(chunk)
+    new = with_reasoning(message)
+    if new is message:
+        return chunk
+    return assembled({**fields(chunk), "reasoning_content": put(new["reasoning_content"])})
+
+
+# A message nearly always names its speaker first; the others are decoded.
+_FIRST = re.compile(rb'\A\s*+\{\s*+"role"\s*+:\s*+"(\w++)"')
+_LAST = b'},{"role":"user"'  # what we write behind results: in a string the quotes would be escaped
+
+
+def in_turn(chunks: list[bytes]) -> list[bytes]:
+    """The chunks with neighbours of one speaker joined, system messages in front only, and the user first."""
+    done: list[bytes] = []
+    last = ""
+    for chunk in chunks:
+        role, end = _speakers(chunk)
+        if role in PREAMBLE and last not in ("", *PREAMBLE):
+            chunk, role, end = encode(as_users(_messages(chunk)[0])), "user", "user"
+        if role == "assistant" and last in ("", *PREAMBLE):
+            done.append(encode(OPENER))
+        if is_same(last, role):
+            done[-1] = _merged(done[-1], chunk)
+        else:
+            done.append(chunk)
+        last = end
+    return done
+
+
+def _speakers(chunk: bytes) -> tuple[str, str]:
+    """Who speaks first in the chunk, and who last."""
+    found = _FIRST.match(chunk)
+    role = found[1].decode() if found else str(_messages(chunk)[0].get("role"))
+    if role == "tool":
+        return role, "user" if _LAST in chunk else "tool"
+    return role, role
+
+
+def _messages(chunk: bytes) -> list[Message]:
+    found: list[Message] = decode(b"[" + chunk + b"]")
+    return found
+
+
+def _merged(before: bytes, chunk: bytes) -> bytes:
+    *rest, first = _messages(before)
+    second, *others = _messages(chunk)
+    return b",".join(encode(message) for message in (*rest, merged(first, second), *others))

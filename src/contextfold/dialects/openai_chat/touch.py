@@ -12,9 +12,9 @@ from msgspec import Raw
 
 from contextfold.dialects.neutral import folded_input, is_blank, late_blocks, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
-from contextfold.domain import Item, Message, ToolResult, decode, encode
+from contextfold.domain import Item, Message, Shape, ToolResult, decode, encode
 
-from .parse import REASONING, Place, placed
+from .parse import REASONING, FieldPlace, placed
 
 
 def touched(item: Item, message: Message) -> bytes:
@@ -63,7 +63,7 @@ def _edit(parts: dict[str, Raw], value: Mapping[str, Any], edits: Mapping[int, s
             _edit_one(parts, place, edits[index])
 
 
-def _edit_one(parts: dict[str, Raw], place: Place, text: str) -> None:
+def _edit_one(parts: dict[str, Raw], place: FieldPlace, text: str) -> None:
     match place.field:
         case "content" if place.at < 0:
             parts["content"] = put(None if is_blank(text) else text)
@@ -85,7 +85,7 @@ def _edit_one(parts: dict[str, Raw], place: Place, text: str) -> None:
             del parts[field]
 
 
-def _edit_call(parts: dict[str, Raw], place: Place, text: str) -> None:
+def _edit_call(parts: dict[str, Raw], place: FieldPlace, text: str) -> None:
     if is_blank(text):
         _replace(parts, place, [])
         return
@@ -102,7 +102,7 @@ def _with_arguments(function: Raw, text: str) -> Raw:
     return Raw(assembled({**fields(function), "arguments": put(arguments)}))
 
 
-def _replace(parts: dict[str, Raw], place: Place, by: list[Raw]) -> None:
+def _replace(parts: dict[str, Raw], place: FieldPlace, by: list[Raw]) -> None:
     listing = elements(parts[place.field])
     listing[place.at : place.at + 1] = by
     if listing:
@@ -132,3 +132,23 @@ def _says_something(parts: Mapping[str, Raw]) -> bool:
     if isinstance(content, list):
         return any(part.get("type") != "text" or not is_blank(part.get("text") or "") for part in content)
     return not is_blank(content or "")
+
+
+# Inside another JSON string the quotes would be escaped, so these bytes are the field's name or a string equal to it.
+_CALLS = b'"tool_calls"'
+
+
+def stands(shape: Shape, raw: bytes) -> bool:
+    """Something is said in it, and no list of calls is there to be empty."""
+    says, calls = False, False
+    for block in shape.blocks:
+        if block.kind == "call":
+            calls = True
+        elif block.kind == "result":
+            return block.size > 0  # null content looks the same from here
+        elif block.kind != "reasoning" and (block.kind != "text" or block.size):
+            says = True
+    if shape.role == "assistant" and not calls:
+        # An SDK's dump of an answer writes "tool_calls": null, which the API does not take back.
+        return says and _CALLS not in raw
+    return says or calls

@@ -6,30 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from contextfold.dialects.aliases import IdFields
-from contextfold.dialects.breakpoints import marked, marks
-from contextfold.dialects.cache_marks import Marks
-from contextfold.dialects.compaction import Wish
-from contextfold.dialects.dialect import Dialect, Settings
-from contextfold.dialects.gathering import Assembler, Event
-from contextfold.dialects.halves import readable
-from contextfold.dialects.losing import losses
-from contextfold.dialects.mending import Repaired
+from contextfold.dialects.assembly import Assembler, Event
+from contextfold.dialects.cache_marks import Marks, marked, marks
+from contextfold.dialects.dialect import Dialect, Settings, Wish
+from contextfold.dialects.ids import IdFields
+from contextfold.dialects.losses import losses
+from contextfold.dialects.repairs import Repaired
+from contextfold.dialects.surrogates import readable
 from contextfold.dialects.wire import Json
 from contextfold.domain import Item, Message, Problem, Reply, View
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .answer import claims, reads, reply
-from .carries import CARRIES
 from .items import side, turns
-from .parse import NAME, parse
-from .render import chunk
+from .parse import NAME, claims, parse, reads, reply
+from .render import CARRIES, chunk
 from .repair import repair
-from .request import CHAINS, body
+from .request import CHAINS, body, limited
 from .rules import RULES, check
 from .stream import ResponsesStream
-from .successors import limited
 
 ADJACENT = "adjacent"
 

@@ -1,4 +1,4 @@
-"""Items of the Responses API into neutral blocks, each with its place in the original.
+"""Items of the Responses API into neutral blocks, each with its place in the original; and whole answers of the API.
 
 A message of ours is one item, or a list of items that one side said at once: an answer of the model is the list that
 came back. What it does not know it carries as an opaque item; it refuses only what no reader could make sense of.
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from contextfold.dialects.media import split_data_url
+from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
     Document,
@@ -17,6 +18,7 @@ from contextfold.domain import (
     Message,
     Opaque,
     Reasoning,
+    Reply,
     Text,
     ToolCall,
     ToolResult,
@@ -33,7 +35,7 @@ _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _GIVEN = ("arguments", "input", "action", "operation")  # what a call was given, by the kinds of call there are
 
 
-class Place(NamedTuple):
+class ItemPlace(NamedTuple):
     """Where a block stands: an item, and in its content the index (-1: the content, or the item, as a whole)."""
 
     item: int
@@ -54,29 +56,29 @@ def read_items(value: object) -> list[dict[str, Any]]:
     return items
 
 
-def placed(items: list[dict[str, Any]]) -> list[tuple[Place, Block]]:
+def placed(items: list[dict[str, Any]]) -> list[tuple[ItemPlace, Block]]:
     """Every block of a message, in the order they are numbered, with its place."""
     inside = settled(items)
     return [found for index, item in enumerate(items) for found in _item(index, item, inside)]
 
 
-def _item(index: int, item: dict[str, Any], inside: frozenset[str]) -> Iterator[tuple[Place, Block]]:
+def _item(index: int, item: dict[str, Any], inside: frozenset[str]) -> Iterator[tuple[ItemPlace, Block]]:
     kind, call = kind_of(item), call_of(item)
     if kind == "message":
         for part, block in content(item.get("content")):
-            yield Place(index, part), block
+            yield ItemPlace(index, part), block
     elif kind == "reasoning":
-        yield Place(index), _reasoning(item)
+        yield ItemPlace(index), _reasoning(item)
     elif call in inside or not (is_call(kind) or is_output(kind)):
-        yield Place(index), _opaque(kind, item)
+        yield ItemPlace(index), _opaque(kind, item)
     elif call is None and kind.removesuffix("_output") not in OURS:
-        yield Place(index), _opaque(kind, item)  # it ran at the provider
+        yield ItemPlace(index), _opaque(kind, item)  # it ran at the provider
     elif call is None:
         raise BadMessage(f"A {kind} item has no 'call_id'. Set it: calls and outputs are paired by it.")
     elif is_output(kind):
-        yield Place(index), ToolResult(encodable(call), _output(item), item.get("status") == "failed")
+        yield ItemPlace(index), ToolResult(encodable(call), _output(item), item.get("status") == "failed")
     else:
-        yield Place(index), _call(kind, encodable(call), item)
+        yield ItemPlace(index), _call(kind, encodable(call), item)
 
 
 def content(given: object) -> Iterator[tuple[int, Block]]:
@@ -160,3 +162,66 @@ def _output(item: Mapping[str, Any]) -> tuple[Block, ...]:
 
 def _opaque(kind: str, item: Mapping[str, Any]) -> Opaque:
     return Opaque(kind, encode(item).decode())
+
+
+PARTS = ("input_text", "input_image", "input_file", "output_text")
+_OWN = (
+    *("reasoning", "compaction", "compaction_trigger", "configuration_update", "item_reference", "program"),
+    *("program_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"),
+)
+_OURS = ("parsed", "parsed_arguments")  # put there by an SDK; the API does not take them back
+
+
+def claims(value: Json) -> bool:
+    """Whether something in the item is written as only the Responses API writes it."""
+    kind = kind_of(value)
+    if kind in _OWN or is_call(kind) or is_output(kind) or ("role" in value and kind not in ("", "message")):
+        return True
+    content = value.get("content")
+    if value.get("type") == "message" and isinstance(content, str):
+        return True
+    return isinstance(content, list | tuple) and any(
+        isinstance(part, dict) and part.get("type") in PARTS for part in content
+    )
+
+
+def reads(value: Json) -> bool:
+    """Whether what nobody claims may be taken for an item: words, parts of its own, or a kind that nobody knows."""
+    if "role" not in value:
+        return isinstance(value.get("type"), str)
+    content = value.get("content")
+    return content is None or isinstance(content, str) or claims(value)
+
+
+def reply(body: Mapping[str, Any]) -> Reply | None:
+    """The items of an answer as one message, without empty fields and what an SDK added."""
+    output, usage = body.get("output"), body.get("usage")
+    if body.get("object") != "response" or not isinstance(output, list):
+        return None
+    items = [_returned(item) for item in output if isinstance(item, dict)]
+    return Reply(
+        parse(encode(items)),
+        dict(usage) if isinstance(usage, Mapping) else {},
+        str(body.get("model") or ""),
+        _stop(body),
+    )
+
+
+def _returned(item: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in item.items() if value is not None and name not in _OURS}
+    content = kept.get("content")
+    if kept.get("type") == "message" and isinstance(content, list):
+        kept["content"] = [_without_ours(part) for part in content]
+    return kept
+
+
+def _without_ours(part: Any) -> Any:
+    return {name: value for name, value in part.items() if name not in _OURS} if isinstance(part, dict) else part
+
+
+def _stop(body: Mapping[str, Any]) -> str:
+    match body.get("incomplete_details"):
+        case {"reason": str(reason)}:
+            return reason
+        case _:
+            return str(body.get("status") or "")

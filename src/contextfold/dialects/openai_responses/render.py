@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from contextfold.dialects.ids import short
+from contextfold.dialects.losses import Carries
 from contextfold.dialects.media import data_url, image_url, is_address, word
 from contextfold.dialects.neutral import instructing_role, is_blank, shown
 from contextfold.dialects.wire import Json
@@ -95,3 +96,19 @@ def file_part(block: Document) -> Json | None:
         url = data_url(block.media_type, block.data)
         return {"type": "input_file", "filename": block.title or "document", "file_data": url}
     return {"type": "input_file", "file_url": block.url} if not block.text and is_address(block.url) else None
+
+
+def _shows(block: Image | Document, takes_media: bool) -> bool:
+    if isinstance(block, Image):
+        return takes_media and bool(image_url(block))
+    return bool(block.text) or (takes_media and file_part(block) is not None)
+
+
+CARRIES = Carries(
+    NAME,
+    "the Responses API has no such item",
+    _shows,
+    short,
+    marks_errors=False,
+    only_users_show=True,
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contextfold.dialects.mending import Body, FreshIds, Notes, Repaired, late_words, matched, mended, words_of
+from contextfold.dialects.repairs import Body, FreshIds, Repaired, RepairNotes, late_words, matched, mended, words_of
 from contextfold.domain import INTERRUPTED, encode
 
 from .items import OURS, is_call, is_output, kind_of
@@ -21,7 +21,7 @@ from .sound import Placed, message_of, sound
 def repair(body: Mapping[str, Any], is_adjacent: bool = False) -> Repaired:
     """The body as the API takes it, with the list of what was done. Repairing twice does nothing more."""
 
-    def mend(copy: Body, notes: Notes) -> None:
+    def mend(copy: Body, notes: RepairNotes) -> None:
         if all(copy.get(name) for name in CHAINS):
             del copy["previous_response_id"]
             notes.note("previous_response_id", "two-states", "The conversation alone was kept.")
@@ -36,7 +36,7 @@ def repair(body: Mapping[str, Any], is_adjacent: bool = False) -> Repaired:
     return mended(body, (mend,), lambda each: check(each, is_adjacent))
 
 
-def _named(placed: list[Placed], notes: Notes) -> list[Placed]:
+def _named(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
     """Items under ids of their kind, each once; an id that is not theirs is left out."""
     seen: set[str] = set()
     for path, item in placed:
@@ -66,7 +66,7 @@ def _id(item: Mapping[str, Any]) -> str | None:
     return value if value is None or isinstance(value, str) else repr(value)
 
 
-def _paired(placed: list[Placed], is_chained: bool, notes: Notes) -> list[Placed]:
+def _paired(placed: list[Placed], is_chained: bool, notes: RepairNotes) -> list[Placed]:
     """Every call with its own id and one output; outputs that answer nothing as text."""
     calls = [each for each in placed if _pairs(each[1])]
     outputs = [each for each in placed if is_output(kind_of(each[1]))]
@@ -87,7 +87,7 @@ def _paired(placed: list[Placed], is_chained: bool, notes: Notes) -> list[Placed
     return _completed(settled, open_calls, notes)
 
 
-def _own_ids(calls: list[Placed], fresh: FreshIds, notes: Notes) -> None:
+def _own_ids(calls: list[Placed], fresh: FreshIds, notes: RepairNotes) -> None:
     seen: set[object] = set()
     for path, item in calls:
         old = item.get("call_id")
@@ -98,13 +98,13 @@ def _own_ids(calls: list[Placed], fresh: FreshIds, notes: Notes) -> None:
         seen.add(item["call_id"])
 
 
-def _renamed(path: str, item: dict[str, Any], call: str, notes: Notes) -> None:
+def _renamed(path: str, item: dict[str, Any], call: str, notes: RepairNotes) -> None:
     if _id(item) != call:
         item["call_id"] = call
         notes.note(f"{path}.call_id", "missing-call-id", f"The output was given to the call {call!r}.")
 
 
-def _late(path: str, item: Mapping[str, Any], olds: list[str | None], notes: Notes) -> dict[str, Any]:
+def _late(path: str, item: Mapping[str, Any], olds: list[str | None], notes: RepairNotes) -> dict[str, Any]:
     rule = "duplicate-output" if _id(item) in olds else "orphan-output"
     notes.note(path, rule, "The output became labelled text of the user's.")
     output = item.get("output")
@@ -114,7 +114,7 @@ def _late(path: str, item: Mapping[str, Any], olds: list[str | None], notes: Not
     return {"role": "user", "content": [{"type": "input_text", "text": words}, *media]}
 
 
-def _completed(placed: list[Placed], open_calls: dict[int, Placed], notes: Notes) -> list[Placed]:
+def _completed(placed: list[Placed], open_calls: dict[int, Placed], notes: RepairNotes) -> list[Placed]:
     """An output behind the run of calls in which an open one stands."""
     done: list[Placed] = []
     waiting: list[Placed] = []
@@ -135,7 +135,7 @@ def _completed(placed: list[Placed], open_calls: dict[int, Placed], notes: Notes
     return done + waiting
 
 
-def _adjacent(placed: list[Placed], notes: Notes) -> list[Placed]:
+def _adjacent(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
     """Outputs right behind the run of calls that they answer, where the server is strict."""
     by_call = {_id(item): (path, item) for path, item in placed if is_output(kind_of(item))}
     done: list[Placed] = []
@@ -156,7 +156,7 @@ def _adjacent(placed: list[Placed], notes: Notes) -> list[Placed]:
     return done
 
 
-def _led(placed: list[Placed], notes: Notes) -> list[Placed]:
+def _led(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
     """Without reasoning whose item is gone; seen from the end, where leaving one out may uncover another."""
     kept: list[Placed] = []
     for path, item in reversed(placed):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from contextfold.dialects.halves import lone_surrogate
-from contextfold.dialects.rulebook import Piece, id_in, malformed, read_pieces
+from contextfold.dialects.rulebook import WirePiece, id_in, malformed, read_pieces
+from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
@@ -29,13 +29,13 @@ _OUTPUTS = ("output_text", "refusal")
 _NEED_TEXT = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
-class Entry(NamedTuple):
+class InputItem(NamedTuple):
     """One item of a request, as far as it can be read."""
 
     path: str
     kind: str
     value: Json
-    parts: tuple[Piece, ...] = ()
+    parts: tuple[WirePiece, ...] = ()
 
     @property
     def call(self) -> str | None:
@@ -55,11 +55,11 @@ class Entry(NamedTuple):
         return not is_callers and (self.value.get("execution") == "server" or self.call is None)
 
 
-class Asked(NamedTuple):
+class ItemsRequest(NamedTuple):
     """A request, read once for all rules."""
 
     body: Json
-    entries: list[Entry]
+    entries: list[InputItem]
     is_adjacent: bool
 
     @property
@@ -67,14 +67,14 @@ class Asked(NamedTuple):
         return any(self.body.get(name) for name in CHAINS)
 
 
-def read_entries(body: Json) -> tuple[list[Entry], list[Problem]]:
+def read_entries(body: Json) -> tuple[list[InputItem], list[Problem]]:
     """The items that can be read, and a problem for everything that has not even the form of one."""
     given = body.get("input")
     if isinstance(given, str):
-        return ([Entry("input", "message", {"role": "user", "content": given})] if given else []), []
+        return ([InputItem("input", "message", {"role": "user", "content": given})] if given else []), []
     if not isinstance(given, Sequence) or isinstance(given, bytes) or not (given or any(map(body.get, CHAINS))):
         return [], [malformed("input", "Send a text, or a list with at least one item.")]
-    entries: list[Entry] = []
+    entries: list[InputItem] = []
     problems: list[Problem] = []
     for index, item in enumerate(given):
         path = f"input[{index}]"
@@ -85,24 +85,24 @@ def read_entries(body: Json) -> tuple[list[Entry], list[Problem]]:
     return entries, problems
 
 
-def _entry(path: str, item: Json, problems: list[Problem]) -> Entry:
+def _entry(path: str, item: Json, problems: list[Problem]) -> InputItem:
     kind, content = kind_of(item), item.get("content")
     if kind != "message" or content is None or isinstance(content, str):
-        return Entry(path, kind, item)
+        return InputItem(path, kind, item)
     if isinstance(content, list | tuple):
-        return Entry(path, kind, item, read_pieces(f"{path}.content", content, problems))
+        return InputItem(path, kind, item, read_pieces(f"{path}.content", content, problems))
     problems.append(malformed(f"{path}.content", "Content is a string or a list."))
-    return Entry(path, kind, item)
+    return InputItem(path, kind, item)
 
 
-def unknown_role(asked: Asked) -> Iterator[Problem]:
+def unknown_role(asked: ItemsRequest) -> Iterator[Problem]:
     for entry in asked.entries:
         role = entry.value.get("role")
         if entry.kind == "message" and (not isinstance(role, str) or role not in ROLES):
             yield Problem(f"{entry.path}.role", "unknown-role", f"Use one of {', '.join(map(repr, ROLES))}.")
 
 
-def unanswered_call(asked: Asked) -> Iterator[Problem]:
+def unanswered_call(asked: ItemsRequest) -> Iterator[Problem]:
     """Every call has its output somewhere in the input."""
     answered = {entry.call for entry in asked.entries if is_output(entry.kind)}
     for entry in asked.entries:
@@ -110,7 +110,7 @@ def unanswered_call(asked: Asked) -> Iterator[Problem]:
             yield Problem(entry.path, "unanswered-call", f"Send an output with the call_id {entry.call!r}.")
 
 
-def orphan_output(asked: Asked) -> Iterator[Problem]:
+def orphan_output(asked: ItemsRequest) -> Iterator[Problem]:
     """Every output answers a call of the input, or one that the provider keeps."""
     called = {entry.call for entry in asked.entries if entry.calls}
     for entry in asked.entries:
@@ -120,16 +120,16 @@ def orphan_output(asked: Asked) -> Iterator[Problem]:
             )
 
 
-def duplicate_call(asked: Asked) -> Iterator[Problem]:
+def duplicate_call(asked: ItemsRequest) -> Iterator[Problem]:
     yield from _doubled([entry for entry in asked.entries if entry.calls], "duplicate-call", "Give each call its own.")
 
 
-def duplicate_output(asked: Asked) -> Iterator[Problem]:
+def duplicate_output(asked: ItemsRequest) -> Iterator[Problem]:
     outputs = [entry for entry in asked.entries if is_output(entry.kind)]
     yield from _doubled(outputs, "duplicate-output", "Keep one output for it.")
 
 
-def _doubled(entries: list[Entry], rule: str, advice: str) -> Iterator[Problem]:
+def _doubled(entries: list[InputItem], rule: str, advice: str) -> Iterator[Problem]:
     seen: set[str] = set()
     for entry in entries:
         if entry.call is not None and entry.call in seen:
@@ -137,14 +137,14 @@ def _doubled(entries: list[Entry], rule: str, advice: str) -> Iterator[Problem]:
         seen.add(entry.call or "")
 
 
-def missing_call_id(asked: Asked) -> Iterator[Problem]:
+def missing_call_id(asked: ItemsRequest) -> Iterator[Problem]:
     for entry in asked.entries:
         pairs = entry.calls or (is_output(entry.kind) and entry.kind != "local_shell_call_output")
         if pairs and not _is_said(entry.value.get("call_id")):
             yield Problem(f"{entry.path}.call_id", "missing-call-id", "Name the call by its call_id.")
 
 
-def malformed_call(asked: Asked) -> Iterator[Problem]:
+def malformed_call(asked: ItemsRequest) -> Iterator[Problem]:
     """A function's call has a name, and its arguments are text."""
     for entry in asked.entries:
         field = _NEED_TEXT.get(entry.kind)
@@ -152,7 +152,7 @@ def malformed_call(asked: Asked) -> Iterator[Problem]:
             yield Problem(entry.path, "malformed-call", f"Give the call a name, and {field!r} as a string.")
 
 
-def malformed_output(asked: Asked) -> Iterator[Problem]:
+def malformed_output(asked: ItemsRequest) -> Iterator[Problem]:
     """A function's output is text or a list of parts."""
     for entry in asked.entries:
         if entry.kind in ("function_call_output", "custom_tool_call_output"):
@@ -161,7 +161,7 @@ def malformed_output(asked: Asked) -> Iterator[Problem]:
                 yield Problem(f"{entry.path}.output", "malformed-output", "Send the output as a string or as parts.")
 
 
-def reasoning_without_successor(asked: Asked) -> Iterator[Problem]:
+def reasoning_without_successor(asked: ItemsRequest) -> Iterator[Problem]:
     """Reasoning is followed by an item of the model's."""
     for index, entry in enumerate(asked.entries):
         if entry.kind == "reasoning":
@@ -174,13 +174,13 @@ def reasoning_without_successor(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def _is_users(entry: Entry) -> bool:
+def _is_users(entry: InputItem) -> bool:
     if entry.kind == "message":
         return entry.value.get("role") != "assistant"
     return is_output(entry.kind) or entry.kind == "mcp_approval_response"
 
 
-def wrong_id(asked: Asked) -> Iterator[Problem]:
+def wrong_id(asked: ItemsRequest) -> Iterator[Problem]:
     """An item's own id has the prefix of its kind."""
     for entry in asked.entries:
         prefix, own = PREFIXES.get(entry.kind), entry.value.get("id")
@@ -188,7 +188,7 @@ def wrong_id(asked: Asked) -> Iterator[Problem]:
             yield Problem(f"{entry.path}.id", "wrong-id", f"Use the id that came back ({prefix}_…), or leave it out.")
 
 
-def duplicate_id(asked: Asked) -> Iterator[Problem]:
+def duplicate_id(asked: ItemsRequest) -> Iterator[Problem]:
     """An item is sent once."""
     seen: set[str] = set()
     for entry in asked.entries:
@@ -199,7 +199,7 @@ def duplicate_id(asked: Asked) -> Iterator[Problem]:
             seen.add(own)
 
 
-def misplaced_part(asked: Asked) -> Iterator[Problem]:
+def misplaced_part(asked: ItemsRequest) -> Iterator[Problem]:
     """What goes in is `input_…`, what came out is `output_text` or a refusal."""
     for entry in asked.entries:
         wanted = _OUTPUTS if entry.value.get("role") == "assistant" else _INPUTS
@@ -208,7 +208,7 @@ def misplaced_part(asked: Asked) -> Iterator[Problem]:
                 yield Problem(part.path, "misplaced-part", f"Use a part of type {' or '.join(map(repr, wanted))}.")
 
 
-def empty_message(asked: Asked) -> Iterator[Problem]:
+def empty_message(asked: ItemsRequest) -> Iterator[Problem]:
     for entry in asked.entries:
         content = entry.value.get("content")
         is_empty = content is None or content in ("", [], ())
@@ -216,13 +216,13 @@ def empty_message(asked: Asked) -> Iterator[Problem]:
             yield Problem(entry.path, "empty-message", "Leave the empty message out.")
 
 
-def two_states(asked: Asked) -> Iterator[Problem]:
+def two_states(asked: ItemsRequest) -> Iterator[Problem]:
     """A stored response or a conversation, not both."""
     if all(asked.body.get(name) for name in CHAINS):
         yield Problem("previous_response_id", "two-states", "Send previous_response_id or conversation, not both.")
 
 
-def apart(asked: Asked) -> Iterator[Problem]:
+def apart(asked: ItemsRequest) -> Iterator[Problem]:
     """Where the server is strict: outputs stand right behind the calls they answer."""
     if not asked.is_adjacent:
         return
@@ -237,7 +237,7 @@ def apart(asked: Asked) -> Iterator[Problem]:
             waiting = set()
 
 
-RULES: tuple[Callable[[Asked], Iterator[Problem]], ...] = (
+RULES: tuple[Callable[[ItemsRequest], Iterator[Problem]], ...] = (
     unknown_role,
     unanswered_call,
     orphan_output,
@@ -263,6 +263,6 @@ def _is_said(value: object) -> bool:
 def check(body: Mapping[str, Any], is_adjacent: bool = False) -> list[Problem]:
     """Everything the API would reject in this request."""
     entries, problems = read_entries(body)
-    asked = Asked(body, entries, is_adjacent)
+    asked = ItemsRequest(body, entries, is_adjacent)
     problems += lone_surrogate(body)
     return problems + [problem for rule in RULES for problem in rule(asked)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.mending import SPEAKERS, Notes
+from contextfold.dialects.repairs import SPEAKERS, RepairNotes
 from contextfold.domain import encode
 
 from .items import ROLES, kind_of
@@ -23,7 +23,7 @@ def message_of(role: str, words: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": [{"type": kind, "text": words}]}
 
 
-def sound(items: list[Any], notes: Notes) -> list[Placed]:
+def sound(items: list[Any], notes: RepairNotes) -> list[Placed]:
     """Every item in a form of its own; what says nothing is left out."""
     done: list[Placed] = []
     for index, item in enumerate(items):
@@ -39,7 +39,7 @@ def sound(items: list[Any], notes: Notes) -> list[Placed]:
     return done
 
 
-def _read(path: str, item: Any, notes: Notes) -> dict[str, Any] | None:
+def _read(path: str, item: Any, notes: RepairNotes) -> dict[str, Any] | None:
     if isinstance(item, dict) and kind_of(item):
         return item
     if item is None or item in ("", [], {}):
@@ -57,7 +57,7 @@ def _typeless(item: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in item.items() if name != "type"}
 
 
-def _call(path: str, item: dict[str, Any], notes: Notes) -> None:
+def _call(path: str, item: dict[str, Any], notes: RepairNotes) -> None:
     field = _NEED_TEXT.get(kind_of(item))
     if field is not None:
         name, given = item.get("name"), item.get(field)
@@ -72,7 +72,7 @@ def _call(path: str, item: dict[str, Any], notes: Notes) -> None:
             notes.note(f"{path}.output", "malformed-output", "The output was written as text.")
 
 
-def _message(path: str, item: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
+def _message(path: str, item: dict[str, Any], notes: RepairNotes) -> list[dict[str, Any]]:
     role = item.get("role")
     if not isinstance(role, str) or role not in ROLES:
         item["role"] = SPEAKERS.get(role, "user") if isinstance(role, str) else "user"
@@ -87,7 +87,7 @@ def _message(path: str, item: dict[str, Any], notes: Notes) -> list[dict[str, An
     return _parted(path, item, notes) if isinstance(content, list) else [item]
 
 
-def _parted(path: str, item: dict[str, Any], notes: Notes) -> list[dict[str, Any]]:
+def _parted(path: str, item: dict[str, Any], notes: RepairNotes) -> list[dict[str, Any]]:
     """Parts under the names of their side; what an assistant cannot say is shown on the user's side."""
     is_assistants = item["role"] == "assistant"
     own: list[Any] = []

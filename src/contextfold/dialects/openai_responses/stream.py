@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.gathering import Event, Heard, error_text
-from contextfold.dialects.mending import copied
+from contextfold.dialects.assembly import Event, Heard, error_text
 from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.repairs import copied
 
 _LAST = ("response.completed", "response.incomplete")
 _BEGINNING = ("response.created", "response.queued", "response.in_progress")

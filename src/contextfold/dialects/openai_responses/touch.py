@@ -16,7 +16,7 @@ from contextfold.dialects.wire import assembled, elements, fields, listed, put
 from contextfold.domain import Block, Item, Message, Role, Text, ToolResult, decode, encode
 
 from .items import kind_of
-from .parse import Place, placed, read_items
+from .parse import ItemPlace, placed, read_items
 
 
 def bare(raw: bytes) -> bytes:
@@ -62,7 +62,7 @@ def is_reasoning(item: bytes) -> bool:
 class _Change(NamedTuple):
     """What becomes of one block."""
 
-    place: Place
+    place: ItemPlace
     block: Block
     text: str | None
     is_late: bool

@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from contextfold.dialects.anthropic.rules import Allowed, check
-from contextfold.dialects.mending import Body, Notes, Repaired, mended
+from contextfold.dialects.repairs import Body, Repaired, RepairNotes, mended
 
-from . import blocks, fields, marks, pairs, speakers
-from .said import read, written
+from . import blocks, marks, pairs, speakers
+from .speakers import read, written
 
 
 def repair(body: Mapping[str, Any], allowed: Allowed | None = None) -> Repaired:
     """The body as the API takes it, with the list of what was done. Repairing twice does nothing more."""
 
-    def mend(copy: Body, notes: Notes) -> None:
+    def mend(copy: Body, notes: RepairNotes) -> None:
         if not isinstance(copy.get("messages"), list):
             return
         said = read(copy["messages"], notes)
@@ -31,7 +31,7 @@ def repair(body: Mapping[str, Any], allowed: Allowed | None = None) -> Repaired:
         said = speakers.begun_and_ended(said, copy, allowed, notes)
         copy["messages"] = written(said)
         marks.limited(copy, notes)
-        fields.taken(copy, allowed, notes)
+        marks.taken(copy, allowed, notes)
 
     return mended(body, (mend,), lambda each: check(each, allowed))
 

@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 from contextfold.dialects.anthropic.rules.turns import SERVER_CALLS
 from contextfold.dialects.anthropic.touch import SILENT_ERROR
-from contextfold.dialects.mending import Block, Notes, late_words, words_of
 from contextfold.dialects.neutral import is_blank
+from contextfold.dialects.repairs import Block, RepairNotes, late_words, words_of
 from contextfold.dialects.rulebook import id_in
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
-from .said import Said, text
+from .speakers import RepairedMessage, text
 
 
-class Ran(NamedTuple):
+class ServerRun(NamedTuple):
     """What ran at Anthropic within one turn."""
 
     called: set[object]
@@ -27,13 +27,13 @@ _HOMES = {"tool_use": "assistant", "tool_result": "user"}
 _PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
 
 
-def at_home(said: list[Said], notes: Notes) -> list[Said]:
+def at_home(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessage]:
     """A message that holds calls or results of the other side is split, so that each stands with its own."""
     return [part for message in said for part in _split(message, notes)]
 
 
-def _split(message: Said, notes: Notes) -> list[Said]:
-    parts: list[Said] = []
+def _split(message: RepairedMessage, notes: RepairNotes) -> list[RepairedMessage]:
+    parts: list[RepairedMessage] = []
     for index, block in enumerate(message.blocks):
         home = _HOMES.get(str(block.get("type")), message.role)
         if home != message.role:
@@ -42,13 +42,13 @@ def _split(message: Said, notes: Notes) -> list[Said]:
         if parts and parts[-1].role == home:
             parts[-1].blocks.append(block)
         else:
-            parts.append(Said(message.path, home, [block], {}, True))
+            parts.append(RepairedMessage(message.path, home, [block], {}, True))
     if len(parts) <= 1 and (not parts or parts[0].role == message.role):
         return [message]
     return parts
 
 
-def clean(said: list[Said], notes: Notes) -> list[Said]:
+def clean(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessage]:
     """Without what the API takes from nobody; a message with nothing left is left out."""
     last = said[-1] if said else None
     kept = []
@@ -66,7 +66,7 @@ def clean(said: list[Said], notes: Notes) -> list[Said]:
     return kept
 
 
-def _clean(message: Said, ran: Ran, notes: Notes) -> None:
+def _clean(message: RepairedMessage, ran: ServerRun, notes: RepairNotes) -> None:
     blocks: list[Block] = []
     for index, block in enumerate(message.blocks):
         path = f"{message.path}.content[{index}]"
@@ -77,7 +77,7 @@ def _clean(message: Said, ran: Ran, notes: Notes) -> None:
         message.touch(blocks)
 
 
-def _cleaned(path: str, block: Block, role: str, notes: Notes) -> Block | None:
+def _cleaned(path: str, block: Block, role: str, notes: RepairNotes) -> Block | None:
     kind = block.get("type")
     if kind == "text":
         return _text(path, block, notes)
@@ -88,7 +88,7 @@ def _cleaned(path: str, block: Block, role: str, notes: Notes) -> Block | None:
     return _result(path, block, notes) if kind == "tool_result" else block
 
 
-def _text(path: str, block: Block, notes: Notes) -> Block | None:
+def _text(path: str, block: Block, notes: RepairNotes) -> Block | None:
     words = block.get("text")
     if isinstance(words, str) and words.strip():
         return block
@@ -99,7 +99,7 @@ def _text(path: str, block: Block, notes: Notes) -> Block | None:
     return None
 
 
-def _thinking(path: str, block: Block, role: str, notes: Notes) -> Block | None:
+def _thinking(path: str, block: Block, role: str, notes: RepairNotes) -> Block | None:
     proof = block.get(_PROOFS[str(block["type"])])
     if role != "assistant":
         notes.note(path, "misplaced-thinking", "Thinking outside the assistant's messages was left out.")
@@ -113,7 +113,7 @@ def _thinking(path: str, block: Block, role: str, notes: Notes) -> Block | None:
     return block
 
 
-def _call(path: str, block: Block, notes: Notes) -> Block:
+def _call(path: str, block: Block, notes: RepairNotes) -> Block:
     """A call with a name and an object as input; ids are seen to where calls are paired."""
     name, given = block.get("name"), block.get("input")
     if isinstance(name, str) and name and isinstance(given, dict):
@@ -135,7 +135,7 @@ def _object(given: Any) -> dict[str, Any]:
     return {} if given is None or given == "" else {"arguments": given}
 
 
-def _result(path: str, block: Block, notes: Notes) -> Block:
+def _result(path: str, block: Block, notes: RepairNotes) -> Block:
     """A result without blank text in it; one that holds nothing stays, as an empty answer."""
     content = block.get("content")
     if not isinstance(content, list):
@@ -153,18 +153,18 @@ def _result(path: str, block: Block, notes: Notes) -> Block:
     return _said_error(path, {key: value for key, value in block.items() if key != "content"}, notes)
 
 
-def _said_error(path: str, block: Block, notes: Notes) -> Block:
+def _said_error(path: str, block: Block, notes: RepairNotes) -> Block:
     if block.get("is_error") is not True or block.get("content"):
         return block
     notes.note(path, "empty-error", "The error was given words that say that it has none.")
     return {**block, "content": SILENT_ERROR}
 
 
-def _ran(said: list[Said]) -> list[Ran]:
+def _ran(said: list[RepairedMessage]) -> list[ServerRun]:
     """For each message the ids of the server's calls and results in its turn, which others of its role may continue."""
-    found: list[Ran] = []
+    found: list[ServerRun] = []
     for index, message in enumerate(said):
-        ran = found[-1] if found and said[index - 1].role == message.role else Ran(set(), set(), set())
+        ran = found[-1] if found and said[index - 1].role == message.role else ServerRun(set(), set(), set())
         for block in message.blocks:
             if block.get("type") in SERVER_CALLS:
                 ran.called.add(id_in(block, "id"))
@@ -179,7 +179,7 @@ def _is_server_result(block: Block) -> bool:
     return isinstance(kind, str) and kind.endswith("_tool_result")
 
 
-def _server_pair(path: str, block: Block, ran: Ran, notes: Notes) -> Block:
+def _server_pair(path: str, block: Block, ran: ServerRun, notes: RepairNotes) -> Block:
     """Half of a pair that ran at Anthropic is shown as text."""
     if block.get("type") in SERVER_CALLS:
         ran.seen.add(id_in(block, "id"))

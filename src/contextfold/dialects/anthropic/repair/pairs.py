@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 
-from contextfold.dialects.mending import Block, FreshIds, Notes, late_words, matched, words_of
+from contextfold.dialects.repairs import Block, FreshIds, RepairNotes, late_words, matched, words_of
 from contextfold.dialects.rulebook import id_in
 from contextfold.domain import INTERRUPTED
 
-from .said import Said, text
+from .speakers import RepairedMessage, text
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _AT_HOME = ("image", "document", "search_result")
 
 
-def paired(said: list[Said], notes: Notes) -> list[Said]:
+def paired(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessage]:
     """The messages with every call and result in its place."""
     fresh = FreshIds(
         {str(block.get("id")) for each in said for block in each.blocks if block.get("type") == "tool_use"}
     )
     seen: set[object] = set()
-    done: list[Said] = []
+    done: list[RepairedMessage] = []
     at = 0
     while at < len(said):
         turn = _run(said, at, is_assistants=True)
@@ -35,14 +35,16 @@ def paired(said: list[Said], notes: Notes) -> list[Said]:
     return done
 
 
-def _run(said: list[Said], start: int, *, is_assistants: bool) -> list[Said]:
+def _run(said: list[RepairedMessage], start: int, *, is_assistants: bool) -> list[RepairedMessage]:
     stop = start
     while stop < len(said) and (said[stop].role == "assistant") is is_assistants:
         stop += 1
     return said[start:stop]
 
 
-def _answered(turn: list[Said], stretch: list[Said], seen: set[object], fresh: FreshIds, notes: Notes) -> list[Said]:
+def _answered(
+    turn: list[RepairedMessage], stretch: list[RepairedMessage], seen: set[object], fresh: FreshIds, notes: RepairNotes
+) -> list[RepairedMessage]:
     """What follows the assistant's turn, beginning with a result for each of its calls."""
     olds, news = _called(turn, seen, fresh, notes)
     found = [(message, block) for message in stretch for block in message.blocks if block.get("type") == "tool_result"]
@@ -54,7 +56,9 @@ def _answered(turn: list[Said], stretch: list[Said], seen: set[object], fresh: F
     return _in_front(stretch, open_calls, turn, notes)
 
 
-def _called(turn: list[Said], seen: set[object], fresh: FreshIds, notes: Notes) -> tuple[list[object], list[str]]:
+def _called(
+    turn: list[RepairedMessage], seen: set[object], fresh: FreshIds, notes: RepairNotes
+) -> tuple[list[object], list[str]]:
     """The ids of the turn's calls as they came, and as they are now: sound, and used once."""
     olds: list[object] = []
     news: list[str] = []
@@ -74,7 +78,7 @@ def _called(turn: list[Said], seen: set[object], fresh: FreshIds, notes: Notes) 
     return olds, news
 
 
-def _own_id(path: str, id_: object, seen: set[object], fresh: FreshIds, notes: Notes) -> str:
+def _own_id(path: str, id_: object, seen: set[object], fresh: FreshIds, notes: RepairNotes) -> str:
     is_sound = isinstance(id_, str) and _ID.fullmatch(id_) is not None
     if isinstance(id_, str) and is_sound and id_ not in seen:
         return id_
@@ -84,7 +88,9 @@ def _own_id(path: str, id_: object, seen: set[object], fresh: FreshIds, notes: N
     return new
 
 
-def _settle(message: Said, answers: dict[int, int | None], olds: list[object], news: list[str], notes: Notes) -> None:
+def _settle(
+    message: RepairedMessage, answers: dict[int, int | None], olds: list[object], news: list[str], notes: RepairNotes
+) -> None:
     """Results under their calls' ids; those that answer nothing as text."""
     blocks: list[Block] = []
     for index, block in enumerate(message.blocks):
@@ -116,7 +122,9 @@ def _is_media(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") in _AT_HOME
 
 
-def _in_front(stretch: list[Said], open_calls: list[str], turn: list[Said], notes: Notes) -> list[Said]:
+def _in_front(
+    stretch: list[RepairedMessage], open_calls: list[str], turn: list[RepairedMessage], notes: RepairNotes
+) -> list[RepairedMessage]:
     """All results first of all in the first message behind the turn, those of interrupted calls last."""
     synthetic: list[Block] = [
         {"type": "tool_result", "tool_use_id": call, "content": INTERRUPTED, "is_error": True} for call in open_calls
@@ -127,7 +135,7 @@ def _in_front(stretch: list[Said], open_calls: list[str], turn: list[Said], note
     if not moved and not synthetic:
         return stretch
     if not stretch:
-        return [Said(turn[-1].path, "user", synthetic, {}, True)]
+        return [RepairedMessage(turn[-1].path, "user", synthetic, {}, True)]
     if moved:
         results = [block for message in stretch for block in message.blocks if block.get("type") == "tool_result"]
         for message in stretch:
@@ -140,14 +148,14 @@ def _in_front(stretch: list[Said], open_calls: list[str], turn: list[Said], note
     return [message for message in stretch if message.blocks]
 
 
-def _leading(message: Said) -> list[Block]:
+def _leading(message: RepairedMessage) -> list[Block]:
     count = 0
     while count < len(message.blocks) and message.blocks[count].get("type") == "tool_result":
         count += 1
     return message.blocks[:count]
 
 
-def _misplaced(stretch: list[Said], notes: Notes) -> bool:
+def _misplaced(stretch: list[RepairedMessage], notes: RepairNotes) -> bool:
     """Whether a result stands behind something else, told once for each."""
     other, found = False, False
     for message in stretch:

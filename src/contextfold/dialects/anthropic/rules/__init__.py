@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from contextfold.dialects.halves import lone_surrogate
 from contextfold.dialects.rulebook import read_messages
+from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.domain import Problem
 
-from . import caching, content, models, pairs, roles
-from .by_model import allowed_in
-from .turns import Allowed, Asked, merged
+from . import content, marks, models, pairs
+from .models import allowed_in
+from .turns import Allowed, MessagesRequest, merged
 
-Rule = Callable[[Asked], Iterator[Problem]]
+Rule = Callable[[MessagesRequest], Iterator[Problem]]
 RULES: tuple[Rule, ...] = (
-    roles.unknown_role,
-    roles.first_from_user,
-    roles.system_placement,
-    roles.ends_with_assistant,
+    content.unknown_role,
+    content.first_from_user,
+    content.system_placement,
+    content.ends_with_assistant,
     content.empty_message,
     content.blank_text,
     content.misplaced_thinking,
@@ -36,9 +36,9 @@ RULES: tuple[Rule, ...] = (
     pairs.duplicate_call,
     pairs.misplaced_tool,
     pairs.malformed_call,
-    caching.too_many_breakpoints,
-    caching.breakpoint_on_thinking,
-    caching.breakpoint_order,
+    marks.too_many_breakpoints,
+    marks.breakpoint_on_thinking,
+    marks.breakpoint_order,
     models.sampling,
     models.thinking_budget,
     models.forced_tool,
@@ -51,7 +51,7 @@ def check(
 ) -> list[Problem]:
     """Everything the API would reject in this request; unless told, the model's name says what it takes."""
     messages, problems = read_messages(body)
-    asked = Asked(body, messages, merged(messages), allowed or allowed_in(body))
+    asked = MessagesRequest(body, messages, merged(messages), allowed or allowed_in(body))
     problems += lone_surrogate(body)
     return problems + [problem for rule in rules or RULES for problem in rule(asked)]
 

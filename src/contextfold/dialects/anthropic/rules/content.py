@@ -1,18 +1,63 @@
-"""What a message holds: something, no blank text, thinking only where the model thought."""
+"""Who speaks when, and what a message holds: something, no blank text, thinking only where the model thought."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextfold.dialects.rulebook import Piece, read_pieces
+from contextfold.dialects.rulebook import WirePiece, read_pieces
 from contextfold.domain import Problem
 
-from .turns import Asked
+from .turns import MessagesRequest, calls, is_paused
+
+_ROLES = ("user", "assistant", "system")
+
+
+_IN_SYSTEM = ("text", "tool_addition", "tool_removal")
+
+
+def unknown_role(asked: MessagesRequest) -> Iterator[Problem]:
+    for message in asked.messages:
+        if message.role not in _ROLES:
+            yield Problem(f"{message.path}.role", "unknown-role", "Use 'user' or 'assistant' ('system' between turns).")
+
+
+def first_from_user(asked: MessagesRequest) -> Iterator[Problem]:
+    """The user speaks first."""
+    if asked.messages and asked.messages[0].role == "assistant":
+        yield Problem(asked.messages[0].path, "first-from-user", "Put a user message in front.")
+
+
+def system_placement(asked: MessagesRequest) -> Iterator[Problem]:
+    """A system message among the others is not the first, follows a user's turn, and is text only."""
+    for previous, turn in asked.pairs():
+        if turn is None or turn.role != "system":
+            continue
+        if previous is None or previous.role != "user":
+            yield Problem(
+                turn.messages[0].path,
+                "system-placement",
+                "Put the system message right behind a user message, or into the request's 'system'.",
+            )
+        for piece in turn.pieces:
+            if piece.kind not in _IN_SYSTEM:
+                yield Problem(piece.path, "system-placement", "A system message holds text, or tools that come and go.")
+
+
+def ends_with_assistant(asked: MessagesRequest) -> Iterator[Problem]:
+    """Current models do not continue a message of the assistant's; an open call at the end is another rule's."""
+    if asked.allowed.prefill or not asked.turns:
+        return
+    last = asked.turns[-1]
+    if last.role == "assistant" and not calls(last) and not is_paused([piece.block for piece in last.pieces]):
+        yield Problem(
+            last.messages[-1].path, "ends-with-assistant", "End with a user message: this model takes no prefill."
+        )
+
 
 THINKING = ("thinking", "redacted_thinking")
 
 
-def nested(piece: Piece) -> Iterator[Piece]:
+def nested(piece: WirePiece) -> Iterator[WirePiece]:
     """The block and those inside a result."""
     yield piece
     content = piece.block.get("content")
@@ -20,13 +65,13 @@ def nested(piece: Piece) -> Iterator[Piece]:
         yield from read_pieces(f"{piece.path}.content", content, [])
 
 
-def every_piece(asked: Asked) -> Iterator[Piece]:
+def every_piece(asked: MessagesRequest) -> Iterator[WirePiece]:
     for message in asked.messages:
         for piece in message.pieces:
             yield from nested(piece)
 
 
-def blank_text(asked: Asked) -> Iterator[Problem]:
+def blank_text(asked: MessagesRequest) -> Iterator[Problem]:
     """Text blocks say something; the API may itself return blank ones that it then rejects."""
     for piece in every_piece(asked):
         text = piece.block.get("text")
@@ -34,7 +79,7 @@ def blank_text(asked: Asked) -> Iterator[Problem]:
             yield Problem(piece.path, "blank-text", "Leave the blank text block out.")
 
 
-def empty_message(asked: Asked) -> Iterator[Problem]:
+def empty_message(asked: MessagesRequest) -> Iterator[Problem]:
     """No message is empty, except a last one of the assistant's."""
     last = len(asked.messages) - 1
     for index, message in enumerate(asked.messages):
@@ -42,7 +87,7 @@ def empty_message(asked: Asked) -> Iterator[Problem]:
             yield Problem(message.path, "empty-message", "Leave the empty message out.")
 
 
-def misplaced_thinking(asked: Asked) -> Iterator[Problem]:
+def misplaced_thinking(asked: MessagesRequest) -> Iterator[Problem]:
     """Thinking is the assistant's."""
     for message in asked.messages:
         for piece in message.pieces:
@@ -52,7 +97,7 @@ def misplaced_thinking(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def unsigned_thinking(asked: Asked) -> Iterator[Problem]:
+def unsigned_thinking(asked: MessagesRequest) -> Iterator[Problem]:
     """Thinking goes back with the signature it came with, or not at all."""
     for message in asked.messages:
         for piece in message.pieces:
@@ -63,7 +108,7 @@ def unsigned_thinking(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def empty_error(asked: Asked) -> Iterator[Problem]:
+def empty_error(asked: MessagesRequest) -> Iterator[Problem]:
     """A result that is marked as an error says what went wrong."""
     for message in asked.messages:
         for piece in message.pieces:

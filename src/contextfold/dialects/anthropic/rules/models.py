@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
 from .content import THINKING
-from .turns import Asked, calls
+from .turns import Allowed, MessagesRequest, calls
 
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 
-def sampling(asked: Asked) -> Iterator[Problem]:
+def sampling(asked: MessagesRequest) -> Iterator[Problem]:
     if not asked.allowed.sampling:
         for name in _SAMPLING:
             if asked.body.get(name) is not None:
                 yield Problem(name, "sampling", f"Leave {name!r} out: this model takes no sampling parameters.")
 
 
-def thinking_budget(asked: Asked) -> Iterator[Problem]:
+def thinking_budget(asked: MessagesRequest) -> Iterator[Problem]:
     match asked.body.get("thinking"):
         case {"budget_tokens": int()} if not asked.allowed.thinking_budget:
             yield Problem("thinking.budget_tokens", "thinking-budget", "Leave the budget out: this model sets its own.")
@@ -27,7 +29,7 @@ def thinking_budget(asked: Asked) -> Iterator[Problem]:
             pass
 
 
-def forced_tool(asked: Asked) -> Iterator[Problem]:
+def forced_tool(asked: MessagesRequest) -> Iterator[Problem]:
     match asked.body.get("tool_choice"):
         case {"type": "any" | "tool"} if not asked.allowed.forced_tool:
             yield Problem("tool_choice", "forced-tool", "Use tool_choice 'auto' or 'none' with this model.")
@@ -35,7 +37,7 @@ def forced_tool(asked: Asked) -> Iterator[Problem]:
             pass
 
 
-def starts_with_thinking(asked: Asked) -> Iterator[Problem]:
+def starts_with_thinking(asked: MessagesRequest) -> Iterator[Problem]:
     """Older models with thinking on: a last assistant turn that calls tools begins with its thinking."""
     match asked.body.get("thinking"):
         case {"type": "enabled"} if not asked.allowed.thinking_optional:
@@ -49,3 +51,37 @@ def starts_with_thinking(asked: Asked) -> Iterator[Problem]:
             "starts-with-thinking",
             "Return the turn's thinking block in front, or turn thinking off for this request.",
         )
+
+
+_NEW = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_OLD = re.compile(r"claude-(\d)(?:-(\d{1,2}))?-(opus|sonnet|haiku)")
+
+# From this version on: no prefill, no sampling parameters, no explicit thinking budget.
+_STRICT = (4, 7)
+# Before this version: with thinking on, a last turn that calls tools begins with its thinking.
+_LENIENT = (4, 5)
+_NO_FORCED_TOOL = {"fable": (5, 1), "mythos": (5, 1), "sonnet": (5, 5)}
+
+
+def allowed_in(body: Json) -> Allowed:
+    """What this request may ask of its model."""
+    family, version = _version(str(body.get("model") or ""))
+    if not version:
+        return Allowed()
+    is_strict = version >= _STRICT
+    no_forced = _NO_FORCED_TOOL.get(family)
+    return Allowed(
+        prefill=not is_strict,
+        sampling=not is_strict,
+        thinking_budget=not is_strict,
+        forced_tool=no_forced is None or version < no_forced,
+        thinking_optional=version >= _LENIENT,
+    )
+
+
+def _version(model: str) -> tuple[str, tuple[int, ...]]:
+    found = _NEW.search(model)
+    if found:
+        return found[1], (int(found[2]), int(found[3] or 0))
+    found = _OLD.search(model)
+    return (found[3], (int(found[1]), int(found[2] or 0))) if found else ("", ())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from contextfold.dialects.rulebook import Piece
+from contextfold.dialects.rulebook import WirePiece
 from contextfold.domain import Problem
 
-from .turns import SERVER_CALLS, Asked, calls, results
+from .turns import SERVER_CALLS, MessagesRequest, calls, results
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def unanswered_call(asked: Asked) -> Iterator[Problem]:
+def unanswered_call(asked: MessagesRequest) -> Iterator[Problem]:
     """Every `tool_use` has its `tool_result` in the very next user message."""
     for turn, following in asked.pairs():
         answered = {piece.id("tool_use_id") for piece in results(following)}
@@ -26,7 +26,7 @@ def unanswered_call(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def orphan_result(asked: Asked) -> Iterator[Problem]:
+def orphan_result(asked: MessagesRequest) -> Iterator[Problem]:
     """Every `tool_result` answers a `tool_use` of the assistant's turn right before it."""
     for previous, turn in asked.pairs():
         called = {piece.id("id") for piece in calls(previous)}
@@ -39,7 +39,7 @@ def orphan_result(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def orphan_server_result(asked: Asked) -> Iterator[Problem]:
+def orphan_server_result(asked: MessagesRequest) -> Iterator[Problem]:
     """A result of a tool that ran at Anthropic follows its `server_tool_use` or `mcp_tool_use` in the same turn."""
     for turn in asked.turns:
         called: set[object] = set()
@@ -52,7 +52,7 @@ def orphan_server_result(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def unanswered_server_call(asked: Asked) -> Iterator[Problem]:
+def unanswered_server_call(asked: MessagesRequest) -> Iterator[Problem]:
     """A server's tool call is answered within its turn, unless that turn is still to be continued."""
     for turn in asked.turns[:-1]:
         answered = {piece.id("tool_use_id") for piece in turn.pieces if _is_server_result(piece)}
@@ -63,11 +63,11 @@ def unanswered_server_call(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def _is_server_result(piece: Piece) -> bool:
+def _is_server_result(piece: WirePiece) -> bool:
     return isinstance(piece.kind, str) and piece.kind.endswith("_tool_result")
 
 
-def results_first(asked: Asked) -> Iterator[Problem]:
+def results_first(asked: MessagesRequest) -> Iterator[Problem]:
     """In a user's turn, results come before anything else."""
     for turn in asked.turns:
         if turn.role != "user":
@@ -80,7 +80,7 @@ def results_first(asked: Asked) -> Iterator[Problem]:
                 yield Problem(piece.path, "results-first", "Move the tool results in front of the other blocks.")
 
 
-def duplicate_result(asked: Asked) -> Iterator[Problem]:
+def duplicate_result(asked: MessagesRequest) -> Iterator[Problem]:
     """One result for each call."""
     for turn in asked.turns:
         seen: set[object] = set()
@@ -91,7 +91,7 @@ def duplicate_result(asked: Asked) -> Iterator[Problem]:
             seen.add(call)
 
 
-def duplicate_call(asked: Asked) -> Iterator[Problem]:
+def duplicate_call(asked: MessagesRequest) -> Iterator[Problem]:
     """Ids of calls are unique in the whole request."""
     seen: set[object] = set()
     for turn in asked.turns:
@@ -104,7 +104,7 @@ def duplicate_call(asked: Asked) -> Iterator[Problem]:
             seen.add(call)
 
 
-def misplaced_tool(asked: Asked) -> Iterator[Problem]:
+def misplaced_tool(asked: MessagesRequest) -> Iterator[Problem]:
     """Calls are the assistant's, results the user's."""
     homes = {"tool_use": "assistant", "tool_result": "user"}
     for message in asked.messages:
@@ -116,7 +116,7 @@ def misplaced_tool(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def malformed_call(asked: Asked) -> Iterator[Problem]:
+def malformed_call(asked: MessagesRequest) -> Iterator[Problem]:
     """A call has an id in a narrow alphabet, a name, and an object as input; a result names its call."""
     for message in asked.messages:
         for piece in message.pieces:
@@ -128,7 +128,7 @@ def malformed_call(asked: Asked) -> Iterator[Problem]:
                 )
 
 
-def _is_sound(piece: Piece) -> bool:
+def _is_sound(piece: WirePiece) -> bool:
     id_, name = piece.block.get("id"), piece.block.get("name")
     if not isinstance(id_, str) or not _ID.fullmatch(id_):
         return False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from contextfold.dialects.rulebook import Piece, Wire
+from contextfold.dialects.rulebook import WireMessage, WirePiece
 from contextfold.dialects.wire import Json
 
 SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
@@ -24,32 +24,32 @@ class Allowed(Struct, frozen=True):
     thinking_optional: bool = True  # older models want a calling last turn to start with thinking
 
 
-class Turn(NamedTuple):
+class MergedTurn(NamedTuple):
     """Neighbouring messages of one role, merged."""
 
     role: object
-    pieces: tuple[Piece, ...]
-    messages: tuple[Wire, ...]
+    pieces: tuple[WirePiece, ...]
+    messages: tuple[WireMessage, ...]
 
 
-class Asked(NamedTuple):
+class MessagesRequest(NamedTuple):
     """A request, read once for all rules."""
 
     body: Json
-    messages: list[Wire]
-    turns: list[Turn]
+    messages: list[WireMessage]
+    turns: list[MergedTurn]
     allowed: Allowed
 
-    def pairs(self) -> Iterator[tuple[Turn | None, Turn | None]]:
+    def pairs(self) -> Iterator[tuple[MergedTurn | None, MergedTurn | None]]:
         """Each turn with the next, from nothing before the first to nothing after the last."""
         return pairwise((None, *self.turns, None))
 
 
-def merged(messages: list[Wire]) -> list[Turn]:
+def merged(messages: list[WireMessage]) -> list[MergedTurn]:
     turns = []
     for role, group in groupby(messages, key=lambda message: message.role):
         together = tuple(group)
-        turns.append(Turn(role, tuple(piece for message in together for piece in message.pieces), together))
+        turns.append(MergedTurn(role, tuple(piece for message in together for piece in message.pieces), together))
     return turns
 
 
@@ -59,14 +59,14 @@ def is_paused(blocks: Sequence[Json]) -> bool:
     return any(block.get("type") in SERVER_CALLS and block.get("id") not in answered for block in blocks)
 
 
-def calls(turn: Turn | None) -> list[Piece]:
+def calls(turn: MergedTurn | None) -> list[WirePiece]:
     """The tool calls of an assistant's turn."""
     if turn is None or turn.role != "assistant":
         return []
     return [piece for piece in turn.pieces if piece.kind == "tool_use"]
 
 
-def results(turn: Turn | None) -> list[Piece]:
+def results(turn: MergedTurn | None) -> list[WirePiece]:
     """The tool results of a user's turn."""
     if turn is None or turn.role != "user":
         return []

@@ -1,4 +1,4 @@
-"""What the assemblers of all dialects share: what a stream came to, and values that grow piece by piece."""
+"""How the answer in a stream is put together piece by piece, in every dialect; and what a stream came to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
-from .mending import copied
+from .repairs import copied
 
 Event = Mapping[str, Any]
 

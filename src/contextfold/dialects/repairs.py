@@ -13,9 +13,9 @@ from typing import Any
 
 from contextfold.domain import LATE, Problem, encode
 
-from .halves import lone_surrogate, whole_texts
 from .ids import short_and_simple
 from .neutral import is_blank
+from .surrogates import lone_surrogate, whole_texts
 
 Body = dict[str, Any]
 Block = dict[str, Any]
@@ -59,7 +59,7 @@ class Repaired:
         return not self.problems
 
 
-class Notes:
+class RepairNotes:
     """What a repair has done so far. The one mutable thing of a repair."""
 
     def __init__(self) -> None:
@@ -88,14 +88,14 @@ class FreshIds:
 
 def mended(
     body: Mapping[str, Any],
-    passes: Sequence[Callable[[Body, Notes], None]],
+    passes: Sequence[Callable[[Body, RepairNotes], None]],
     check: Callable[[Mapping[str, Any]], list[Problem]],
 ) -> Repaired:
     """Run the passes over a copy of the body if anything is wrong with it; a sound body comes back as it is."""
     problems = check(body)
     if not problems:
         return Repaired(dict(body))
-    copy, notes = copied(body), Notes()
+    copy, notes = copied(body), RepairNotes()
     for broken in lone_surrogate(body):
         notes.note(broken.path, broken.rule, "Half a character became U+FFFD.")
     copy = whole_texts(copy) if notes.repairs else copy

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from contextfold.dialects.rulebook import Piece, read_pieces
+from contextfold.dialects.rulebook import WirePiece, read_pieces
 from contextfold.domain import Problem
 
 from .content import THINKING, every_piece
-from .turns import Asked
+from .turns import MessagesRequest
 
 MOST = 4
 
 
-def _in_order(asked: Asked) -> Iterator[Piece]:
+def _in_order(asked: MessagesRequest) -> Iterator[WirePiece]:
     """Everything that may carry a breakpoint, in the order the cache reads it: tools, system, messages."""
     for field in ("tools", "system"):
         value = asked.body.get(field)
         if isinstance(value, list | tuple):
             yield from read_pieces(field, value, [])
     yield from every_piece(asked)
-    yield Piece("cache_control", asked.body)
+    yield WirePiece("cache_control", asked.body)
 
 
-def _breakpoints(asked: Asked) -> list[tuple[str, Mapping[str, object]]]:
+def _breakpoints(asked: MessagesRequest) -> list[tuple[str, Mapping[str, object]]]:
     found = ((piece.path, piece.block.get("cache_control")) for piece in _in_order(asked))
     return [(path, control) for path, control in found if isinstance(control, Mapping)]
 
 
-def too_many_breakpoints(asked: Asked) -> Iterator[Problem]:
+def too_many_breakpoints(asked: MessagesRequest) -> Iterator[Problem]:
     for path, _ in _breakpoints(asked)[MOST:]:
         yield Problem(path, "too-many-breakpoints", f"Keep at most {MOST} cache_control marks.")
 
 
-def breakpoint_on_thinking(asked: Asked) -> Iterator[Problem]:
+def breakpoint_on_thinking(asked: MessagesRequest) -> Iterator[Problem]:
     for piece in every_piece(asked):
         if piece.kind in THINKING and piece.block.get("cache_control") is not None:
             yield Problem(
@@ -41,7 +41,7 @@ def breakpoint_on_thinking(asked: Asked) -> Iterator[Problem]:
             )
 
 
-def breakpoint_order(asked: Asked) -> Iterator[Problem]:
+def breakpoint_order(asked: MessagesRequest) -> Iterator[Problem]:
     """Entries that live an hour stand before those that live five minutes."""
     short = False
     for path, control in _breakpoints(asked):
