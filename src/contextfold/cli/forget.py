@@ -1,7 +1,11 @@
 """Erase a message with everything that was made from it, or a whole thread, for good. There is no undo.
 
 For a key that leaked, or on somebody's request. The chain still proves the rest, and says what was forgotten. Asks
-before it does anything; in scripts say --yes. Copies made earlier by `backup` or `export` are not touched.
+before it does anything; in scripts say --yes. Tools' names, call ids, keys and files of outputs put aside go too.
+
+Not promised: sizes, times and roles stay, the thread's name, and a call's id as long as the message with its other half
+is there. Copies made earlier by `backup`, `export` or `replay`, and what a provider was sent, are not touched; nor are
+blocks that the disk or its snapshots keep.
 
 Examples:
   contextfold forget refactor-42 --seq 88

@@ -14,6 +14,8 @@ from msgspec import Struct
 from contextfold.domain import Appended, Attached, Draft, Event, Folded, Logged, Noted
 from contextfold.errors import KeyConflict
 
+from .redaction import forgotten_key
+
 
 class Written(Struct, frozen=True):
     """An event of an earlier append, and its body; None when it was forgotten."""
@@ -35,7 +37,8 @@ def earlier_append(drafts: Sequence[Draft], find: FindKey, append_of: AppendOf) 
     if not keys:
         return None
     _refuse_twins(keys)
-    used = [seq for seq in map(find, keys) if seq is not None]
+    known = (found for key in keys for found in (find(key), find(forgotten_key(key))))
+    used = [seq for seq in known if seq is not None]
     if not used:
         return None
     then = append_of(used[0])
@@ -61,7 +64,9 @@ def _refuse_others(drafts: Sequence[Draft], then: Sequence[Written]) -> None:
                     "Append the message alone, or give it its own key.",
                     actual=then[0].logged.seq,
                 )
-        elif draft.key not in by_key or not _is_same(draft, by_key[draft.key]):
+            continue
+        written = by_key.get(draft.key) or by_key.get(forgotten_key(draft.key))
+        if written is None or not _is_same(draft, written):
             raise KeyConflict(
                 f"The key {draft.key!r} was used before for something else (near seq {then[0].logged.seq}). "
                 f"Use a new key for a new message.",

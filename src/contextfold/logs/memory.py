@@ -27,9 +27,11 @@ from contextfold.domain import (
     commitment,
     decode_event,
     digest,
+    encode_event,
 )
 
 from .keys import Written, earlier_append
+from .redaction import Redaction, calls_of, forgotten_key, holds_words
 from .register import Register
 from .sealed import Salts, Sealed, broken, seal
 from .words import moved_on, name_taken, no_blob, no_event, no_place_to_fork, no_thread
@@ -75,16 +77,31 @@ class _Thread:
         places = (place for place, begun in enumerate(self.first_of_append) if begun == first)
         return [Written(self.events[place], self.entries[place].body) for place in places]
 
-    def erase(self, seq: int) -> int | None:
+    def erase(self, seq: int, *, is_whole: bool) -> int | None:
         """Forget a body; how many bytes it had, None if there is nothing to forget."""
         entry = self.at(seq)
-        if seq in self.forgotten or not (entry.body or blobs_of(decode_event(entry.stored))):
+        event = decode_event(entry.stored)
+        words = holds_words(event, entry.key, is_whole=is_whole)
+        says = bool(entry.body or blobs_of(event))
+        if seq in self.forgotten or not (says or (words and is_whole)):
             return None
-        committed = commitment(entry.salt, entry.body or b"")
+        committed = b"" if words else commitment(entry.salt, entry.body or b"")
         kept = replace(entry, salt=b"", body=None, committed=committed)
         self.entries[seq - self.start - 1] = kept
         self.forgotten.add(seq)
-        return len(entry.body or b"")
+        return len(entry.body or b"") if says else None
+
+    def redact(self, *, is_whole: bool) -> None:
+        """Take the words of forgotten events out of their outlines, and their keys."""
+        said = (entry.event for entry in self.events if entry.seq not in self.forgotten and not is_whole)
+        redaction = Redaction(calls_of(said))
+        for place, (entry, logged) in enumerate(zip(self.entries, self.events, strict=True)):
+            if entry.body is None and not entry.committed:
+                left, key = redaction.of(entry.seq, logged.event, is_whole=is_whole), forgotten_key(entry.key)
+                if self.keys.pop(entry.key, None) is not None:
+                    self.keys[key] = entry.seq
+                self.entries[place] = replace(entry, key=key, stored=encode_event(left))
+                self.events[place] = replace(logged, key=key, event=left)
 
 
 class MemoryLog:
@@ -227,7 +244,8 @@ class MemoryLog:
             for seq in named:
                 if not held.start < seq <= held.last:
                     raise no_event(thread, seq)
-            erased = [size for seq in named if (size := held.erase(seq)) is not None]
+            erased = [size for seq in named if (size := held.erase(seq, is_whole=seqs is None)) is not None]
+            held.redact(is_whole=seqs is None)
             self._register.forget(held.name, None if seqs is None else sum(erased))
             self._drop_unused_blobs()
             return len(erased)

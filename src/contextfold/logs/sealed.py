@@ -30,7 +30,10 @@ Salts: TypeAlias = Callable[[int], bytes]  # so many random bytes; `os.urandom` 
 
 
 class Sealed(Struct, frozen=True):
-    """One event as it stands in the chain. A forgotten body is None and leaves its commitment; else that is empty."""
+    """One event as it stands in the chain.
+
+    A forgotten body is None and leaves its commitment; that is empty where words of the event went too, and otherwise.
+    """
 
     seq: int
     parent: int
@@ -104,8 +107,9 @@ def next_link(previous: bytes, entry: Sealed) -> bytes:
 
 
 def is_linked(previous: bytes, entry: Sealed) -> bool:
-    """Whether the entry is what its link says."""
-    return next_link(previous, entry) == entry.link
+    """Whether the entry is what its link says. One whose outline was forgotten too has nothing left to be proven by:
+    its link is kept, and what follows is proven by that."""
+    return (entry.body is None and not entry.committed) or next_link(previous, entry) == entry.link
 
 
 def is_readable(stored: bytes) -> bool:

@@ -5,6 +5,7 @@ answer what was sent and what it cost, in one transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from contextfold import dialects
 from contextfold.dialects import understand
@@ -118,13 +119,16 @@ def offload(desk: Desk, seq: int) -> Steps[None]:
         return
     message = desk.thread.lens.read(item)
     plan = desk.policy.door.plan_for(item, message, desk.situation(desk.decide()))
-    for planned in plan.folds:
-        if desk.artifacts is not None:
+    folds = list(plan.folds)
+    if desk.artifacts is not None:
+        for place, planned in enumerate(folds):
             block = message.blocks[planned.blocks[0][1]]
             if isinstance(block, ToolResult):
-                yield from save(str(planned.details["artifact"]), content_of(block).encode())
-    if plan.folds:
-        yield from _fold_at_the_door(desk, plan.folds)
+                yield from save(str(planned.details["artifact"]), content_of(block).encode("utf-8", "backslashreplace"))
+                directory = str(desk.artifacts.absolute())  # where it is found again when it is forgotten
+                folds[place] = replace(planned, details={**planned.details, "directory": directory})
+    if folds:
+        yield from _fold_at_the_door(desk, folds)
 
 
 def _fold_at_the_door(desk: Desk, folds: Sequence[PlannedFold]) -> Steps[None]:

@@ -13,12 +13,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from contextvars import copy_context
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final, Protocol, TypeVar
 
 from contextfold.domain import Logged
-from contextfold.errors import BadConfiguration, StoreError
+from contextfold.errors import BadConfiguration, DiskFull, StoreError
 from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Writer
 from contextfold.providers import named
 from contextfold.thread import Drafting
@@ -314,12 +315,27 @@ def write_artifact(directory: Path | None, effect: Save) -> str:
     """A file named by its content, so that the same output is stored once and a torn one is never read."""
     if directory is None:
         raise BadConfiguration("There is no directory for artifacts. Open the session with artifacts=DIR.")
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = directory / Path(effect.name).name
-    if not path.exists():
-        partial = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            _write_whole(path, effect.content)
+    except OSError as error:
+        kind = DiskFull if error.errno in (ENOSPC, EDQUOT) else StoreError
+        raise kind(
+            f"The output could not be put aside in {directory} ({error.strerror}). The message is in the log, and no "
+            f"half file is left. Make room or check the directory, then go on; the next large output is tried again."
+        ) from error
+    return str(path)
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    partial = path.with_suffix(f".{os.getpid()}.part")
+    try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(effect.content)
+            file.write(content)
         partial.replace(path)
-    return str(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from contextfold import logs, models, tokens, transcripts
 from contextfold.domain import (
@@ -36,12 +36,14 @@ from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import Stretch, Thread, locked
 from contextfold.thread.live import Live, ProcessLock
 
+from .artifacts_named import artifacts_in
 from .library import Library, Places, read
 from .live_threads import KEPT_BYTES, LiveThreads
 from .outlines import outline_for
 from .snapshots_named import snapshots_in
 from .takeover import take_task
 
+Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
 _MOST_NAMES = 10  # in an error
 
 
@@ -196,28 +198,33 @@ class Store:
     def forget(self, thread: str, seq: int | None = None) -> int:
         """Erase a message and every stand-in made from it, or a whole thread, for good; how many bodies were erased.
 
-        Forks share their origin's messages, so they are searched too. The chain still verifies what remains. With a
-        thread go the snapshots of workspaces that only its checkpoints name.
+        Forks share their origin's messages, so they are searched too. The chain still verifies what remains. Tools'
+        names, call ids, keys and details go with a message, and the files of outputs that were put aside; with a thread
+        go the snapshots of workspaces that only its checkpoints name.
         """
         made_as = self._known(thread).name
+        descent = self._descent(made_as)
+        # What events name elsewhere is known only as long as they do.
+        snapshots = snapshots_in(self._log.read(made_as)) if seq is None else set()
+        artifacts = {each for name in descent for each in artifacts_in(self._log.read(name), made_as == name, seq)}
         erased = 0
-        for name in self._descent(made_as):
+        for name in descent:
             live = self._live_thread(name)
             erased += self._log.forget(name, _bodies_about(live, made_as, seq))
-            live.forget()
+            live.start_over()
         self._library.forget()
-        if seq is None:
-            self._forget_snapshots(made_as)
+        self._forget_beside(made_as, snapshots, snapshots_in)
+        self._forget_beside("", artifacts, artifacts_in)
         return erased
 
-    def _forget_snapshots(self, thread: str) -> None:
-        """A snapshot that cannot be reached is told to whoever runs this: it is there as long as its directory is."""
-        named = snapshots_in(self._log.read(thread))
-        if not named:
-            return
-        others = (row.name for row in self._log.threads() if row.name != thread)
-        for each in named.difference(*(snapshots_in(self._log.read(name)) for name in others)):
-            each.forget()
+    def _forget_beside(
+        self, thread: str, named: set[Beside], others: Callable[[Iterable[Logged]], set[Beside]]
+    ) -> None:
+        """What no other thread names. What cannot be reached is told to whoever runs this: it is still there."""
+        if named:
+            rest = (row.name for row in self._log.threads() if row.name != thread)
+            for each in named.difference(*(others(self._log.read(name)) for name in rest)):
+                each.forget()
 
     @locked
     def backup(self, path: str | os.PathLike[str]) -> None:

@@ -233,7 +233,7 @@ def test_forgetting_a_message_leaves_a_thread_that_verifies_and_renders(store: c
     assert store.verify() == []
     store.forget("refactor-42")
     assert b"a.py" not in thread.body(model="m", max_tokens=1)
-    assert b'"tool_use_id":"t1"' in thread.body(model="m", max_tokens=1)
+    assert b'"tool_use_id":"forgotten_2_0"' in thread.body(model="m", max_tokens=1)
     with pytest.raises(NotFound):
         store.forget("nobody")
 

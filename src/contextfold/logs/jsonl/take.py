@@ -27,7 +27,7 @@ from contextfold.domain import (
     encode_event,
 )
 from contextfold.errors import ContextFoldError, Corrupt, NotOurs, TooNew
-from contextfold.logs.sealed import Sealed, next_link
+from contextfold.logs.sealed import Sealed, is_linked, next_link
 
 from .impossible import refuse_impossible
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, Line, decode_line, taken
@@ -103,7 +103,7 @@ class _Following:
             raise ValueError(f"event {entry.seq} follows event {self._seq}")
         if not 0 <= entry.parent < entry.seq:
             raise ValueError(f"event {entry.seq} cannot have been written on {entry.parent}")
-        if next_link(self._link, entry) != entry.link:
+        if not is_linked(self._link, entry):
             raise ValueError(f"the chain breaks at event {entry.seq}, something was changed")
         if entry.key in self._keys:
             raise ValueError(f"the key of event {entry.seq} was used before")
@@ -152,7 +152,7 @@ def _sealed(line: EventLine) -> Sealed:
         bytes(line.event),
         salt,
         None if is_forgotten else body,
-        _hash(line.forgotten) if line.forgotten is not None else b"",
+        _hash(line.forgotten) if line.forgotten else b"",
         _hash(line.link),
     )
 

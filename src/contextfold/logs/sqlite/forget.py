@@ -1,105 +1,135 @@
 """Erasing bodies for good, while the chain still verifies.
 
-Rows are overwritten in place with as many zeros and never removed: SQLite moves the neighbours of a removed row, and a
-moved row leaves a copy behind that a later *forget* could not reach. The log that stands before the file (the WAL) is
-then emptied, because it holds earlier pictures of the same pages.
+Bodies are overwritten in place with as many zeros and never removed: SQLite moves the neighbours of a removed row, and
+a moved row leaves a copy behind that a later *forget* could not reach. Events and names do move, so when words in them
+go too, both tables are written anew without them. The log that stands before the file (the WAL) is then emptied,
+because it holds earlier pictures of the same pages.
+
+Bodies go in pieces, each a transaction of its own: others get their turn, and forgetting again goes on from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import Final
 
 import apsw
 
 from contextfold.domain import blobs_of, commitment, decode_event
 from contextfold.errors import StoreError
+from contextfold.logs.redaction import holds_words
 from contextfold.logs.words import no_event
 
 from . import catalogue
 from .append import FORGOTTEN
 from .database import Database
 from .derived import Derivations
-from .directory import DIGESTS, Address, find, last_of
+from .directory import DIGESTS, Address, find, last_of, text_of
 from .failures import as_ours
+from .read import telling
+from .rewrite import rewrite
+from .rows import rows
 
-_EVENT = (
-    "SELECT e.event, e.body, b.salt, coalesce(b.bytes,"
-    " (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)), b.blob"
+_PIECE: Final = 4000  # events
+
+_TO_ERASE = (
+    "SELECT e.seq, e.event, e.key, e.body, b.salt, coalesce(b.bytes,"
+    " (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space))"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
-    " WHERE e.space = ? AND e.thread = ? AND e.seq = ?"
+    " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ? AND NOT EXISTS"
+    " (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
 )
-_MARKED = "SELECT 1 FROM forgotten WHERE space = ? AND thread = ? AND seq = ?"
 _ERASE = "UPDATE bodies SET salt = zeroblob(length(salt)), bytes = zeroblob(length(bytes)) WHERE id = ? AND space = ?"
 _UNNAME_BLOB = "DELETE FROM names WHERE space = ? AND owner = ? AND name = ?"
-# Whoever still needs a blob: a body that is not forgotten, or an event that names its digest. Both look at every row of
-# the space, once for each blob that may go; forgetting is rare, and an index would cost every append.
-_IS_IN_USE = (
-    "SELECT EXISTS (SELECT 1 FROM bodies AS b WHERE b.space = ?1 AND b.blob = ?2 AND NOT EXISTS"
-    " (SELECT 1 FROM forgotten AS f WHERE f.space = b.space AND f.thread = b.thread AND f.seq = b.seq))"
-    " OR EXISTS (SELECT 1 FROM events AS e WHERE e.space = ?1 AND instr(e.event, ?3) > 0 AND NOT EXISTS"
-    " (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq))"
+# Blobs of forgotten bodies of a thread that no other body needs, nor any event by its digest.
+_LOOSE_BLOBS = (
+    "SELECT DISTINCT b.blob FROM forgotten AS f JOIN events AS e USING (space, thread, seq)"
+    " JOIN bodies AS b ON b.id = e.body WHERE f.space = ?1 AND f.thread = ?2 AND b.blob IS NOT NULL AND NOT EXISTS"
+    " (SELECT 1 FROM bodies AS o WHERE o.blob = b.blob AND NOT EXISTS"
+    " (SELECT 1 FROM forgotten AS g WHERE g.space = o.space AND g.thread = o.thread AND g.seq = o.seq))"
+)
+_FORGOTTEN_REQUESTS = (
+    "SELECT e.event FROM forgotten AS f JOIN events AS e USING (space, thread, seq)"
+    " WHERE f.space = ? AND f.thread = ? AND substr(e.event, 1, 7) = CAST('[\"sent\"' AS BLOB)"
+)
+_REQUESTS = (
+    "SELECT e.event FROM events AS e WHERE e.space = ? AND substr(e.event, 1, 7) = CAST('[\"sent\"' AS BLOB)"
+    " AND NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
+)
+_BLOB = "SELECT bytes FROM bodies WHERE id = ? AND space = ? AND bytes <> zeroblob(length(bytes))"
+_IS_A_BODY = (
+    "SELECT EXISTS (SELECT 1 FROM bodies AS o WHERE o.blob = ?2 AND o.space = ?1 AND NOT EXISTS"
+    " (SELECT 1 FROM forgotten AS g WHERE g.space = o.space AND g.thread = o.thread AND g.seq = o.seq))"
 )
 
 
 def forget(database: Database, address: Address, seqs: Sequence[int] | None, derivations: Derivations) -> int:
     """Erase these bodies, or all of the thread, and leave no picture of them in the WAL; how many were erased."""
-    with database.alone() as connection:
-        named = _own_seqs(connection, address, seqs)
-        erasing = _Erasing(connection, address)
-        erased = erasing.erase(named)
-        catalogue.forget(connection, address, None if seqs is None else erasing.bytes)
-        derivations.forget(connection, address, erased)
+    erased = size = 0
+    with database.reading() as connection:
+        pieces = list(_pieces(connection, address, seqs))
+    for first, last in pieces:
+        with database.alone() as connection, telling(address, first):
+            found = _erase(connection, address, first, last, is_whole=seqs is None)
+            derivations.forget(connection, address, list(found))
+        erased, size = erased + len(found), size + sum(found.values())
+    with database.alone() as connection, telling(address, address.start + 1):
+        _erase_blobs(connection, address)
+        rewrite(connection, address, is_whole=seqs is None)
+        catalogue.forget(connection, address, None if seqs is None else size)
     empty_wal(database)
-    return len(erased)
+    return erased
 
 
-def _own_seqs(connection: apsw.Connection, address: Address, seqs: Sequence[int] | None) -> Sequence[int]:
+def _pieces(connection: apsw.Connection, address: Address, seqs: Sequence[int] | None) -> Iterator[tuple[int, int]]:
     last = last_of(connection, address)
     if seqs is None:
-        return range(address.start + 1, last + 1)
-    for seq in seqs:
+        for first in range(address.start + 1, last + 1, _PIECE):
+            yield first, min(first + _PIECE - 1, last)
+        return
+    for seq in sorted(set(seqs)):
         if not address.start < seq <= last:
             raise no_event(address.name, seq)
-    return sorted(set(seqs))
+        yield seq, seq
 
 
-class _Erasing:
-    """One forgetting inside its transaction."""
-
-    def __init__(self, connection: apsw.Connection, address: Address) -> None:
-        self._connection, self._address = connection, address
-        self.bytes = 0
-        self._blobs: dict[bytes, int] = {}  # digest and number of blobs that may have lost their last user
-
-    def erase(self, seqs: Sequence[int]) -> list[int]:
-        erased = [seq for seq in seqs if self._erase_event(seq)]
-        for name, number in self._blobs.items():
-            self._erase_blob(name, number)
-        return erased
-
-    def _erase_event(self, seq: int) -> bool:
-        address, connection = self._address, self._connection
-        where = (address.space, address.thread, seq)
-        event, body, salt, content, blob = connection.execute(_EVENT, where).fetchone()  # type: ignore[misc]
-        names = [bytes.fromhex(name) for name in blobs_of(decode_event(event))]
-        if not (body or names) or connection.execute(_MARKED, where).fetchone():
-            return False
-        connection.execute(FORGOTTEN, (*where, commitment(salt or b"", content or b"")))
-        self.bytes += len(content or b"")
+def _erase(connection: apsw.Connection, address: Address, first: int, last: int, *, is_whole: bool) -> dict[int, int]:
+    """Mark and overwrite what these events say; the bytes that each had."""
+    space, thread = address.space, address.thread
+    found: dict[int, int] = {}
+    for seq, stored, key, body, salt, content in rows(connection, _TO_ERASE, (space, thread, first, last)):
+        event = decode_event(stored)
+        words = holds_words(event, text_of(key or b""), is_whole=is_whole)
+        says = bool(body or blobs_of(event))
+        if not (says or (words and is_whole)):
+            continue
+        committed = b"" if words else commitment(salt or b"", content or b"")
+        connection.execute(FORGOTTEN, (space, thread, seq, committed))
         if body:
-            connection.execute(_ERASE, (body, address.space))
-        if blob:
-            self._blobs[sha256(content).digest()] = blob
-        self._blobs |= {name: number for name in names if (number := find(connection, address.space, DIGESTS, name))}
-        return True
+            connection.execute(_ERASE, (body, space))
+        if says:
+            found[seq] = len(content or b"")
+    return found
 
-    def _erase_blob(self, name: bytes, number: int) -> None:
-        space = self._address.space
-        if self._connection.execute(_IS_IN_USE, (space, number, name.hex().encode())).get:
-            return
-        self._connection.execute(_ERASE, (number, space))
-        self._connection.execute(_UNNAME_BLOB, (space, DIGESTS, name))
+
+def _erase_blobs(connection: apsw.Connection, address: Address) -> None:
+    space = address.space
+    loose = {number for (number,) in rows(connection, _LOOSE_BLOBS, (space, address.thread))}
+    requests = rows(connection, _FORGOTTEN_REQUESTS, (space, address.thread))
+    named = {name for (stored,) in requests for name in blobs_of(decode_event(stored))}
+    for name in named:
+        number = find(connection, space, DIGESTS, bytes.fromhex(name))
+        if number is not None and not connection.execute(_IS_A_BODY, (space, number)).get:
+            loose.add(number)
+    if loose:
+        used = {name for (stored,) in rows(connection, _REQUESTS, (space,)) for name in blobs_of(decode_event(stored))}
+        for number in loose:
+            for (content,) in rows(connection, _BLOB, (number, space)):
+                digest = sha256(content)
+                if digest.hexdigest() not in used:
+                    connection.execute(_ERASE, (number, space))
+                    connection.execute(_UNNAME_BLOB, (space, DIGESTS, digest.digest()))
 
 
 def empty_wal(database: Database) -> None:

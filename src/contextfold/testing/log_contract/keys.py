@@ -101,7 +101,7 @@ class KeyContract:
 
     def test_a_retry_does_not_bring_back_what_was_forgotten(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
-        written = log.append("a", [message(b"secret", key="k")], expected=0)
+        log.append("a", [message(b"secret", key="k")], expected=0)
         log.forget("a", [1])
-        assert log.append("a", [message(b"secret", key="k")], expected=1) == written
+        assert [each.seq for each in log.append("a", [message(b"secret", key="k")], expected=1)] == [1]
         assert log.bodies("a", [1]) == {}

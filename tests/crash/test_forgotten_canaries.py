@@ -1,0 +1,233 @@
+"""What was forgotten is in no file, whichever field of whichever wire format it stood in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import contextfold as cf
+from contextfold.domain import decode, encode
+
+pytestmark = [pytest.mark.crash, pytest.mark.finding("K4")]
+
+MODELS = {
+    "anthropic": "claude-sonnet-5-5",
+    "openai-chat": "gpt-5.2",
+    "openai-responses": "gpt-5.2",
+    "gemini": "gemini-3-pro",
+}
+CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
+    "anthropic": [
+        {"role": "user", "content": [{"type": "text", "text": "CANARY"}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "CANARY", "signature": "CANARY"},
+                {"type": "text", "text": "CANARY"},
+                {"type": "tool_use", "id": "CANARY", "name": "CANARY", "input": {"CANARY": "CANARY"}},
+            ],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "CANARY", "content": "CANARY"}]},
+    ],
+    "openai-chat": [
+        {"role": "user", "content": "CANARY", "name": "CANARY"},
+        {
+            "role": "assistant",
+            "content": "CANARY",
+            "tool_calls": [
+                {
+                    "id": "CANARY",
+                    "type": "function",
+                    "function": {"name": "CANARY", "arguments": '{"CANARY": "CANARY"}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "CANARY", "content": "CANARY"},
+    ],
+    "openai-responses": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "CANARY"}]},
+        {
+            "type": "function_call",
+            "id": "CANARY",
+            "call_id": "CANARY",
+            "name": "CANARY",
+            "arguments": '{"a": "CANARY"}',
+        },
+        {"type": "function_call_output", "call_id": "CANARY", "output": "CANARY"},
+    ],
+    "gemini": [
+        {"role": "user", "parts": [{"text": "CANARY"}]},
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"id": "CANARY", "name": "CANARY", "args": {"CANARY": "CANARY"}}}],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"id": "CANARY", "name": "CANARY", "response": {"a": "CANARY"}}}],
+        },
+    ],
+}
+
+
+def canaries(value: Any, numbers: Iterator[int], calls: dict[str, str]) -> Any:
+    """Each field with a canary of its own; a call's id is the same in its result."""
+    match value:
+        case dict():
+            return {
+                _marked(name, numbers): calls.setdefault("id", _marked("CANARY", numbers))
+                if name in ("id", "call_id", "tool_use_id", "tool_call_id")
+                else canaries(inner, numbers, calls)
+                for name, inner in value.items()
+            }
+        case list():
+            return [canaries(inner, numbers, calls) for inner in value]
+        case str():
+            return _marked(value, numbers)
+        case _:
+            return value
+
+
+def _marked(text: str, numbers: Iterator[int]) -> str:
+    while "CANARY" in text:
+        text = text.replace("CANARY", f"canarybird{next(numbers)}z", 1)
+    return text
+
+
+def filled(store: cf.Store, dialect: str) -> tuple[cf.Thread, set[bytes]]:
+    """A conversation of canaries among other threads, whose rows come between its own, and all its canaries."""
+    numbers, calls = iter(range(10**6)), dict[str, str]()
+    thread, other = store.thread("secret", model=MODELS[dialect]), store.thread("other")
+    for turn in range(12):
+        for message in CONVERSATIONS[dialect]:
+            marked = canaries(message, numbers, calls)
+            thread.append(marked, key=_marked("CANARY", numbers))
+            other.append({"role": "user", "content": f"kept {turn} " * 20}, key=f"{dialect} {other.view.head}")
+        calls.clear()
+    return thread, {f"canarybird{number}z".encode() for number in range(next(numbers))}
+
+
+def left_in(folder: Path, words: set[bytes]) -> set[bytes]:
+    content = b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    return {word for word in words if word in content}
+
+
+@pytest.mark.parametrize("dialect", list(CONVERSATIONS))
+def test_no_field_of_a_forgotten_thread_is_left_in_any_file(tmp_path: Path, dialect: str) -> None:
+    with cf.open(tmp_path / "store.db") as store:
+        _, words = filled(store, dialect)
+        assert len(left_in(tmp_path, words)) > 60
+        store.forget("secret")
+        assert left_in(tmp_path, words) == set()
+        assert store.verify() == []
+        assert store.thread("other").view.length == 36
+        store.thread("secret").body()
+    with cf.open(tmp_path / "store.db") as store:
+        assert store.verify() == []
+        assert left_in(tmp_path, words) == set()
+
+
+@pytest.mark.parametrize("dialect", list(CONVERSATIONS))
+def test_of_a_forgotten_message_only_the_id_that_its_partner_says_is_left(tmp_path: Path, dialect: str) -> None:
+    with cf.open(tmp_path / "store.db") as store:
+        thread, _ = filled(store, dialect)
+        own, partner = _words(thread.message(2).raw), _words(thread.message(3).raw)
+        store.forget("secret", 2)
+        assert left_in(tmp_path, own - partner) == set()
+        assert store.verify() == []
+        store.forget("secret", 3)
+        assert left_in(tmp_path, own | partner) == set()
+        assert store.verify() == []
+        assert decode(thread.body())
+
+
+def _words(raw: bytes) -> set[bytes]:
+    return {b"canarybird" + part.split(b"z")[0] + b"z" for part in raw.split(b"canarybird")[1:]}
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["thread", "message"])
+def test_the_file_of_an_output_put_aside_goes_with_it(tmp_path: Path, is_whole: bool) -> None:
+    artifacts, canary = tmp_path / "artifacts", b"canary in an output"
+    with cf.open(tmp_path / "store.db") as store:
+        session = cf.Session.on(store, "a", "claude-sonnet-5-5", artifacts=artifacts)
+        kept = put_aside(session, "kept", "another output, " * 9000)
+        seq = put_aside(session, "gone", "canary in an output, " * 9000)
+        assert len(list(artifacts.iterdir())) == 2
+        store.forget("a", None if is_whole else seq)
+        assert left_in(tmp_path, {canary}) == set()
+        assert len(list(artifacts.iterdir())) == (0 if is_whole else 1)
+        assert is_whole or session.thread.message(kept).raw
+        assert store.verify() == []
+
+
+def put_aside(session: cf.Session, call: str, output: str) -> int:
+    session.append({"role": "user", "content": "look"})
+    use = {"type": "tool_use", "id": call, "name": "read", "input": {}}
+    session.append({"role": "assistant", "content": [use]})
+    return session.append(
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": output}]}
+    )
+
+
+def test_a_file_that_another_thread_needs_or_that_is_something_else_stays(tmp_path: Path) -> None:
+    artifacts, output = tmp_path / "artifacts", "the same output, " * 9000
+    with cf.open(tmp_path / "store.db") as store:
+        put_aside(cf.Session.on(store, "a", "claude-sonnet-5-5", artifacts=artifacts), "one", output)
+        put_aside(cf.Session.on(store, "b", "claude-sonnet-5-5", artifacts=artifacts), "two", output)
+        (path,) = artifacts.iterdir()
+        store.forget("a")
+        assert path.read_text() == output
+        path.write_text("written by somebody else")
+        store.forget("b")
+        assert path.read_text() == "written by somebody else"
+
+
+def test_names_of_checkpoints_and_keys_go_with_their_thread_and_a_retry_writes_nothing(tmp_path: Path) -> None:
+    canary = b"canary"
+    with cf.open(tmp_path / "store.db") as store:
+        session = cf.Session.on(store, "a", "claude-sonnet-5-5")
+        session.append({"role": "user", "content": "hello"}, key="canary-key")
+        session.checkpoint("canary-checkpoint")
+        store.forget("a")
+        assert left_in(tmp_path, {canary}) == set()
+        assert session.thread.append({"role": "user", "content": "hello"}, key="canary-key") == 1
+        assert store.verify() == []
+
+
+def test_what_was_forgotten_is_exported_and_imported_as_such(tmp_path: Path) -> None:
+    with cf.open(tmp_path / "store.db") as store:
+        thread, _ = filled(store, "anthropic")
+        store.forget("secret", 2)
+        store.export("secret", tmp_path / "secret.jsonl")
+        again = store.import_(tmp_path / "secret.jsonl", name="again")
+        assert again.body() == thread.body()
+        assert store.verify() == []
+        assert encode(again.view.count.tokens) == encode(thread.view.count.tokens)
+
+
+@pytest.mark.finding("P8")
+def test_forgetting_a_thread_looks_at_each_of_its_rows_a_few_times_only(tmp_path: Path) -> None:
+    steps = [_steps(tmp_path / f"{length}.db", length) for length in (500, 2000)]
+    assert steps[1] < 6 * steps[0]  # the square would be 16
+
+
+def _steps(path: Path, length: int) -> int:
+    """How much SQLite does, in units of a thousand of its instructions."""
+    with cf.open(path) as store:
+        thread = store.thread("a")
+        with store.batch():
+            for turn in range(length):
+                thread.append(
+                    {"role": ("user", "assistant")[turn % 2], "content": f"{turn} " * (3000 if turn % 5 else 9)}
+                )
+        count = [0]
+
+        def step() -> bool:
+            count[0] += 1
+            return False
+
+        store._log.connection.set_progress_handler(step, 1000)  # type: ignore[attr-defined]
+        assert store.forget("a") == length
+    return count[0]
