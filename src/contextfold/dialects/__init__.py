@@ -11,11 +11,12 @@ from .ids import IdFields
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
 from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
-from .repairs import Repair, Repaired
+from .repairs import OPENING, Repair, Repaired
 from .streams import Listener
 from .usage import bill
 
 __all__ = [
+    "OPENING",
     "AnthropicDialect",
     "Dialect",
     "GeminiDialect",

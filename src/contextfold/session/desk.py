@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from contextfold.dialects import OPENING
 from contextfold.domain import (
     Attached,
     Counter,
@@ -135,9 +136,18 @@ class Desk:
 
     def budget(self) -> Budget:
         model, output = self.thread.model, self.turn.frame.output
-        fixed, most = self.thread.lens.calibration.scaled(self.turn.frame.tokens), self.policy.limit
+        surrounding = self.turn.frame.tokens + self.opening_tokens()
+        fixed, most = self.thread.lens.calibration.scaled(surrounding), self.policy.limit
         asked = model, fixed, output, most
         return self._budgets.of(asked, lambda: budget_for(model, fixed=fixed, output=output, most=most))
+
+    def opening_tokens(self) -> int:
+        """Raw tokens of the words that dialects put in front of a view that begins with the model's own."""
+        view = self.view()
+        roles = (view.item(place).shape.role for place in range(view.length))
+        if next((role for role in roles if role != "system"), "user") != "assistant":
+            return 0
+        return self.counter.tokens(self.counter.shape(Message("user", (Text(OPENING),))))
 
     def decide(self, view: View | None = None) -> Decision:
         """What to do about a view, the present one where none is given."""
@@ -244,7 +254,7 @@ class Desk:
         sizes = {
             "system": calibration.scaled(self.turn.frame.system_tokens),
             "tools": calibration.scaled(self.turn.frame.tool_tokens),
-            "the request by itself": calibration.scaled(self.turn.frame.request_tokens),
+            "the request by itself": calibration.scaled(self.turn.frame.request_tokens + self.opening_tokens()),
             "room for the answer": self.budget().reserve,
         }
         return {name: size for name, size in sizes.items() if size}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from contextfold import dialects, tokens
 from contextfold.domain import (
@@ -34,22 +35,19 @@ from contextfold.folding import (
     spent_at,
     tell,
 )
-from contextfold.summaries import fold_notice
+from contextfold.summaries import fold_notice, go_on_text, interrupted_text
 from contextfold.thread import binding
 from contextfold.thread.rendering import UNMARKED, Rendering
 
 from . import attachments, compacting, notes, tools
 from .attachments import AskedAttachments
-from .desk import Desk
+from .desk import LOOSE, Desk
 from .hooks import FoldNotice, journal
 from .layer_state import surrounded
 from .request import Outcome, Request, report_of
 from .turn import Frame, Surroundings
 
-INTERRUPTED_TURN = "[The tool calls above were interrupted. Go on without their results.]"
-
-# Models without prefill reject a request that ends with their own words.
-CONTINUE = "[Go on from here.]"
+MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
 
 
 def surround(desk: Desk, given: Surroundings) -> None:
@@ -88,8 +86,8 @@ def prepare(
         desk.background.want(decision)
     if decision.action == "send":
         turn.calm()
-    now = yield from _fitting(desk, decision, made)
-    view = desk.view() if made.folds else before
+    now = yield from _fitting(desk)
+    view = desk.view()
     outcome = Outcome(decision, now, before, view, made)
     request = turn.ask(_request(desk, dialect, settings, outcome, cache, attached))
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
@@ -155,15 +153,28 @@ def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequenc
     return policy.stages, policy.last_resort
 
 
-def _fitting(desk: Desk, decision: Decision, made: Made) -> Steps[Decision]:
-    """The decision on what came of folding, once it fits."""
-    now = desk.decide() if made.folds or made.attempts else decision
+def _fitting(desk: Desk) -> Steps[Decision]:
+    """The decision on the request as it will be sent, which fits."""
+    now = _borrowing(desk, desk.decide())
     if not now.fits:
         error = _cannot_fit(desk, now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
         yield from tell(desk.hooks.on_cannot_fit, error)
         raise error
     return now
+
+
+def _borrowing(desk: Desk, now: Decision) -> Decision:
+    """Stand-ins that are all that is too much may take their room from the answer, which then may be a little shorter.
+
+    A request is refused only where what nobody may fold exceeds the window by itself.
+    """
+    over, budget = now.used - now.usable, desk.budget()
+    if over <= 0 or now.second is not None or (budget.most is not None and now.used > budget.most):
+        return now
+    stand_ins = desk.parts().get(LOOSE, 0)
+    may_borrow = over <= stand_ins <= budget.reserve // MOST_BORROWED
+    return replace(now, usable=now.used) if may_borrow else now
 
 
 def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
@@ -241,9 +252,10 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
     if not view.length:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
-        yield from attach(desk, "interrupted", INTERRUPTED_TURN)
+        yield from attach(desk, "interrupted", interrupted_text(desk.language()))
     elif not dialects.find(dialect).takes_prefill and _last_speaker(desk, dialect, view) == "assistant":
-        yield from attach(desk, "continue", CONTINUE)
+        # Models without prefill reject a request that ends with their own words.
+        yield from attach(desk, "continue", go_on_text(desk.language()))
 
 
 def _last_speaker(desk: Desk, dialect: str, view: View) -> str:

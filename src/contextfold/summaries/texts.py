@@ -65,6 +65,16 @@ def emergency_header(language: Language) -> str:
     return wording(language).emergency
 
 
+def interrupted_text(language: Language) -> str:
+    """What the model is told when it is asked to go on while calls of its own are open."""
+    return wording(language).interrupted
+
+
+def go_on_text(language: Language) -> str:
+    """What stands behind the model's own last words, where a request may not end with them."""
+    return wording(language).go_on
+
+
 def cleared_text(tool: str, arguments_excerpt: str, seq: int, tokens: int, language: Language) -> str:
     """A tool result's placeholder: without the call's own words the model would only call again."""
     words = wording(language)

@@ -28,6 +28,8 @@ class Wording:
     offload_gap: str
     recall_fold: str
     recall_seq: str
+    interrupted: str
+    go_on: str
     notices: dict[str, str]
     headings: dict[str, str]
     marks: dict[str, str]
@@ -57,6 +59,8 @@ ENGLISH = Wording(
     offload_gap="[… {characters} characters left out …]",
     recall_fold="To read the originals: recall(fold={fold}).",
     recall_seq="To read it: recall(seq={seq}).",
+    interrupted="[The tool calls above were interrupted. Go on without their results.]",
+    go_on="[Go on from here.]",
     notices={
         "clear": "Folded {messages} old tool results: {before} → {after} tokens.",
         "offload": "Put {messages} long outputs aside: {before} → {after} tokens.",
@@ -111,6 +115,8 @@ JAPANESE = Wording(
     offload_gap="[… {characters}文字を省略 …]",
     recall_fold="原文を読むには recall(fold={fold})。",
     recall_seq="読むには recall(seq={seq})。",
+    interrupted="[上のツール呼び出しは中断されました。結果なしで続けてください。]",
+    go_on="[ここから続けてください。]",
     notices={
         "clear": "古いツール結果{messages}件を折りたたみました：{before} → {after}トークン。",
         "offload": "長い出力{messages}件を別に保存しました：{before} → {after}トークン。",
