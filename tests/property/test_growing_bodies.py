@@ -14,7 +14,7 @@ import contextfold as cf
 from contextfold import dialects
 from contextfold.dialects import Marks
 from contextfold.testing import histories, nasty
-from contextfold.thread.rendering import Rendering
+from contextfold.thread.request_bytes import Rendering
 
 MODELS = {
     "anthropic": "claude-sonnet-5-5",

@@ -9,7 +9,7 @@ from contextfold import thread as plain
 from contextfold.domain import Detail, FoldKind, LiveBranch, Logged, Message, Origin, StandIn, View
 from contextfold.models import Model
 from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, RewindReport, TimelineRow
-from contextfold.thread.rendering import Rendering
+from contextfold.thread.request_bytes import Rendering
 
 from .worker import Worker
 

@@ -13,7 +13,7 @@ from typing import Any
 from contextfold.domain import Reply, decode, encode
 from contextfold.errors import BadMessage
 
-from .registry import answer_in, claimed_by, find, joined, reading
+from .registry import answer_in, claimed_by, find, joined, plain_reader, reading
 
 # How SDK objects become plain data, under the names the wire has: pydantic's way, and two others.
 _DUMPS: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -34,6 +34,8 @@ def understand(given: object, default: str, named: str | None = None) -> Reply:
     dialect = find(named) if named else joined(value, default) if is_list else None
     if not isinstance(value, Mapping) and not (is_list and dialect is not None and dialect.is_written_in_items):
         raise BadMessage(f"A message is a JSON object with a role; this is {_kind(value)}. Pass one message at a time.")
+    if not is_list and not named and (reader := plain_reader(value, default)) is not None:
+        return Reply(reader.parse(encode(value) if raw is None else raw))
     if not is_list:
         answer = answer_in(value, default, named)
         if answer is not None:

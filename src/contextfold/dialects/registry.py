@@ -22,6 +22,7 @@ from .openai_responses import OpenAIResponsesDialect
 
 GROUP = "contextfold.dialects"
 MOST_SPOKEN = "openai-chat"
+_WORDS, _SIDES = {"role", "content"}, ("user", "assistant", "system")
 
 
 BUILT_IN: Mapping[str, Dialect] = {
@@ -131,6 +132,19 @@ def joined(values: Sequence[object], default: str) -> Dialect | None:
         if dialect.is_written_in_items and is_expected:
             return dialect if all(reading(each, dialect.name) == dialect.name for each in items) else None
     return None
+
+
+def is_words_only(value: Mapping[str, Any]) -> bool:
+    """Whether it is a role and words and nothing else: no dialect of this house claims that, and none answers so."""
+    return value.keys() == _WORDS and value["role"] in _SIDES and isinstance(value["content"], str)
+
+
+def plain_reader(value: Mapping[str, Any], default: str) -> Dialect | None:
+    """Who reads words that nobody claims, so that nobody else need be asked; None where all must be."""
+    if default.partition(":")[0] not in BUILT_IN or not is_words_only(value):
+        return None
+    chosen = find(default)
+    return chosen if chosen.reads(value) else BUILT_IN[MOST_SPOKEN]
 
 
 def answer_in(body: Mapping[str, Any], default: str, named: str | None = None) -> Reply | None:

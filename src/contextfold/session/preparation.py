@@ -37,7 +37,7 @@ from contextfold.folding import (
 )
 from contextfold.summaries import fold_notice, go_on_text, interrupted_text
 from contextfold.thread import binding
-from contextfold.thread.rendering import UNMARKED, Rendering
+from contextfold.thread.request_bytes import UNMARKED, Rendering
 
 from . import attachments, compacting, notes, tools
 from .attachments import AskedAttachments

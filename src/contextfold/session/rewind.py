@@ -25,7 +25,7 @@ from contextfold.domain import (
 )
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.folding import Steps, call, record
-from contextfold.thread.moving import RewindReport, head_at, on_path, outcome
+from contextfold.thread.moves import RewindReport, head_at, on_path, outcome
 from contextfold.workspace import Restored
 
 from . import checkpoints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .lens import FORGOTTEN, Bodies, ModelLens, Stretch
 from .live import Drafting, locked
-from .moving import RewindReport
+from .moves import RewindReport
 from .thread import Covered, FoldInfo, Thread
 from .timeline import TimelineRow
 

@@ -18,7 +18,7 @@ from contextfold.domain import Draft, EventLog, Logged, Projection, ThreadRow, W
 from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
 
 from .lens import Bodies, Stretch
-from .rendering import Rendering
+from .request_bytes import Rendering
 from .timeline import Timeline
 
 MOST_TRIES = 1000  # each lost race means that somebody else made progress

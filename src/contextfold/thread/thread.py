@@ -45,8 +45,8 @@ from contextfold.models import Model
 
 from .lens import ModelLens
 from .live import Drafting, Live, locked
-from .moving import RewindReport, head_at, on_path, outcome
-from .rendering import Rendering
+from .moves import RewindReport, head_at, on_path, outcome
+from .request_bytes import Rendering
 from .timeline import TimelineRow
 
 T = TypeVar("T")

@@ -1,0 +1,60 @@
+"""What happens to a message on its way: read once when it is appended, and written once for the request."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+
+import contextfold as cf
+from contextfold import dialects
+
+HOME = str(cf.__file__).removesuffix("__init__.py")
+
+
+def entered(work: Callable[[], object]) -> Counter[str]:
+    """How often each function of the dialects is entered, by its name."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(f"{HOME}dialects/"):
+            calls[frame.f_code.co_qualname] += 1
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.finding("H7")
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5.2", "gemini-2.5-pro"])
+def test_words_are_read_by_one_dialect_and_no_other_is_asked(model: str) -> None:
+    with cf.Session.open(model=model) as session:
+        calls = entered(lambda: session.append({"role": "user", "content": "Good morning."}))
+    assert sum(times for name, times in calls.items() if name == "parse") == 1
+    assert not [name for name in calls if name.endswith("reply")]
+    assert calls["claims"] <= 1, "its own may look, nobody else"
+
+
+@pytest.mark.parametrize("default", ["anthropic", "openai-chat", "openai-responses", "gemini"])
+def test_words_are_read_as_if_every_dialect_had_been_asked(default: str) -> None:
+    for role in ("user", "assistant", "system"):
+        value = {"role": role, "content": "Good morning."}
+        read = dialects.understand(value, default).message
+        assert read.dialect == dialects.find(dialects.reading(value, default)).name
+        assert read.text == "Good morning."
+
+
+@pytest.mark.finding("H7")
+def test_preparing_again_writes_no_message_anew() -> None:
+    with cf.Session.open(model="claude-sonnet-4-5") as session:
+        for number in range(20):
+            session.append({"role": "assistant" if number % 2 else "user", "content": f"{number}"})
+        session.append({"role": "user", "content": "newest"})
+        first = entered(lambda: session.prepare(max_tokens=100))
+        again = entered(lambda: session.prepare(max_tokens=100))
+    assert first["parse"] == first["AnthropicDialect.chunk"] == 21
+    assert again["parse"] == again["AnthropicDialect.chunk"] == 0
