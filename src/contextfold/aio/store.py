@@ -23,13 +23,14 @@ def open(
     space: str = "default",
     keep_bytes: int = plain.KEPT_BYTES,
     recall: bool = True,
+    read_only: bool = False,
 ) -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
 
     With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
-    holds may take before the ones used least lately leave it.
+    holds may take before the ones used least lately leave it. With `read_only` nothing is ever written.
     """
-    return Store(plain.open(path, space=space, keep_bytes=keep_bytes, recall=recall))
+    return Store(plain.open(path, space=space, keep_bytes=keep_bytes, recall=recall, read_only=read_only))
 
 
 class Store:

@@ -53,16 +53,21 @@ def open(
     space: str = "default",
     keep_bytes: int = KEPT_BYTES,
     recall: bool = True,
+    read_only: bool = False,
 ) -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
 
     With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
-    holds may take before the ones used least lately leave it.
+    holds may take before the ones used least lately leave it. With `read_only` nothing is ever written, a file must be
+    there, and every verb that would write raises `ReadOnly`.
     """
     if path is None or os.fspath(path) == ":memory:":
+        if read_only:
+            raise BadConfiguration("There is nothing to read in memory that is new. Name a file with read_only=True.")
         return Store(logs.MemoryLog(), keep_bytes=keep_bytes)
-    derived = (RecallIndex(read),) if recall else ()
-    return Store(logs.open_sqlite(path, space=space, derived=derived), keep_bytes=keep_bytes)
+    derived = (RecallIndex(read),) if recall and not read_only else ()
+    log = logs.open_sqlite(path, space=space, derived=derived, read_only=read_only)
+    return Store(log, keep_bytes=keep_bytes)
 
 
 class Store:

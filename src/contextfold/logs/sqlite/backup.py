@@ -48,7 +48,7 @@ def _copy(database: Database, partial: Path) -> None:
                 copying.step(_PAGES_AT_ONCE)
         copy.pragma("journal_mode", "delete")
         name_file(copy)  # the WAL of the store it was copied from is not this one's
-        problems = verify(Database(copy, str(partial), lambda: None))
+        problems = verify(Database(copy, str(partial)))
         copy.close()
     if problems:
         raise Corrupt(f"The copy of {database.path} does not verify ({problems[0].path}). Run verify on the store.")

@@ -21,9 +21,11 @@ from .failures import FATAL, as_ours
 class Database:
     """An open store file."""
 
-    def __init__(self, connection: apsw.Connection, path: str, on_rollback: Callable[[], None]) -> None:
+    is_read_only = False
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
         self.connection, self.path = connection, path
-        self._on_rollback = on_rollback
+        self.on_rollback: Callable[[], None] = lambda: None
         self.lock = RLock()
         self._failure: str | None = None
         self._batched = self._closed = False
@@ -49,6 +51,7 @@ class Database:
         self._refuse_a_fork()
         with self.lock:
             self._refuse_when_closed()
+            self.refuse_to_write()
             self._refuse_after_failure()
             try:
                 if self._batched:
@@ -107,7 +110,7 @@ class Database:
 
     def _take_back_part(self, error: BaseException) -> None:
         """A full or failing disk makes SQLite take back the whole transaction: then no part of the batch is kept."""
-        self._on_rollback()
+        self.on_rollback()
         if not self.connection.in_transaction:
             self._spoilt = str(error)
             return
@@ -157,12 +160,15 @@ class Database:
         except apsw.Error as error:
             self._failure = str(error)
         finally:
-            self._on_rollback()
+            self.on_rollback()
 
     def _noted(self, error: apsw.Error) -> StoreError:
         if isinstance(error, FATAL):
             self._failure = str(error)
         return as_ours(error, self.path)
+
+    def refuse_to_write(self) -> None:
+        """For a file that was opened to be read only."""
 
     def _refuse_after_failure(self) -> None:
         if self._failure is not None:

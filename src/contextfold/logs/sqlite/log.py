@@ -10,7 +10,7 @@ import apsw
 
 from contextfold.domain import Draft, ListedThread, Logged, Problem, ThreadChange, ThreadPage, ThreadRow
 from contextfold.logs.sealed import Salts, Sealed
-from contextfold.logs.words import name_taken
+from contextfold.logs.words import name_taken, no_thread
 
 from . import catalogue, read
 from .append import Appending, keep_blob
@@ -27,8 +27,7 @@ class SqliteLog:
 
     def __init__(
         self,
-        connection: apsw.Connection,
-        path: str,
+        database: Database,
         *,
         space: str,
         salts: Salts = os.urandom,
@@ -36,9 +35,11 @@ class SqliteLog:
     ) -> None:
         self._directory = Directory(space)
         self._derivations = Derivations(derived)
-        self._database = Database(connection, path, self._rolled_back)
+        self._database = database
+        self._database.on_rollback = self._rolled_back
         self._salts = salts
-        self._derivations.install(self._database)
+        if not database.is_read_only:
+            self._derivations.install(self._database)
 
     def _rolled_back(self) -> None:
         self._directory.clear()
@@ -70,6 +71,8 @@ class SqliteLog:
         with self._database.reading() as connection:  # continuing a thread should wait for no writer
             if self._directory.is_taken(connection, row.name):
                 return self._directory.row(connection, row.name)
+        if self._database.is_read_only and row.origin is None:
+            raise no_thread(row.name)
         with self._database.writing() as connection:
             self._make(connection, row)
             return self._directory.row(connection, row.name)

@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Event
+from urllib.parse import quote
 
 import apsw
 
 from contextfold.errors import NotOurs, ReadOnly, StoreError
 from contextfold.logs.sealed import Salts
 
+from .database import Database
 from .derived import DerivedTable
 from .failures import translated
 from .log import SqliteLog
 from .path import checked, refuse_foreign_wal, refuse_newer
+from .read_only import ReadOnlyDatabase
 from .schema import MIGRATIONS, PAGE_SIZE, VERSION, migrate, objects_of, version_of
 
 BUSY_SECONDS = 30.0
@@ -31,22 +34,26 @@ def open_sqlite(
     *,
     space: str = "default",
     create: bool = True,
+    read_only: bool = False,
     derived: Sequence[DerivedTable] = (),
     salts: Salts = os.urandom,
     vfs: str | None = None,
 ) -> SqliteLog:
     """The log in this file, made on first use with mode 0600.
 
-    `derived` are tables kept in step with the events; `vfs` names another SQLite VFS, as fault tests do.
+    `read_only` never writes, not even to bring an older file up to date. `derived` are tables kept in step with the
+    events; `vfs` names another SQLite VFS, as fault tests do.
     """
-    real, is_new = checked(path, create=create)
+    real, is_new = checked(path, create=create and not read_only)
     _warn_of_old_library()
+    if read_only:
+        return SqliteLog(_look_at(real, vfs), space=space, salts=salts)
     made = is_new and _make_file(real)
     try:
-        connection = _connect(real, vfs)
+        connection = _connect(str(real), vfs, _TO_WRITE)
         try:
             _prepare(connection, real)
-            return SqliteLog(connection, str(real), space=space, salts=salts, derived=derived)
+            return SqliteLog(Database(connection, str(real)), space=space, salts=salts, derived=derived)
         except BaseException:
             connection.close()
             raise
@@ -80,10 +87,37 @@ def _make_file(real: Path) -> bool:
     return True
 
 
-def _connect(real: Path, vfs: str | None) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+def _look_at(real: Path, vfs: str | None) -> ReadOnlyDatabase:
+    """The file as it is, if this version can read it so."""
+    uri = f"file:{quote(str(real))}?"
     with translated(str(real)):
-        connection = apsw.Connection(str(real), flags=flags, vfs=vfs)
+        database = ReadOnlyDatabase(real, lambda how: _mannered(_connect(uri + how, vfs, _TO_READ)))
+    try:
+        with database.reading() as connection:
+            version = version_of(connection)
+            refuse_newer(real, version)
+            if version < VERSION:
+                raise StoreError(f"{real} has the older format {version}. Open it once without read_only=True.")
+            _refuse_foreign_schema(connection, real)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _mannered(connection: apsw.Connection) -> apsw.Connection:
+    _set_manners(connection)
+    connection.pragma("query_only", True)
+    return connection
+
+
+_TO_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
+_TO_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
+
+
+def _connect(where: str, vfs: str | None, flags: int) -> apsw.Connection:
+    with translated(where):
+        connection = apsw.Connection(where, flags=flags, vfs=vfs)
         connection.set_busy_handler(wait_for_others)
         for option, value in (
             (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
