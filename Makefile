@@ -13,6 +13,7 @@ help:
 	@echo "make demo    see it work: a long agent session through a small window, checked as it goes"
 	@echo "make test    the whole test suite, with coverage thresholds"
 	@echo "make agents  install the agents that the tests drive, in .venv-agents; without them those tests are skipped"
+	@echo "make clients install coding agents from the npm registry, drive them, write docs/clients.md"
 	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
@@ -38,6 +39,11 @@ agents: .venv-agents/.locked
 .venv-agents/.locked: requirements/agents.txt
 	@scripts/venv .venv-agents requirements/agents.txt
 	@touch $@
+
+CLIENTS := @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @mariozechner/pi-coding-agent
+clients: setup
+	@npm install --silent --no-audit --no-fund --prefix .clients $(CLIENTS)
+	@$(PYTHON) scripts/run_clients.py
 
 demo: setup
 	@$(PYTHON) -m contextfold.demo $(ARGS)

@@ -1,0 +1,177 @@
+"""Drives the coding agents of the npm registry against the strict server, unmodified, and writes docs/clients.md.
+
+Not part of CI: the agents are large and change daily. `make clients` installs them in `.clients` and runs this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contextfold.domain import encode
+from contextfold.testing.server import Call, Say, StrictServer, strict_server
+from contextfold.testing.server.script import Asked
+
+ROOT = Path(__file__).parents[1]
+CLIENTS = ROOT / ".clients"
+PAGE = ROOT / "docs" / "clients.md"
+SECRET, TASK, AGAIN = "heron-4417", "What does alpha.txt say?", "Say it once more: read the file again."
+_LONGEST = 120  # seconds for one command
+
+
+@dataclass(frozen=True)
+class Client:
+    """One agent: its package, the commands of two turns, and what it reads from files and the environment."""
+
+    name: str
+    package: str
+    turns: Callable[[str], Sequence[Sequence[str]]]
+    tool: Callable[[str], Call]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _shell(name: str, **further: Any) -> Callable[[str], Call]:
+    return lambda directory: Call(name, {"command": f"cat {directory}/alpha.txt", **further})
+
+
+def clients(url: str, token: str) -> list[Client]:
+    """Everybody, pointed at one address."""
+    claude = ["claude", "--dangerously-skip-permissions", "--model", "claude-sonnet-5-5"]
+    codex = ["codex", "exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check"]
+    gemini = ["gemini", "-y", "-m", "gemini-3.1-pro-preview"]
+    open_code = ["opencode", "run", "-m", "anthropic/claude-sonnet-4-5"]
+    pi = ["pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5"]
+    toml = (
+        'model_provider = "strict"\nmodel = "gpt-5.5"\n[model_providers.strict]\nname = "strict"\n'
+        f'base_url = "{url}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n'
+    )
+    return [
+        Client(
+            "Claude Code",
+            "@anthropic-ai/claude-code",
+            lambda _: [[*claude, "-p", TASK], [*claude, "--continue", "-p", AGAIN]],
+            _shell("Bash", description="Show the file"),
+            {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": token, "IS_SANDBOX": "1"},
+        ),
+        Client(
+            "Codex",
+            "@openai/codex",
+            lambda _: [[*codex, TASK], [*codex, "resume", "--last", AGAIN]],
+            lambda directory: Call("exec_command", {"cmd": f"cat {directory}/alpha.txt"}),
+            {"OPENAI_API_KEY": token},
+            {".codex/config.toml": toml},
+        ),
+        Client(
+            "Gemini CLI",
+            "@google/gemini-cli",
+            lambda _: [[*gemini, "-p", TASK], [*gemini, "--resume", "latest", "-p", AGAIN]],
+            _shell("run_shell_command", description="Show the file"),
+            {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": token, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
+            {".gemini/settings.json": {"security": {"auth": {"selectedType": "gemini-api-key"}}}},
+        ),
+        Client(
+            "opencode",
+            "opencode-ai",
+            lambda _: [[*open_code, TASK], [*open_code, "-c", AGAIN]],
+            _shell("bash", description="Show the file"),
+            {"OPENCODE_DISABLE_MODELS_FETCH": "1", "ANTHROPIC_API_KEY": token},
+            {".config/opencode/opencode.json": {"provider": {"anthropic": {"options": {"baseURL": f"{url}/v1"}}}}},
+        ),
+        Client(
+            "pi",
+            "@mariozechner/pi-coding-agent",
+            lambda _: [[*pi, "-p", TASK], [*pi, "-c", "-p", AGAIN]],
+            _shell("bash"),
+            {"ANTHROPIC_API_KEY": token},
+            {".pi/agent/models.json": {"providers": {"anthropic": {"baseUrl": url}}}},
+        ),
+    ]
+
+
+def model(client: Client, directory: str) -> Callable[[Asked], Say]:
+    """Calls the tool once in each turn, and answers with what it read; side questions get a word."""
+    called: list[int] = []
+
+    def say(asked: Asked) -> Say:
+        body = encode(asked.body).decode()
+        turn = 2 if AGAIN in body else 1 if TASK in body else 0
+        offers_tools = bool(asked.body.get("tools")) or "additional_tools" in body
+        if not turn or not offers_tools:
+            return Say('{"title": "A file"}')
+        if called.count(turn) == 0:
+            called.append(turn)
+            return Say("Let me read it.", (client.tool(directory),))
+        return Say(f"It says {SECRET}." if body.count(SECRET) >= turn else "I could not read it.")
+
+    return say
+
+
+def run(client: Client, server: StrictServer, home: Path) -> str:
+    """Empty when both turns were done; else what went wrong."""
+    (home / "alpha.txt").write_text(SECRET)
+    for name, content in client.files.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, str) else json.dumps(content)
+        path.write_text(text)
+    environment = {"PATH": f"{CLIENTS / 'node_modules' / '.bin'}:{os.environ['PATH']}", "HOME": str(home), "CI": "1"}
+    server.always(model(client, str(home)))
+    for number, command in enumerate(client.turns(str(home)), 1):
+        try:
+            done = subprocess.run(
+                command,
+                cwd=home,
+                env={**environment, **client.environment},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return f"turn {number} did not end within {_LONGEST} seconds"
+        if done.returncode or SECRET not in done.stdout:
+            last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+            return f"turn {number} ended with {done.returncode}: {' '.join(last)[:160]}"
+    return ""
+
+
+def version(client: Client) -> str:
+    manifest = CLIENTS / "node_modules" / client.package / "package.json"
+    return str(json.loads(manifest.read_text())["version"]) if manifest.exists() else ""
+
+
+HEAD = "| client | version | spoke | requests | rules broken | two turns with a tool |\n|---|---|---|---|---|---|\n"
+
+
+def main(*wanted: str) -> None:
+    """All of them, and the page; or only those named, and no page."""
+    rows: list[str] = []
+    for place in range(len(clients("", ""))):
+        with strict_server() as server, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+            client = clients(server.url, server.token)[place]
+            if wanted and client.name not in wanted:
+                continue
+            result = (run(client, server, Path(home)) or "passed") if version(client) else "not installed"
+            refused = ", ".join(sorted({each.refused.rule for each in server.refused if each.refused is not None}))
+            formats = ", ".join(sorted({each.format for each in server.exchanges})) or "nothing"
+            cells = (client.name, version(client), formats, str(len(server.exchanges)), refused or "none", result)
+            rows.append(f"| {' | '.join(cells)} |")
+            print(rows[-1])
+    if not wanted:
+        before = PAGE.read_text(encoding="utf-8").partition("<!-- result -->")[0]
+        day = time.strftime("%d %B %Y").lstrip("0")
+        result = f"<!-- result -->\n\nLast run: {day}.\n\n{HEAD}" + "\n".join(rows)
+        PAGE.write_text(f"{before}{result}\n", encoding="utf-8")
+
+
+main(*sys.argv[1:])
