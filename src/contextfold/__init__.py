@@ -16,7 +16,7 @@ if _IS_CHECKED:
     from contextfold.session import Request, Session
     from contextfold.store import Store, open
     from contextfold.thread import Thread
-    from contextfold.validating import repair, validate
+    from contextfold.validity import repair, validate
 
 __version__ = "0.1.0"
 
@@ -55,7 +55,7 @@ _HOMES = {
     "contextfold.session": ("Request", "Session"),
     "contextfold.store": ("Store", "open"),
     "contextfold.thread": ("Thread",),
-    "contextfold.validating": ("repair", "validate"),
+    "contextfold.validity": ("repair", "validate"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {"aio": "contextfold.aio", "providers": "contextfold.providers", "recipes": "contextfold.folding.recipes"}

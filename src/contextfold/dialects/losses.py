@@ -1,15 +1,19 @@
-"""What an item loses on its way into another wire format, told in words. Nothing is lost inside one dialect.
+"""What an item loses on its way to another provider, told in words, and who is a stranger to whom.
 
-Each dialect says what it carries; this module says what follows from that.
+Nothing is lost inside one dialect, except what one family of models wrote for itself and another cannot read. Each
+dialect says what it carries; this module says what follows from that.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from contextfold.dialects.neutral import arguments_object, shown
 from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
+from contextfold.models import core
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,21 @@ def _of_call(call: ToolCall, wire: Carries) -> Iterator[str]:
         yield f"the id {call.id!r} is written as {wire.spells(call.id)!r}"
     if wire.only_objects and arguments_object(call) is None:
         yield f"the arguments of call {call.id!r} are no JSON object and are passed as text"
+
+
+# Names under which one provider's models go.
+_SAME = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "computer": "gpt", "moonshot": "kimi", "codestral": "mistral"}
+_WORD = re.compile(r"[a-z]+")
+
+
+@lru_cache(maxsize=256)
+def family(model: str) -> str:
+    """The first word of a model's name, without who serves it; empty where there is none."""
+    word = _WORD.match(core(model))
+    return _SAME.get(word[0], word[0]) if word else ""
+
+
+def are_strangers(one: str, other: str) -> bool:
+    """Whether two models are known to be of different families."""
+    first, second = family(one), family(other)
+    return bool(first and second) and first != second

@@ -81,3 +81,15 @@ def _asks_a_dialect(call: ast.Call) -> bool:
     asked = call.args[0]
     name = asked.attr if isinstance(asked, ast.Attribute) else asked.id if isinstance(asked, ast.Name) else ""
     return name in ("dialect", "_dialect", "wire")
+
+
+@pytest.mark.finding("H5")
+def test_no_class_of_the_dialects_has_the_name_of_another_in_the_house() -> None:
+    defined: dict[str, list[str]] = {}
+    for file in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                defined.setdefault(node.name, []).append(file.relative_to(SRC).as_posix())
+    ours = {name: places for name, places in defined.items() if any(each.startswith("dialects/") for each in places)}
+    assert len(ours) > 30
+    assert {name: places for name, places in ours.items() if len(places) > 1} == {}

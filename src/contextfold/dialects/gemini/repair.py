@@ -23,8 +23,7 @@ from contextfold.dialects.repairs import (
 from contextfold.dialects.repairs import words_of as words_in
 from contextfold.domain import INTERRUPTED
 
-from .parse import call_id
-from .parts import held, kind_of, signature
+from .parse import call_id, held, kind_of, signature
 from .rules import check
 from .sound import HeldParts, sound
 from .touch import UNSIGNED

@@ -16,8 +16,7 @@ from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import assembled, elements, fields, listed, request
 from contextfold.domain import Item, decode, encode
 
-from .parse import NAME
-from .parts import KINDS, kind_of
+from .parse import KINDS, NAME, kind_of
 
 # The API wants the user to speak first; a view may begin with the model after a fold.
 OPENER = encode({"role": "user", "parts": [{"text": "[The conversation continues from here.]"}]})

@@ -12,8 +12,7 @@ from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
 
-from .parse import ROLES
-from .parts import KINDS, held, kind_of, signature
+from .parse import KINDS, ROLES, held, kind_of, signature
 
 
 class Content(NamedTuple):

@@ -10,8 +10,8 @@ from contextfold.dialects.repairs import SPEAKERS, RepairNotes
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
-from .parts import KINDS, field_of, held, kind_of, signature
-from .parts import field as field_in
+from .parse import KINDS, field_of, held, kind_of, signature
+from .parse import field as field_in
 
 _HOMES = {"functionCall": "model", "functionResponse": "user"}
 

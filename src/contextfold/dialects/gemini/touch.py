@@ -15,7 +15,7 @@ from contextfold.dialects.neutral import folded_input, is_blank, late_blocks, sa
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
 from contextfold.domain import Block, Item, Message, Reasoning, Text, ToolCall, ToolResult
 
-from .parts import field_of, held, kind_of, signature
+from .parse import field_of, held, kind_of, signature
 
 # What the API takes in place of a signature that it never gave: for calls of other models, and calls that were changed.
 UNSIGNED = "skip_thought_signature_validator"
