@@ -216,3 +216,18 @@ async def test_a_moved_workspace_says_so_and_moves_nothing(opened: Open, project
             await got(call(to=here, files=True) if call == session.rewind else call(here))
     assert await texts(session) == ["one", "two"]
     assert (project.parent / "elsewhere" / "shop.py").exists()
+
+
+@pytest.mark.finding("S8")
+async def test_files_go_back_to_the_checkpoint_there_was_at_a_time(opened: Open, project: Path) -> None:
+    session = await opened(50_000)
+    await say(session, [user("one")])
+    await got(session.checkpoint("here", workspace=project))
+    (project / "shop.py").write_text("price = 2\n")
+    await say(session, [assistant("two"), user("three")])
+    at = (await got(session.thread.events))[-1].at
+    report = await got(session.rewind(to_time=at, files=True))
+    assert [change.path for change in report.files] == ["shop.py"]
+    assert (files_of(project)["shop.py"], await texts(session)) == ("price = 1\n", ["one", "two"])
+    with pytest.raises(NotFound, match="at which there was one"):
+        await got(session.rewind(to_time=1.0, files=True))

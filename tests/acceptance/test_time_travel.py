@@ -351,3 +351,39 @@ async def test_a_fold_made_after_a_failed_summary_is_recorded_and_goes_with_a_re
     said = [item.seq for item in await got(session.view) if item.kind == "message"]
     assert len(said) == len([message for message in said if message < first])
     assert all(fold.id < first for fold in await got(session.folds))
+
+
+@pytest.mark.finding("S7")
+async def test_a_time_may_be_given_in_milliseconds(opened: Open) -> None:
+    session = await opened(50_000)
+    await say(session, [user("one"), assistant("two"), user("three")])
+    at = (await got(session.thread.events))[2].at
+    await got(session.rewind(to_time=at * 1000))
+    assert await texts(session) == ["one", "two"]
+    with pytest.raises(NotFound, match="Nothing was said at"):
+        await got(session.rewind(to_time=4_102_444_800_000))
+    with pytest.raises(NotFound, match="no time"):
+        await got(session.rewind(to_time=float("inf")))
+
+
+@pytest.mark.finding("S7")
+async def test_where_only_a_fold_happened_since_a_time_it_is_undone(opened: Open) -> None:
+    session = await opened(50_000)
+    await say(session, [user("one"), assistant("two"), user("three")])
+    await got(session.thread.fold([1, 2], "earlier"))
+    at = (await got(session.thread.events))[-1].at
+    said = (await got(session.thread.events))[-2].at
+    assert said < at
+    await got(session.rewind(to_time=at))
+    assert await texts(session) == ["one", "two", "three"]
+
+
+@pytest.mark.finding("S8")
+async def test_a_rewind_writes_a_line_for_the_log(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
+    session = await opened(50_000)
+    await say(session, [user("one"), assistant("two"), user("three")])
+    with caplog.at_level("INFO", "contextfold"):
+        await got(session.rewind(after=2))
+    (record,) = [each for each in caplog.records if each.message.startswith("rewound")]
+    assert "messages=1" in record.message
+    assert "intent=rewind" in record.message

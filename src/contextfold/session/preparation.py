@@ -81,6 +81,8 @@ def prepare(
         made = yield from fold(desk, decision)
         attached += yield from _attached_again(desk, decision, made, given)
     elif decision.action == "warn" and turn.warn():
+        facts = {"thread": desk.thread.name, "policy": desk.policy.name, "used": decision.used}
+        journal(logging.INFO, "nearly full", **facts)
         yield from tell(desk.hooks.on_warning, decision)
     elif decision.action == "ahead":
         desk.background.want(decision)

@@ -6,6 +6,8 @@ decides by itself: it chooses among the messages of this branch. What cannot be 
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +19,7 @@ from contextfold.domain import (
     Checkpointed,
     Detail,
     Draft,
+    Folded,
     Intent,
     LiveBranch,
     Logged,
@@ -32,6 +35,10 @@ from . import checkpoints
 from .answer import offload
 from .checkpoints import Checkpoint, CheckpointName
 from .desk import Desk
+from .hooks import journal
+
+_MILLISECONDS = 1e11  # seconds since 1970 stay below this for three thousand years
+_APART = 1e-6  # seconds: times closer than this are the same, since numbers of this size hold no more
 
 TO_WHERE = ("before", "after", "to_time", "to_index", "to")
 
@@ -149,6 +156,8 @@ def _go(desk: Desk, to: int | None, files: _Files | None, intent: Intent, previe
         return [Draft(Rewound(now.head if to is None else to, now.head, intent, details), now.head, desk.now())]
 
     yield from record(drafting)
+    left = {"messages": len(report.messages), "folds": len(report.folds), "files": len(report.files)}
+    journal(logging.INFO, "rewound", thread=desk.thread.name, intent=intent, head=report.head, **left)
     begin_anew(desk)
     return report
 
@@ -186,7 +195,8 @@ def place(desk: Desk, where: Where) -> tuple[int, Checkpoint | None]:
     if where.after is not None:
         return on_path(branch, where.after).seq, None
     if where.to_time is not None:
-        return _at_time(desk, where.to_time).parent, None
+        moment = _moment(where.to_time)
+        return _at_time(desk, moment).parent, _kept_by_then(desk, moment)
     if where.to_index is not None:
         return _at_index(desk, where.to_index).parent, None
     return _at_checkpoint(desk, where.to)
@@ -205,7 +215,10 @@ def _at_checkpoint(desk: Desk, named: CheckpointName | None) -> tuple[int, Check
 
 def with_files(checkpoint: Checkpoint | None) -> Checkpoint:
     if checkpoint is None:
-        raise NotFound("Files can be rewound only to a checkpoint that kept them: rewind(to=checkpoint, files=True).")
+        raise NotFound(
+            "Files can be rewound only to a checkpoint that kept them: rewind(to=checkpoint, files=True), or to a time "
+            "at which there was one."
+        )
     return checkpoints.kept_by(checkpoint)
 
 
@@ -233,21 +246,45 @@ def _at_index(desk: Desk, index: int) -> Logged:
     return said[index]
 
 
-def _at_time(desk: Desk, time: float | datetime) -> Logged:
+def _moment(time: float | datetime) -> float:
+    """Seconds since 1970; a number too large for those is taken for milliseconds, as agents write them."""
+    if isinstance(time, datetime):
+        return time.timestamp()
+    if not math.isfinite(time):
+        raise NotFound(f"{time} is no time. Give seconds or milliseconds since 1970, or a datetime.")
+    return time / 1000 if time > _MILLISECONDS else float(time)
+
+
+def _kept_by_then(desk: Desk, moment: float) -> Checkpoint | None:
+    """The newest checkpoint that kept files by that time."""
+    kept = [each for each in checkpoints.checkpoints(desk) if each.snapshot and each.at < moment + _APART]
+    return kept[-1] if kept else None
+
+
+def _at_time(desk: Desk, moment: float) -> Logged:
     """The message that was meant by a time: the one of exactly then, else the first from the user's side since.
 
     An answer may be written down after the words that interrupted it (seed 001's race), so an answer that is a little
-    late is not what was meant, unless nobody said anything else.
+    late is not what was meant, unless nobody said anything else. Where nothing was said since but something was
+    folded, the first fold since is what is undone.
     """
-    moment = time.timestamp() if isinstance(time, datetime) else float(time)
     said = _messages(desk)
-    exact = next((entry for entry in said if entry.at == moment), None)
-    since = [entry for entry in said if entry.at >= moment]
+    exact = next((entry for entry in said if _is_at(entry, moment)), None)
+    since = [entry for entry in said if entry.at > moment - _APART]
     asked = next((entry for entry in since if _is_from_the_user(entry)), None)
-    chosen = exact or asked or next(iter(since), None)
+    branch = desk.thread.branch
+    folded = (entry for seq in branch.path if isinstance((entry := branch.events[seq - 1]).event, Folded))
+    undone = next((entry for entry in folded if entry.at > moment - _APART), None)
+    chosen = exact or asked or next(iter(since), None) or undone
     if chosen is None:
         raise NotFound(f"Nothing was said at {_shown(moment)} or later. {_last(said)}")
     return chosen
+
+
+def _is_at(entry: Logged, moment: float) -> bool:
+    """Whether it happened just then; a time without anything behind its milliseconds means all of that one."""
+    is_coarse = moment == round(moment, 3)
+    return abs((round(entry.at, 3) if is_coarse else entry.at) - moment) < _APART
 
 
 def _is_from_the_user(entry: Logged) -> bool:

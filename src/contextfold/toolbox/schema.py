@@ -1,7 +1,8 @@
 """Whether a value is what a JSON schema says: the keywords that tool definitions use, and no more.
 
 Known: type, enum, const, properties, required, additionalProperties, items, lengths, numbers, pattern, anyOf, oneOf,
-allOf, not, and $ref within the schema. Other keywords only describe and are not checked.
+allOf, not, prefixItems, patternProperties, and $ref within the schema. Whatever else a schema says is not checked, and
+nothing is refused for it: what is not known is allowed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,15 @@ from typing import Any
 from contextfold.domain import encode
 
 DEEPEST = 64
+
+_KEYWORDS = frozenset(
+    (
+        *("type", "enum", "const", "properties", "required", "additionalProperties", "patternProperties"),
+        *("items", "prefixItems", "minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum"),
+        *("exclusiveMinimum", "exclusiveMaximum", "pattern", "anyOf", "oneOf", "allOf", "not", "$ref", "$defs"),
+        *("title", "description", "default", "examples"),
+    )
+)
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -35,8 +45,9 @@ def problems(value: Any, schema: Any, root: Any = None, path: str = "", depth: i
     whole = schema if root is None else root
     if schema is True or schema == {}:
         return
-    if not isinstance(schema, Mapping) or depth > DEEPEST:
+    if schema is False:
         yield f"{path or 'the value'} is not allowed"
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
         return
     if "$ref" in schema:
         yield from problems(value, _referred(schema["$ref"], whole), whole, path, depth + 1)
@@ -44,8 +55,7 @@ def problems(value: Any, schema: Any, root: Any = None, path: str = "", depth: i
     if isinstance(value, dict):
         yield from _object(value, schema, whole, path, depth)
     elif isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from problems(each, schema.get("items", True), whole, f"{path}[{at}]", depth + 1)
+        yield from _items(value, schema, whole, path, depth)
     yield from _combined(value, schema, whole, path, depth)
 
 
@@ -73,15 +83,31 @@ def _alone(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
             yield f"{path} must be less than {schema['exclusiveMaximum']}"
 
 
+def _items(value: list[Any], schema: Mapping[str, Any], root: Any, path: str, depth: int) -> Iterator[str]:
+    """Elements by their place, then the rest; `items` was a list of schemas before `prefixItems` was there."""
+    rest = schema.get("items", True)
+    first = schema.get("prefixItems", ())
+    if isinstance(rest, list):
+        first, rest = rest, schema.get("additionalItems", True)
+    for at, each in enumerate(value):
+        own = first[at] if isinstance(first, Sequence) and at < len(first) else rest
+        yield from problems(each, own, root, f"{path}[{at}]", depth + 1)
+
+
 def _object(value: dict[str, Any], schema: Mapping[str, Any], root: Any, path: str, depth: int) -> Iterator[str]:
     known, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    patterns = schema.get("patternProperties", {})
     for name in schema.get("required", ()):
         if name not in value:
             yield f"{_below(path, name)} must be given"
     for name, each in value.items():
-        if name in known:
-            yield from problems(each, known[name], root, _below(path, name), depth + 1)
-        elif rest is False:
+        fitting = [own for pattern, own in patterns.items() if _matches(pattern, name)]
+        fitting += [known[name]] if name in known else []
+        for own in fitting:
+            yield from problems(each, own, root, _below(path, name), depth + 1)
+        if fitting or "unevaluatedProperties" in schema:
+            continue
+        if rest is False:
             yield f"{_below(path, name)} is not known"
         else:
             yield from problems(each, rest, root, _below(path, name), depth + 1)
@@ -95,18 +121,24 @@ def _combined(value: Any, schema: Mapping[str, Any], root: Any, path: str, depth
         yield from problems(value, other, root, path, depth + 1)
     if "anyOf" in schema and not any(map(passes, schema["anyOf"])):
         yield f"{path or 'the value'} fits none of what is allowed"
-    if "oneOf" in schema and sum(map(passes, schema["oneOf"])) != 1:
+    fitting = [each for each in schema.get("oneOf", ()) if passes(each)]
+    if "oneOf" in schema and (not fitting or (len(fitting) > 1 and all(map(_is_known, fitting)))):
         yield f"{path or 'the value'} must fit exactly one of what is allowed"
-    if "not" in schema and passes(schema["not"]):
+    if "not" in schema and _is_known(schema["not"]) and passes(schema["not"]):
         yield f"{path or 'the value'} is not allowed"
 
 
+def _is_known(schema: Any) -> bool:
+    """Whether a schema says nothing but what is checked here: only then can fitting it be held against a value."""
+    return not isinstance(schema, Mapping) or schema.keys() <= _KEYWORDS
+
+
 def _matches(pattern: str, value: str) -> bool:
-    """Whether a text has the pattern; one that cannot be read matches nothing."""
+    """Whether a text has the pattern; one that Python cannot read is not held against anybody."""
     try:
         return re.search(pattern, value) is not None
     except re.error:
-        return False
+        return True
 
 
 def _is(value: object, kind: str) -> bool:
@@ -114,7 +146,7 @@ def _is(value: object, kind: str) -> bool:
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
         return value.is_integer()
-    return isinstance(value, _TYPES.get(kind, ()))
+    return kind not in _TYPES or isinstance(value, _TYPES[kind])
 
 
 def _bounds(size: float, schema: Mapping[str, Any], least: str, most: str, what: str) -> Iterator[str]:
@@ -125,10 +157,12 @@ def _bounds(size: float, schema: Mapping[str, Any], least: str, most: str, what:
 
 
 def _referred(pointer: str, root: Any) -> Any:
-    """What a reference within the schema names; nothing is allowed where it leads nowhere."""
-    steps: Sequence[str] = pointer.removeprefix("#").strip("/").split("/") if pointer.startswith("#") else ("?",)
-    for step in filter(None, steps):
-        root = root.get(step) if isinstance(root, Mapping) else None
+    """What a reference within the schema names; where it leads elsewhere, anything is allowed."""
+    if not pointer.startswith("#"):
+        return True
+    for step in filter(None, pointer.removeprefix("#").strip("/").split("/")):
+        plain = step.replace("~1", "/").replace("~0", "~")
+        root = root.get(plain, True) if isinstance(root, Mapping) else True
     return root
 
 

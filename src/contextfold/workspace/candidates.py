@@ -7,6 +7,7 @@ it is stored. Writes nothing.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from .git import HEAVY, Git
 from .secrets import holds_key, is_secret_name
 
 LARGEST = 20_000_000  # bytes of one file
+
+# `.git` as Windows would read it: its short name, in any case, with spaces and dots behind, or a stream of it.
+_DOT_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::|$)", re.IGNORECASE | re.DOTALL)
+_GITS_OWN = "a name that git keeps for itself"
 
 _HEAVY_NAMES = frozenset(name.rstrip("/") for name in HEAVY.split())
 
@@ -74,7 +79,7 @@ def find(git: Git, largest: int = LARGEST) -> Found:
     present: list[str] = []
     excluded: list[Excluded] = []
     for path, seen in looks.items():
-        reason = "" if seen is None else why_not(git.root / path, seen, largest)
+        reason = "" if seen is None else _GITS_OWN if is_gits_own(path) else why_not(git.root / path, seen, largest)
         if reason is None:
             present.append(path)
         elif reason:
@@ -82,6 +87,11 @@ def find(git: Git, largest: int = LARGEST) -> Found:
         if reason is not None and path in tracked:
             gone.add(path)
     return Found(tuple(present), tuple(sorted(gone - {*present})), tuple(excluded), looks)
+
+
+def is_gits_own(path: str) -> bool:
+    """Whether git takes a part of the path for its own directory on some system, and so keeps nothing beneath it."""
+    return any(_DOT_GIT.match(part) for part in path.replace("\\", "/").split("/"))
 
 
 def _listed(git: Git) -> tuple[set[str], set[str], list[str]]:

@@ -1,7 +1,7 @@
 """Ignore files beneath a workspace: those of git and of agents, read again each time something is to be shown.
 
-The rules of .gitignore as far as paths go: negation, anchors, directories, stars. Asks no git, so that files can be
-shown again where there is none.
+The rules of .gitignore as git reads them, which a test asks it; without git, because agents' own ignore files are none
+of its business, and files can be shown again where there is none. A rule that is no use to git is none here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ IGNORE_FILES = (
     ".aiderignore",
 )
 LARGEST = 256 * 1024  # bytes of an ignore file that are read
+MOST_STARS = 5  # in one rule
 
 
 def is_ignored(root: Path, path: str) -> bool:
@@ -46,44 +47,111 @@ def _patterns(directory: Path) -> Iterator[str]:
     for name in IGNORE_FILES:
         try:
             with (directory / name).open("rb") as file:
-                yield from file.read(LARGEST).decode(errors="replace").splitlines()
+                yield from file.read(LARGEST).decode(errors="replace").split("\n")
         except OSError:
             continue
 
 
 @lru_cache(maxsize=4096)
 def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]] | None:
-    """(whether it takes back, whether it is about directories only, what it names); None for a comment."""
-    pattern = line.rstrip()
+    """(whether it takes back, whether it is about directories only, what it names); None where it names nothing."""
+    pattern = _without_blanks_behind(line.removesuffix("\r"))
     if not pattern or pattern.startswith("#"):
         return None
     is_negative = pattern.startswith("!")
-    pattern = pattern.removeprefix("!").removeprefix("\\")
+    pattern = pattern.removeprefix("!")
     only_directories = pattern.endswith("/")
-    pattern = pattern.rstrip("/")
+    pattern = pattern.removesuffix("/")
     anchored = "/" in pattern
-    expression = _expression(pattern.removeprefix("/"))
+    pieces = _pieces(pattern.removeprefix("/"))
+    if pieces is None:
+        return None
+    expression = "".join(pieces)
     return is_negative, only_directories, re.compile(expression if anchored else f"(?:.*/)?{expression}", re.DOTALL)
 
 
-_TOKEN = re.compile(r"\*\*/|/\*\*$|\*+|\?|\[[!^]?[^\]/]{1,100}+\]|.", re.DOTALL)
+def _without_blanks_behind(line: str) -> str:
+    """Spaces at the end do not count, unless a backslash stands before them."""
+    plain = line.rstrip(" ")
+    escaped = (len(plain) - len(plain.rstrip("\\"))) % 2
+    return f"{plain} " if escaped and plain != line else plain
 
 
-def _expression(pattern: str) -> str:
-    return "".join(_piece(part) for part in _TOKEN.findall(pattern))
+def _pieces(pattern: str) -> list[str] | None:
+    """The pattern as parts of a regular expression; None where git takes it for broken, or it has too many stars.
+
+    Between two stars a text may be parted in many ways, so that each one more multiplies the work.
+    """
+    pieces: list[str] = []
+    at = 0
+    while at < len(pattern):
+        sign = pattern[at]
+        if sign == "*":
+            piece, at = _stars(pattern, at)
+        elif sign == "[":
+            piece, at = _set(pattern, at)
+        elif sign == "\\":
+            piece, at = re.escape(pattern[at + 1 : at + 2]), at + 2
+        else:
+            piece, at = "[^/]" if sign == "?" else re.escape(sign), at + 1
+        if not piece:
+            return None
+        pieces.append(piece)
+    return pieces if sum("*" in piece and len(piece) > 2 for piece in pieces) <= MOST_STARS else None
 
 
-def _piece(part: str) -> str:
-    if part == "**/":
-        return "(?:.*/)?"
-    if part == "/**":
-        return "/.*"
-    if part.startswith("*"):
-        return "[^/]*"
-    if part == "?":
-        return "[^/]"
-    if len(part) > 2 and part.startswith("["):
-        inner = part[1:-1]
-        negated = inner[0] in "!^"
-        return f"[{'^' if negated else ''}{re.escape(inner[negated:]).replace(chr(92) + '-', '-')}]"
-    return re.escape(part)
+def _stars(pattern: str, at: int) -> tuple[str, int]:
+    """One star stays within a name; two that stand alone between slashes go through directories."""
+    stop = at
+    while stop < len(pattern) and pattern[stop] == "*":
+        stop += 1
+    begins = at == 0 or pattern[at - 1] == "/"
+    if stop - at > 1 and begins and stop == len(pattern):
+        return "(?:.*)", stop
+    if stop - at > 1 and begins and pattern[stop] == "/":
+        return "(?:.*/)?", stop + 1
+    return "[^/]*", stop
+
+
+def _set(pattern: str, at: int) -> tuple[str, int]:
+    """One of several signs. A closing bracket that comes first is one of them; one that never closes is broken."""
+    at += 1
+    negated = pattern[at : at + 1] in ("!", "^")
+    at += negated
+    signs: list[str] = []
+    while at < len(pattern) and (pattern[at] != "]" or not signs):
+        if named := _CLASS.match(pattern, at):
+            signs.append(_CLASSES.get(named[1], ""))
+            at = named.end()
+            continue
+        first, at = _sign(pattern, at)
+        if pattern[at : at + 1] == "-" and pattern[at + 1 : at + 2] not in ("", "]"):
+            last, at = _sign(pattern, at + 1)
+            signs.append(f"{re.escape(first)}-{re.escape(last)}" if first <= last else "")
+        else:
+            signs.append(re.escape(first))
+    if at >= len(pattern):
+        return "", at
+    inner = "".join(signs)
+    if not inner:
+        return ("[^/]" if negated else "(?!)"), at + 1
+    return f"(?!/)[{'^' if negated else ''}{inner}]", at + 1
+
+
+def _sign(pattern: str, at: int) -> tuple[str, int]:
+    is_escaped = pattern[at] == "\\" and at + 1 < len(pattern)
+    return pattern[at + is_escaped], at + is_escaped + 1
+
+
+_CLASS = re.compile(r"\[:([a-z]*):\]")
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": " \\t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": "\\s",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+    "punct": "!-/:-@\\[-`{-~",
+}

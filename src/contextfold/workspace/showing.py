@@ -17,6 +17,7 @@ from .ignoring import is_ignored
 from .secrets import holds_key, is_secret_name
 from .wording import Refusal
 
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not make anybody wait
 LARGEST = 2_000_000  # bytes of a file that is shown
 
 Allowed = Callable[[str], bool]  # a path beneath the workspace -> whether the model may see it
@@ -62,7 +63,7 @@ def read(root: Path, path: str, allowed: Allowed | None = None) -> Shown:
     if why:
         return Shown(refusal=why)
     try:
-        handle = os.open(root / path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not make anybody wait
+        handle = os.open(root / path, _READ)
         with os.fdopen(handle, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

@@ -24,7 +24,7 @@ NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "add
         ({"exclusiveMinimum": 2, "exclusiveMaximum": 5}, [3], [2, 5]),
         ({"minLength": 1, "maxLength": 3}, ["a", "abc"], ["", "abcd"]),
         ({"pattern": "^a+$"}, ["aa"], ["ab"]),
-        ({"pattern": "("}, [], ["("]),
+        ({"pattern": "("}, ["("], []),
         (
             {"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 2},
             [[1], [1, 2]],
@@ -42,7 +42,7 @@ NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}, "add
         ({"allOf": [{"minimum": 1}, {"maximum": 3}]}, [2], [0, 9]),
         ({"not": {"type": "string"}}, [1], ["x"]),
         ({"$ref": "#/$defs/node", "$defs": {"node": NODE}}, [{"next": {"next": {}}}], [{"next": {"other": 1}}]),
-        ({"$ref": "elsewhere.json"}, [], [1]),
+        ({"$ref": "elsewhere.json"}, [1], []),
         (True, [1], []),
         (False, [], [1]),
         ({}, [1, None], []),
@@ -59,4 +59,29 @@ def test_a_problem_says_where_it_is() -> None:
 
 
 def test_a_schema_that_refers_to_itself_comes_to_an_end() -> None:
-    assert list(problems(1, {"$ref": "#"}))
+    assert list(problems(1, {"$ref": "#"})) == []
+
+
+@pytest.mark.finding("N14")
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        (
+            {"patternProperties": {"^x-": {"type": "string"}}, "additionalProperties": False},
+            [{"x-a": "b"}],
+            [{"x-a": 1}, {"y": 1}],
+        ),
+        ({"prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False}, [["a", 1]], [["a", 1, 2], [1]]),
+        ({"items": [{"type": "string"}], "additionalItems": {"type": "integer"}}, [["a", 1]], [["a", "b"]]),
+        ({"contains": {"type": "string"}, "$anchor": "a", "if": {}, "then": False}, [[1], {}, "x"], []),
+        ({"not": {"contains": {"type": "string"}}}, [[1]], []),
+        ({"oneOf": [{"format": "ipv4"}, {"format": "ipv6"}]}, ["::1"], []),
+        ({"type": "decimal"}, [1, "x"], []),
+        ({"unevaluatedProperties": False, "allOf": [{"properties": {"a": {}}}]}, [{"a": 1}], []),
+        ({"properties": {"a": "not a schema"}}, [{"a": 1}], []),
+        ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": {"type": "string"}}}, ["x"], [1]),
+    ],
+)
+def test_nothing_is_refused_for_what_is_not_known(schema: Any, good: list[Any], bad: list[Any]) -> None:
+    assert [value for value in good if list(problems(value, schema))] == []
+    assert [value for value in bad if not list(problems(value, schema))] == []

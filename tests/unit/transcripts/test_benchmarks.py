@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -136,3 +137,13 @@ def test_a_record_without_messages_is_a_recording_of_its_report(tmp_path: Path) 
     assert len(first.turns) == 4
     assert kinds(second) == kinds(third) == ["damaged"]
     assert (places(second), places(third)) == ([2], [3])
+
+
+@pytest.mark.finding("W16")
+def test_a_tau2_file_without_its_info_is_read_too(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "good day"}]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"simulations": [{"id": "s", "messages": said}]}))
+    assert transcripts.detect(path) == "tau2-bench"
+    (recording,) = transcripts.read(path)
+    assert [turn.message["content"] for turn in recording.turns] == ["hello", "good day"]

@@ -288,3 +288,42 @@ def test_a_lone_surrogate_does_not_stop_the_reading(tmp_path: Path) -> None:
     (turn,) = whole(put_lines(tmp_path, [row])).turns
 
     assert turn.message["content"][0]["text"] == "half \ud83d"
+
+
+@pytest.mark.finding("Q8")
+def test_words_typed_while_the_agent_works_are_the_users(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": {}}
+    back = {"type": "tool_result", "tool_use_id": "c", "content": "ok"}
+    time = "2026-02-12T15:31:18.865Z"
+
+    def row(type_: str, uuid: str, parent: str | None, content: object) -> dict[str, object]:
+        message = {"role": type_, "id": uuid, "content": content}
+        return {"type": type_, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "message": message}
+
+    def queued(operation: str, words: str | None) -> dict[str, object]:
+        return {
+            "type": "queue-operation",
+            "operation": operation,
+            "timestamp": time,
+            "content": words,
+            "sessionId": "s",
+        }
+
+    rows = [
+        row("user", "a", None, "go"),
+        row("assistant", "b", "a", [call]),
+        queued("enqueue", "wait, discuss first"),
+        queued("enqueue", "said again below"),
+        queued("popAll", "wait, discuss first"),
+        row("user", "d", "b", [back]),
+        row("assistant", "e", "d", [{"type": "text", "text": "done"}]),
+        row("user", "f", "e", "said again below"),
+        queued("enqueue", "one more thing"),
+    ]
+    read = whole(put_lines(tmp_path, rows))
+    texts = [turn.message["content"] for turn in read.turns]
+    assert [text if isinstance(text, str) else text[0].get("text", text[0]["type"]) for text in texts] == [
+        *("go", "tool_use", "tool_result", "wait, discuss first", "done", "said again below", "one more thing"),
+    ]
+    assert [turn.human for turn in read.turns if turn.at] == [True, True]
+    assert not read.defects

@@ -70,3 +70,41 @@ def test_what_was_written_whole_is_known_exactly_and_an_edit_tells_nothing() -> 
 
 def test_only_the_lines_that_were_read_are_compared() -> None:
     assert is_as_shown(Use("f", "read", 1, 2, 3, "b\nc"), "CHANGED\nb\nc\n") is True
+
+
+BEFORE = "".join(f"line {number}\n" for number in range(1, 9))
+NUMBERED = "".join(f"{number}\tline {number}\n" for number in range(1, 9))
+
+
+@pytest.mark.finding("S6")
+@pytest.mark.parametrize("shown", [BEFORE, NUMBERED], ids=["plain", "numbered"])
+@pytest.mark.parametrize(
+    "now",
+    [
+        "".join(f"other {number}\n" for number in range(1, 9)),
+        BEFORE + "line 9\n",
+        BEFORE.removesuffix("line 8\n"),
+        BEFORE.replace("line 4", "line four"),
+        "line 1\n",
+        "",
+    ],
+    ids=["replaced", "lengthened", "shortened", "edited", "one line left", "emptied"],
+)
+def test_a_file_that_changed_while_nobody_looked_is_noticed(shown: str, now: str) -> None:
+    assert is_as_shown(Use("f", "read", 1, text=shown), now) is False
+
+
+@pytest.mark.finding("S6")
+@pytest.mark.parametrize("shown", [BEFORE, NUMBERED], ids=["plain", "numbered"])
+@pytest.mark.parametrize(
+    "behind", ["", "\n[2 more lines truncated]", "\n... (truncated)"], ids=["bare", "told", "dots"]
+)
+def test_a_read_that_was_cut_in_the_middle_of_a_line_is_no_change(shown: str, behind: str) -> None:
+    cut = shown[: shown.rindex("line 6") + 3] + behind
+    assert is_as_shown(Use("f", "read", 1, text=cut), BEFORE) is True
+
+
+@pytest.mark.finding("S6")
+def test_a_long_answer_may_be_cut_by_its_tool_and_is_no_change() -> None:
+    long = "".join(f"line {number}\n" for number in range(500))
+    assert is_as_shown(Use("f", "read", 1, text=long[: long.index("line 250")]), long) is True

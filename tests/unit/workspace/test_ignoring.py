@@ -66,6 +66,33 @@ def test_generated_rules_and_paths_agree_with_git(tmp_path: Path) -> None:
         assert [path for path in paths if is_ignored(tmp_path, path)] == asked.stdout.splitlines(), lines[:size]
 
 
+@pytest.mark.finding("N14")
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_odd_rules_and_paths_agree_with_git(tmp_path: Path) -> None:
+    random = Random(14)
+    names = ["a", "b", "x y", "]", "a]", "-", "log ", "a.log", "\\", "!a", "#b", "a-b", "0", "Z", "*", "[", "dir"]
+    signs = ["a", "b", "]", "[", "-", "\\", " ", "*", "**", "?", "/", "!", "^", "#", "0", "Z", ".log", "[a-c]", "[!a]"]
+    signs += ["[]a]", "[^]]", "[[:alpha:]]", "x\\ y", "\\*", "[a\\]b]", "**/", "/**"]
+    paths = sorted({"/".join(random.choices(names, k=random.randrange(1, 4))) for _ in range(150)})
+    git = ["git", "-c", "core.excludesFile=/dev/null"]
+    subprocess.run([*git, "init", "-q", str(tmp_path)], check=True)
+    for _ in range(80):
+        rules = ["".join(random.choices(signs, k=random.randrange(1, 6))) for _ in range(4)]
+        if any(rule.count("*") > 4 for rule in rules):
+            continue
+        (tmp_path / ".gitignore").write_text("\n".join(rules) + "\n")
+        asked = subprocess.run(
+            [*git, "check-ignore", "--no-index", "-z", "--stdin"],
+            cwd=tmp_path,
+            input="".join(f"./{path}\0" for path in paths),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        named = [each.removeprefix("./") for each in asked.stdout.split("\0")[:-1]]
+        assert [path for path in paths if is_ignored(tmp_path, path)] == named, rules
+
+
 def test_agents_have_ignore_files_of_their_own_at_every_depth(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / ".rooignore").write_text("private\n")

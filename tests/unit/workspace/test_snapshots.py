@@ -211,3 +211,17 @@ def test_any_edits_are_undone_and_done_again(
     assert contents(snapshots.root) == one
     snapshots.restore(done.before.id)
     assert contents(snapshots.root) == two
+
+
+@pytest.mark.finding("K13")
+@pytest.mark.parametrize(
+    "name", ["git~1", "GIT~1", ".GIT", ".Git", ".git ", ".git.", ".git . .", "sub/git~1", ".git::$DATA"]
+)
+def test_names_that_git_keeps_for_itself_are_told(snapshots: Snapshots, name: str) -> None:
+    write(snapshots.root, {name: "mine\n", "git~2": "kept\n", ".gitx": "kept\n"})
+    taken = snapshots.take()
+    assert [(each.path, each.why) for each in taken.excluded] == [(name, "a name that git keeps for itself")]
+    assert taken.files == 4
+    assert snapshots.take().id == taken.id
+    snapshots.restore(taken.id)
+    assert (snapshots.root / name).read_text() == "mine\n"

@@ -17,7 +17,18 @@ from contextfold.transcripts.rows import Read, Row, elements, fields, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Boundary, Heard, Spoken, calls_in, portable, spoken, text, unsound
+from contextfold.transcripts.speech import (
+    Boundary,
+    Heard,
+    Spoken,
+    answers_in,
+    calls_in,
+    message,
+    portable,
+    spoken,
+    text,
+    unsound,
+)
 from contextfold.transcripts.tree import Branches, Growing, Node
 
 NAME = "claude-code"
@@ -36,7 +47,7 @@ class ClaudeCode:
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         del sample  # what it saw is read again with the rest
-        ids, branches = _indexed(source)
+        ids, branches, delivered = _indexed(source)
         for number_, root in enumerate(branches.conversations or (0,)):
             session, agent = ids.get(root, ("", ""))
             apart = branches.is_apart(root)
@@ -45,7 +56,7 @@ class ClaudeCode:
                 NAME,
                 f"{session}/{agent or root}" if apart else session,
                 "",
-                _following(source, branches, root),
+                _following(source, branches, root, delivered),
                 {"is_sidechain": True, "agent": agent} if apart else {},
             )
 
@@ -58,18 +69,27 @@ def _is_ours(row: dict[str, Any]) -> bool:
     return row.get("type") == "file-history-snapshot" or ("parentUuid" in row and "sessionId" in row)
 
 
-def _indexed(source: Source) -> tuple[dict[int, tuple[str, str]], Branches]:
-    """The tree of the file, and for each line that starts one the session and the agent it names."""
+def _indexed(source: Source) -> tuple[dict[int, tuple[str, str]], Branches, frozenset[str]]:
+    """The tree of the file, for each line that starts one the session and the agent it names, and what users said."""
     growing, ids, line = Growing(), {0: ("", "")}, 0
+    delivered: set[str] = set()
     for read in lines(source):
         if isinstance(read, Defect):
             continue
         line = read.line
         growing.add(_node(read) if isinstance(read, Row) else None)
+        if isinstance(read, Row) and read.word("type") == "user":
+            delivered.update(_texts(read.part("message").get("content")))
         if isinstance(read, Row) and (not read.word("parentUuid") or line < _PATIENCE):
             ids[line] = (read.word("sessionId"), read.word("agentId"))
     branches = growing.settle()
-    return {root: ids.get(root, ("", "")) for root in (0, *branches.conversations)}, branches
+    return {root: ids.get(root, ("", "")) for root in (0, *branches.conversations)}, branches, frozenset(delivered)
+
+
+def _texts(content: object) -> Iterator[str]:
+    for block in content if isinstance(content, list) else [content]:
+        if said := flat(block.get("text") if isinstance(block, dict) else block).strip():
+            yield said
 
 
 def _node(row: Row) -> Node | None:
@@ -96,10 +116,10 @@ def _has_results(content: object) -> bool:
     )
 
 
-def _following(source: Source, branches: Branches, root: int) -> Any:
+def _following(source: Source, branches: Branches, root: int, delivered: frozenset[str]) -> Any:
     def follow() -> Iterator[Entry]:
         own = (read for read in _bounded(source, branches) if branches.owner(read.line) == root)
-        return settled(_Telling(source, branches).heard(_causal(own, branches)))
+        return settled(_Telling(source, branches, delivered).heard(_causal(own, branches)))
 
     return follow
 
@@ -132,8 +152,11 @@ def _causal(reads: Iterator[Read], branches: Branches) -> Iterator[Read]:
 class _Telling:
     """The second pass: what each line of one conversation says."""
 
-    def __init__(self, source: Source, branches: Branches) -> None:
+    def __init__(self, source: Source, branches: Branches, delivered: frozenset[str]) -> None:
         self._source, self._branches = source, branches
+        self._heard = set(delivered)  # what users said in lines of their own, and what was taken from the queue
+        self._queued: list[Row] = []  # typed while the agent worked, until no call waits for its result
+        self._open: set[str] = set()
         self._joining = Joining()
         self._boundary: Row | None = None
 
@@ -147,6 +170,7 @@ class _Telling:
                 yield read
         yield from self._joining.flush()
         yield from self._bounded()
+        yield from self._from_queue()
 
     def _row(self, row: Row) -> Iterator[Heard]:
         type_ = row.word("type")
@@ -159,6 +183,9 @@ class _Telling:
         elif row.word("subtype") == "microcompact_boundary":
             yield from self._joining.flush()
             yield _cleared(row)
+        elif self._is_typed(row):
+            self._heard.add(row.word("content").strip())
+            self._queued.append(row)
         elif type_ not in _SIDES or not row.part("message"):
             yield Skipped(row.line, kind(type_, row.value.get("subtype"), row.part("data").get("type")))
         elif not self._branches.is_live(row.line):
@@ -174,12 +201,35 @@ class _Telling:
             yield from self._bounded(row)
             return
         yield from self._bounded()
+        if not self._open and self._queued:
+            yield from self._joining.flush()
+            yield from self._from_queue()
+        self._open |= set(calls_in(row.part("message")))
+        self._open -= set(answers_in(row.part("message")))
         if type_ == "user":
             yield from self._joining.hear(_said(row))
         elif row.part("message").get("model") == "<synthetic>":
             yield Skipped(row.line, "assistant:synthetic")
         else:
             yield from self._joining.add(_part(row))
+
+    def _is_typed(self, row: Row) -> bool:
+        """Whether these are words that a person typed while the agent worked, and that stand nowhere else."""
+        words = row.word("content").strip()
+        is_queued = row.word("type") == "queue-operation" and row.word("operation") == "enqueue"
+        return is_queued and bool(words) and words not in self._heard
+
+    def _from_queue(self) -> Iterator[Heard]:
+        for row in self._queued:
+            turn = Recorded(
+                message("user", [text(row.word("content"))]),
+                (row.line,),
+                when(row.value.get("timestamp")),
+                human=has_typed(row.word("content")),
+                original=row.raw,
+            )
+            yield from self._joining.hear(Spoken(turn))
+        self._queued = []
 
     def _bounded(self, summary: Row | None = None) -> Iterator[Heard]:
         """The compaction that was announced, with its summary when that is the next thing said."""

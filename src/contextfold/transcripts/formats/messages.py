@@ -18,6 +18,7 @@ from contextfold.transcripts.speech import Heard, answers_in, portable, spoken, 
 
 Usage = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 _SYSTEM = ("system", "developer")
+_TIMES = ("timestamp", "ts", "created_at", "time")
 
 
 def no_usage(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -50,7 +51,7 @@ def said(row: Row, usage: Usage = no_usage) -> Heard:
     turn = Recorded(
         raw,
         (row.line,),
-        when(value.get("timestamp", value.get("ts"))),
+        next((at for name in _TIMES if (at := when(value.get(name))) is not None), None),
         usage(value),
         word(value.get("model")),
         human=user and not any(answers_in(value)) and has_typed(value.get("content")),
