@@ -144,7 +144,7 @@ def _resolved(entry: Writer, policy: Policy, situation: Situation) -> Writer:
 def _summary(
     desk: Summarizable, request: SummaryRequest, planned: PlannedFold, situation: Situation, made: Made
 ) -> Steps[tuple[str, Answer | None]]:
-    """By the first who can."""
+    """The summary of the first in the chain who can write it, and what it cost where a model wrote it."""
     policy, refusal = desk.policy, Refusal.FAILED
     is_left_alone, has_failed = desk.breaker.failures >= policy.breaker, False
     request = replace(request, prompt=policy.prompt)

@@ -188,8 +188,8 @@ class Desk:
 
     def behind(self, fold: int) -> tuple[Source, ...]:
         """The messages a fold hides, as they were said."""
-        said = (item for item in hidden_by(self.thread.branch, fold) if item.kind == "message")
-        return tuple(Source(item.seq, self.thread.lens.read(item)) for item in said)
+        messages = (item for item in hidden_by(self.thread.branch, fold) if item.kind == "message")
+        return tuple(Source(item.seq, self.thread.lens.read(item)) for item in messages)
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""
@@ -211,10 +211,10 @@ class Desk:
         """Chosen once: stand-ins of one thread speak one language."""
         if self.turn.language is not None:
             return self.turn.language
-        said = [m for m in self.view().messages if m.kind == "message" and m.role == "user"]
-        if not said:
+        users = [m for m in self.view().messages if m.kind == "message" and m.role == "user"]
+        if not users:
             return "en"
-        return self.turn.speak_of(language_of([message.text for message in said[:LANGUAGE_SAMPLE]]))
+        return self.turn.speak_of(language_of([message.text for message in users[:LANGUAGE_SAMPLE]]))
 
     def now(self) -> float:
         return self.thread.now()

@@ -1,4 +1,4 @@
-"""Carrying out what steps ask for: a few lines for synchronous callers, a few for asynchronous ones. No logic.
+"""Carrying out what steps ask for, for synchronous callers and for asynchronous ones. Decides nothing itself.
 
 An effect's error is thrown into the step where it asked; an interruption closes the step, which never asks for anything
 while cleaning up. Both leave the thread as it was, or with what was already written complete.

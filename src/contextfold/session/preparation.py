@@ -1,4 +1,4 @@
-"""Everything that happens between "the user spoke" and "ready to send", and when the answer comes back.
+"""Everything that happens between "the user spoke" and "ready to send": decide, fold if needed, check, write.
 
 Steps: generators that yield what they need from outside. They decide nothing about size (`folding.decide` does) and
 nothing about bytes (the dialects do).
@@ -44,8 +44,8 @@ from .attachments import AskedAttachments
 from .desk import LOOSE, Desk
 from .hooks import FoldNotice, journal
 from .layer_state import surrounded
-from .request import Outcome, Request, report_of
-from .turn import Frame, Surroundings
+from .request import FoldOutcome, Request, report_of
+from .turn import RequestFrame, Surroundings
 
 MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
 
@@ -53,12 +53,12 @@ MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
     turn = desk.turn
-    said = turn.system if given.system is None else given.system
-    system = surrounded(said, notes.framed(desk)) if desk.thread.branch.notes else said
+    own = turn.system if given.system is None else given.system
+    system = surrounded(own, notes.framed(desk)) if desk.thread.branch.notes else own
     tools = desk.tools.take(given.tools, turn.frame.tools)
     tools = turn.frame.tools if tools is None else tools
     cost = tokens.fixed_cost(system, tools, desk.counter)
-    turn.surround(said, Frame(system, tools, given.output, cost.system, cost.tools, cost.request))
+    turn.surround(own, RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request))
 
 
 def prepare(
@@ -90,7 +90,7 @@ def prepare(
         turn.calm()
     now = yield from _fitting(desk)
     view = desk.view()
-    outcome = Outcome(decision, now, before, view, made)
+    outcome = FoldOutcome(decision, now, before, view, made)
     request = turn.ask(_request(desk, dialect, settings, outcome, cache, attached))
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
     return request
@@ -189,7 +189,7 @@ def _request(
     desk: Desk,
     dialect: str,
     settings: Mapping[str, object],
-    outcome: Outcome,
+    outcome: FoldOutcome,
     cache: bool,
     attached: AskedAttachments,
 ) -> Request:
@@ -211,8 +211,18 @@ def _request(
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
     report = report_of(outcome, rendering.losses(view, fields), layers, told_tools)
     raw = view.tokens() + desk.turn.frame.tokens
-    told = attached.made, attached.left_out, rendering.prefix(view), betas
-    return Request(body, model.name, dialect, report, view.head, raw, *told)
+    return Request(
+        body,
+        model.name,
+        dialect,
+        report,
+        view.head,
+        raw_tokens=raw,
+        attached=attached.made,
+        left_out=attached.left_out,
+        prefix=rendering.prefix(view),
+        betas=betas,
+    )
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
@@ -280,4 +290,4 @@ def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:
     finally:
         desk.turn.signal(Signals())
     after = desk.view()
-    return report_of(Outcome(decision, desk.decide(after), before, after, made))
+    return report_of(FoldOutcome(decision, desk.decide(after), before, after, made))

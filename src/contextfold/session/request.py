@@ -33,7 +33,7 @@ class Request:
         return body
 
 
-class Outcome(NamedTuple):
+class FoldOutcome(NamedTuple):
     """What deciding and folding came to: the decision and the view, before and after."""
 
     first: Decision
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 
 def report_of(
-    outcome: Outcome, losses: tuple[str, ...] = (), layers: tuple[LayerUse, ...] = (), tools: ToolUse | None = None
+    outcome: FoldOutcome, losses: tuple[str, ...] = (), layers: tuple[LayerUse, ...] = (), tools: ToolUse | None = None
 ) -> Report:
     """What a caller is told of it."""
     first, now, before, after, made = outcome

@@ -58,7 +58,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RequestFrame:
     """The surroundings in force, weighed once for each content."""
 
     system: System = None
@@ -91,7 +91,7 @@ class CurrentTurn:
 
     def __init__(self) -> None:
         self.system: System = None  # what the caller says beside L0 and L1
-        self.frame = Frame()
+        self.frame = RequestFrame()
         self.dialect = ""  # of the newest request; empty before the first
         self.signals = Signals()
         self.instructions = ""  # the caller's own, for summaries of this turn
@@ -100,7 +100,7 @@ class CurrentTurn:
         self.request: Request | None = None  # prepared last, not answered yet
         self.language: Language | None = None  # of the thread's stand-ins, once it is chosen
 
-    def surround(self, system: System, frame: Frame) -> None:
+    def surround(self, system: System, frame: RequestFrame) -> None:
         """Put what the caller says, and what follows from it, around the messages."""
         self.system, self.frame = system, frame
 

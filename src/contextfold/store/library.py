@@ -17,7 +17,7 @@ from contextfold import dialects, recall
 from contextfold.domain import Appended, EventLog, Item, LiveBranch, Logged, Message, Text
 from contextfold.errors import BadMessage
 from contextfold.logs import SqliteLog
-from contextfold.thread import Stretch, Thread
+from contextfold.thread import LogStretch, Thread
 
 _BATCH = 512
 
@@ -81,7 +81,7 @@ class Library:
     def passages(
         self,
         thread: Thread,
-        lineage: Sequence[Stretch],
+        lineage: Sequence[LogStretch],
         question: str,
         *,
         budget: int,

@@ -33,7 +33,7 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
 from contextfold.recall import Passage, RecallIndex
-from contextfold.thread import Stretch, Thread, locked
+from contextfold.thread import LogStretch, Thread, locked
 from contextfold.thread.live import Live, ProcessLock
 
 from .artifacts_named import artifacts_in
@@ -301,13 +301,13 @@ class Store:
         live.join(self._looks, self._live.use)
         self._live.use(live)
 
-    def _lineage(self, row: ThreadRow) -> list[Stretch]:
+    def _lineage(self, row: ThreadRow) -> list[LogStretch]:
         """The threads a thread's events live in, the oldest first, itself last."""
-        stretches = [Stretch(row.name, None)]
+        stretches = [LogStretch(row.name, None)]
         while row.origin is not None:
             later = stretches[0].upto  # a fork of a fork may be cut before the fork itself
             upto = row.origin.seq if later is None else min(row.origin.seq, later)
-            stretches.insert(0, Stretch(row.origin.thread, upto))
+            stretches.insert(0, LogStretch(row.origin.thread, upto))
             row = self._log.row(row.origin.thread) or ThreadRow(row.origin.thread)
         return stretches
 

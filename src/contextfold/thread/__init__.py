@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .lens import FORGOTTEN, Bodies, ModelLens, Stretch
+from .lens import FORGOTTEN, Bodies, LogStretch, ModelLens
 from .live import Drafting, locked
 from .moves import RewindReport
 from .thread import Covered, FoldInfo, Thread
@@ -14,9 +14,9 @@ __all__ = [
     "Covered",
     "Drafting",
     "FoldInfo",
+    "LogStretch",
     "ModelLens",
     "RewindReport",
-    "Stretch",
     "Thread",
     "TimelineRow",
     "locked",

@@ -40,7 +40,7 @@ KEPT_BYTES = 32 * 2**20
 FORGOTTEN = "[This was forgotten on request and cannot be shown.]"
 
 
-class Stretch(NamedTuple):
+class LogStretch(NamedTuple):
     """The part of a lineage that one thread of the log holds: its events up to and including `upto`."""
 
     thread: str
@@ -50,7 +50,7 @@ class Stretch(NamedTuple):
 class Bodies:
     """Bodies by seq for one thread and the threads it comes from. The oldest read leave first when room runs out."""
 
-    def __init__(self, log: EventLog, lineage: Sequence[Stretch], room: int = KEPT_BYTES) -> None:
+    def __init__(self, log: EventLog, lineage: Sequence[LogStretch], room: int = KEPT_BYTES) -> None:
         self._log, self._lineage, self._room = log, tuple(lineage), room
         self._kept: dict[int, bytes] = {}
         self._size = 0

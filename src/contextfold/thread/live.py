@@ -17,7 +17,7 @@ from contextfold import dialects
 from contextfold.domain import Draft, EventLog, Logged, Projection, ThreadRow, Words
 from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
 
-from .lens import Bodies, Stretch
+from .lens import Bodies, LogStretch
 from .request_bytes import Rendering
 from .timeline import Timeline
 
@@ -72,7 +72,7 @@ class Live:
         self,
         log: EventLog,
         row: ThreadRow,
-        lineage: Sequence[Stretch],
+        lineage: Sequence[LogStretch],
         words: Words,
         origin: Projection | None = None,
     ) -> None:
