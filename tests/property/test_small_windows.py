@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import contextfold as cf
 from contextfold.folding.recipes import RECIPES
 from contextfold.session.desk import LOOSE
+from contextfold.testing import histories
 
 MODEL = "claude-sonnet-4-5"
 WORDS = ("rename", "the", "and", "test", "値を確認", "src/parser.py", "parse_file", "再試行")
@@ -102,3 +104,30 @@ def assert_nobody_could_fold_more(error: cf.CannotFit) -> None:
     """System, tools, the live request and the answer alone exceed the window; or its first message does besides."""
     assert sum(error.parts.values()) > error.limit
     assert sum(error.parts.values()) - error.parts.get(LOOSE, 0) > error.limit
+
+
+ROOMY = ("balanced", "claude_code", "summary", "hybrid", "sliding_window")  # the others keep a number of messages
+SMALLEST_STAND_IN = 400  # tokens of the smallest summary, with the words around it
+
+
+@pytest.mark.finding("K6")
+@pytest.mark.parametrize("recipe", ROOMY)
+def test_after_a_fold_a_fifth_of_a_small_window_is_free_unless_the_live_request_takes_it(
+    recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "8000")
+    folded, crowded = 0, []
+    with cf.Session.open(":memory:", thread="roomy", model=MODEL, policy=RECIPES[recipe]()) as session:
+        for message in histories.session(1, tokens=50_000):
+            if message["role"] == "assistant" and session.thread.events:
+                with contextlib.suppress(cf.CannotFit):
+                    report = session.prepare(max_tokens=1_000).report
+                    parts = session.desk.parts()
+                    must = sum(parts.values()) - parts.get(LOOSE, 0) - parts["room for the answer"]
+                    allows = must + SMALLEST_STAND_IN <= report.usable * 4 // 5
+                    folded += bool(report.folds)
+                    if report.folds and allows and report.usable - report.after < report.usable // 5:
+                        crowded.append((report.usable, report.after, must))
+            session.append(message)
+    assert folded > 5
+    assert crowded == []

@@ -14,6 +14,7 @@ from contextfold.models import Model
 USUAL_OUTPUT = 8_192  # kept free for an answer when nobody says how long it may be
 MOST_RESERVED = 20_000  # a longer answer is cut to what is left rather than paid for by folding (seed 002)
 SMALLEST_SHARE = 4  # of a small window, at most one part in four is kept free
+FREE = 5  # one part in so many of the input stays free after a fold, or the next turn would fold again
 LEAST_TURN = 8  # tokens of the shortest turn: settings that leave less are refused when they are made
 
 
@@ -33,6 +34,11 @@ class Budget:
         """Tokens for the input, once the answer has its room."""
         left = self.window - self.reserve
         return left if self.most is None else min(left, self.most)
+
+    @property
+    def roomy(self) -> int:
+        """Tokens of input that leave room for the turns after a fold."""
+        return self.usable - self.usable // FREE
 
     @property
     def whole(self) -> int:

@@ -136,7 +136,9 @@ def _firing(used: int, budget: Budget, policy: Policy, model: Model, signals: Si
         firings = [Firing("limit", budget.usable + 1, int(budget.usable * policy.asked_goal))]
     if not firings:
         return _paying(used, budget, policy, model, signals)
-    return _afforded(min(firings, key=lambda firing: firing.goal), budget, policy, model, signals)
+    lowest = min(firings, key=lambda firing: firing.goal)
+    lowest = replace(lowest, goal=min(lowest.goal, budget.roomy))
+    return _afforded(lowest, budget, policy, model, signals)
 
 
 def _afforded(firing: Firing, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:

@@ -23,6 +23,7 @@ LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
 MUST_STAY = 6  # one part in so many of such a size is for the live request and the newest call, if that is enough
 READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
+FRAME = 160  # raw tokens around a summary's own words
 MESSAGE = 8  # raw tokens that a message costs beside its words
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
@@ -32,6 +33,7 @@ class Summary:
     """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
 
     `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
+    Where little room is left beside the live request, all of these give way, so that a fifth of the input stays free.
     `budget` is the size of the summary; both shrink with the window, the summary also with the goal. With `fills`, for
     words that cost nothing, it is twice that in a large window, and who asks for a small size gets a summary that takes
     all of it, but for a quarter for the newest messages.
@@ -59,12 +61,14 @@ class Summary:
             filled = self._filled(survey, situation)
             if filled is not None:
                 return filled
-        covered = self._covered(survey, situation)
+        size, covered = self._size(situation), self._covered(survey, situation)
+        if self.keep_last is None:
+            size = max(LEAST_SUMMARY, min(size, self._spare(survey, situation)))
         fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
         if sum(atom.tokens for atom in fresh) < self._least(situation):
             shows_one = any(item.kind == "stand_in" and item.seq in situation.previous for item in survey.items)
             return Plan.nothing(Refusal.JUST_FOLDED if shows_one else Refusal.NOTHING_TO_FOLD)
-        return Plan((self._fold(survey, covered, fresh, situation, self._size(situation)),))
+        return Plan((self._fold(survey, covered, fresh, situation, size),))
 
     def _filled(self, survey: Survey, situation: Situation) -> Plan | None:
         """All the room that was asked for: what must stay, a quarter for the newest messages, the rest the summary's.
@@ -131,10 +135,15 @@ class Summary:
 
     def _covered(self, survey: Survey, situation: Situation) -> list[Atom]:
         """Everything in front of the tail that nobody asked to keep, stand-ins of earlier folds included."""
-        loose = [atom for atom in survey.loose if not (self.keep_first and atom == survey.first)]
+        spare = self._spare(survey, situation) - self._size(situation)
+        first = sum(atom.tokens for atom in survey.loose if atom == survey.first)
+        keeps_first = self.keep_first and (self.keep_last is not None or first <= spare)
+        loose = [atom for atom in survey.loose if not (keeps_first and atom == survey.first)]
+        spare -= first if keeps_first else 0
         said = [atom for atom in loose if atom.stop == atom.start + 1 and is_person(survey.items[atom.start])]
         tail = self._tail(survey, loose, said, situation)
-        kept = self._instructions([atom for atom in said if atom.start < tail], situation)
+        room = self._instructed(situation) if self.keep_last is not None else min(self._instructed(situation), spare)
+        kept = _newest([atom for atom in said if atom.start < tail], room)
         return [atom for atom in loose if atom.start < tail and atom not in kept]
 
     def _tail(self, survey: Survey, loose: Sequence[Atom], said: Sequence[Atom], situation: Situation) -> int:
@@ -164,15 +173,21 @@ class Summary:
         """Tokens of people's words that stay, in a request with this much room for messages."""
         return min(self.keep_instructions, limit // 8)
 
-    def _instructions(self, said: Sequence[Atom], situation: Situation) -> frozenset[Atom]:
-        """The newest of what people said that fit; one that does not fit makes room for an older, shorter one."""
-        room = self._instructed(situation)
-        kept: list[Atom] = []
-        for atom in reversed(said):
-            if atom.tokens <= room:
-                kept.append(atom)
-                room -= atom.tokens
-        return frozenset(kept)
+    def _spare(self, survey: Survey, situation: Situation) -> int:
+        """Raw tokens for a summary and for what may stay beside it, if the turns after it are to find room."""
+        mandatory = survey.view.tokens() - sum(atom.tokens for atom in survey.loose)
+        around = situation.used - int(survey.view.tokens() * situation.factor)
+        return situation.raw(situation.budget.roomy - around) - mandatory - FRAME
+
+
+def _newest(said: Sequence[Atom], room: int) -> frozenset[Atom]:
+    """The newest of what people said that fit; one that does not fit makes room for an older, shorter one."""
+    kept: list[Atom] = []
+    for atom in reversed(said):
+        if atom.tokens <= room:
+            kept.append(atom)
+            room -= atom.tokens
+    return frozenset(kept)
 
 
 def _is_cut(survey: Survey, atom: Atom) -> bool:
