@@ -1,7 +1,7 @@
 """How large a picture or document is, read from the first bytes of its data; and what that costs in tokens.
 
-Providers bill pictures by their pixels and documents by their pages, not by the length of their base64. Nothing here
-decodes more than it needs, trusts a header beyond reason, or raises on data that is no picture at all.
+Providers bill pictures by their pixels, documents by their pages and sound by its length, not by the length of their
+base64. Nothing here decodes more than it needs, trusts a header beyond reason, or raises on data that is no picture.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ _PDF_MOST: Final = 1 << 23
 UNKNOWN_WIDTH, UNKNOWN_HEIGHT = 2048, 1536
 UNKNOWN_PAGES: Final = 10
 _BYTES_PER_PAGE: Final = 50_000
+
+# Bytes of a second where no header says it, and tokens that providers ask for one (Gemini's, which are the most).
+_AUDIO_RATE, _VIDEO_RATE, _LEAST_RATE = 8_000, 100_000, 1_000
+_SECOND: Final = {"audio": 32, "video": 300}
 
 # Without a provider's own formula: what Claude's newer models charge, which is more than most.
 DEFAULT: Final = Media(edge=2576, most=4784)
@@ -50,8 +54,18 @@ def pages(data: str, media_type: str) -> int:
     return shown - trees if shown > trees else guess
 
 
+def seconds(data: str, kind: str) -> int:
+    """Seconds of a base64 sound or film: by the rate in the header of a WAV file, else guessed from its size."""
+    size, head = len(data) * 3 // 4, _decoded(data[:64])
+    rate = _little(head, 28, 4) if head[:4] == b"RIFF" and head[8:12] == b"WAVE" else 0
+    usual = _AUDIO_RATE if kind == "audio" else _VIDEO_RATE
+    return max(1, -(-size // (rate if rate >= _LEAST_RATE else usual)))
+
+
 def media_tokens(kind: str, first: int, second: int, rules: Media) -> int:
-    """What one picture (width, height) or document (pages) costs by these rules."""
+    """What one picture (width, height), document (pages), sound or film (seconds) costs by these rules."""
+    if kind in _SECOND:
+        return max(1, first) * _SECOND[kind]
     if kind == "document":
         return max(1, first or UNKNOWN_PAGES) * rules.page
     return image_tokens(first or UNKNOWN_WIDTH, second or UNKNOWN_HEIGHT, rules)

@@ -1,7 +1,7 @@
 """From a message to its outline: every block weighed once, at the door.
 
 The outline is stored with the event, so that nothing is ever counted again for the same model. Every kind of block
-weighs something; one we do not know weighs what its JSON weighs.
+weighs something; one we do not know weighs what its JSON weighs, with the media in it by their kind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from contextfold.domain import (
 
 from .classes import sealed, utf8, weigh
 from .encoders import Encoder
-from .media import dimensions, pages
+from .inline_media import without_media
+from .media import dimensions, pages, seconds
 
 # A signature holds the reasoning in encrypted form, and this much beside it (measured on 1,577 blocks that show both).
 _SIGNATURE = 230
@@ -71,8 +72,7 @@ class Scale:
             case Document():
                 return self._document(block)
             case Opaque():
-                size, measure = self.text(block.json or block.kind)
-                return BlockShape("opaque", size, measure, "", block.kind)
+                return self._opaque(block)
             case _:
                 assert_never(block)
 
@@ -111,10 +111,20 @@ class Scale:
         bare = self._media()
         return BlockShape("reasoning", len(hidden), Measure(sealed(len(hidden) - _SIGNATURE), (), bare.bpe))
 
+    def _opaque(self, block: Opaque) -> BlockShape:
+        words, media = without_media(block.json)
+        size, measure = self.text(words or block.kind)
+        if media:
+            size, measure = len(block.json), measure + self._media(*media)
+        return BlockShape("opaque", size, measure, "", block.kind)
+
     def _document(self, block: Document) -> BlockShape:
         size, measure = self.text(block.text or block.title)
         if block.text:
             return BlockShape("document", size, measure)
+        kind = block.media_type.partition("/")[0]
+        if block.data and kind in ("audio", "video"):
+            return BlockShape("document", len(block.data), measure + self._media((kind, seconds(block.data, kind), 0)))
         count = pages(block.data, block.media_type) if block.data else 0
         return BlockShape("document", len(block.data) or len(block.url), measure + self._media(("document", count, 0)))
 
