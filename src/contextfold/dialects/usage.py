@@ -13,6 +13,7 @@ from contextfold.domain import Bill
 
 _WHOLE = ("promptTokenCount", "prompt_token_count", "prompt_tokens", "input_tokens")
 _OUTPUT = ("candidatesTokenCount", "candidates_token_count", "completion_tokens", "output_tokens")
+_THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")  # billed beside the answer
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _READ = ("cachedContentTokenCount", "cached_content_token_count", "prompt_cache_hit_tokens", "cached_tokens")
 
@@ -23,7 +24,9 @@ def bill(usage: Mapping[str, Any]) -> Bill:
         return bill_beside_the_cache(usage)
     details = next((part for name in _DETAILS if isinstance(part := usage.get(name), Mapping)), {})
     read = [_number(part, name) for part in (details, usage) for name in _READ if name in part]
-    return Bill(_first(usage, _WHOLE), _first(usage, _OUTPUT), read[0] if read else None)
+    written = max(_number(details, "cache_write_tokens"), _number(usage, "cache_write_tokens"))
+    output = _first(usage, _OUTPUT) + _first(usage, _THOUGHTS)
+    return Bill(_first(usage, _WHOLE), output, read[0] if read else None, written)
 
 
 def bill_beside_the_cache(usage: Mapping[str, Any]) -> Bill:
@@ -37,7 +40,9 @@ def bill_beside_the_cache(usage: Mapping[str, Any]) -> Bill:
     fresh, output = _sum(parts, "input_tokens"), _sum(parts, "output_tokens")
     read, written = _sum(parts, "cache_read_input_tokens"), _sum(parts, "cache_creation_input_tokens")
     is_told = any("cache_read_input_tokens" in part for part in parts)
-    return Bill(fresh + read + written, output, read if is_told else None, written)
+    kept = [each for part in parts if isinstance(each := part.get("cache_creation"), Mapping)]
+    hour = min(written, _sum(kept, "ephemeral_1h_input_tokens"))
+    return Bill(fresh + read + written, output, read if is_told else None, written, hour)
 
 
 def _sum(parts: Iterable[Mapping[str, Any]], name: str) -> int:

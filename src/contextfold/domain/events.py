@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from .cover import Cover
+from .reply import Bill
 from .shapes import Shape
 
 FoldKind: TypeAlias = Literal["clear", "offload", "summary", "window", "prune", "native"]
@@ -103,6 +104,8 @@ class Measured(Struct, frozen=True, array_like=True, tag="measured"):
     billed: int
     counted: int = 0
     usage: dict[str, Detail] = {}
+    bill: Bill | None = None  # the same by kind; None in logs from before it was kept
+    account: dict[str, Detail] = {}  # what everything cost so far, with this bill
 
 
 class Checkpointed(Struct, frozen=True, array_like=True, tag="checkpointed"):

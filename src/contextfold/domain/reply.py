@@ -25,6 +25,7 @@ class Bill(Struct, frozen=True):
     output: int = 0
     read: int | None = None  # of the input, from the cache; None where the provider does not say
     written: int = 0  # of the input, to the cache
+    written_hour: int = 0  # of that, to be kept for an hour
 
 
 class Reply(Struct, frozen=True):

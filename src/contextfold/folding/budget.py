@@ -75,7 +75,11 @@ def reserve_of(model: Model, output: int | None = None) -> int:
     return max(1, min(wanted, MOST_RESERVED, most)) if model.window > 1 else 0
 
 
-def longest_answer(model: Model, budget: Budget, used: int, output: int | None) -> int:
-    """How many tokens may be asked back without passing the window."""
-    left = max(1, budget.window - used)
-    return max(1, min(output if output is not None else (model.output or USUAL_OUTPUT), left))
+def longest_answer(model: Model, budget: Budget, used: int, output: int | None, *, streams: bool = False) -> int:
+    """How many tokens may be asked back without passing the window.
+
+    Who asks for no length and does not stream gets the usual one: SDKs refuse to wait for an answer of 64,000 tokens.
+    """
+    left, most = max(1, budget.window - used), model.output or USUAL_OUTPUT
+    usual = most if streams else min(most, USUAL_OUTPUT)
+    return max(1, min(usual if output is None else output, left))

@@ -8,6 +8,7 @@ from .litellm import from_litellm
 from .lookup import default_config, find, warn_of_left_out
 from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
 from .names import core
+from .paid import Paid, paid_for
 from .profiles import INHERIT, Profile, recommended, recommended_for
 from .refusals import limit_in
 from .settings import LEGACY_FOR_ALL, PREFIX, limit_for_all, variable
@@ -28,6 +29,7 @@ __all__ = [
     "Media",
     "Model",
     "ModelSettings",
+    "Paid",
     "Prices",
     "Profile",
     "SettingsTable",
@@ -45,6 +47,7 @@ __all__ = [
     "limit_in",
     "listed",
     "nearest",
+    "paid_for",
     "read_catalogue",
     "read_config",
     "read_settings",

@@ -147,7 +147,7 @@ class ModelLens:
 
     def count(self, tokens: int, size: int, images: int) -> Count:
         exact = self.counter.exact and self.calibration.is_neutral
-        counted = self.calibration.apply(tokens)
+        counted = self.calibration.scaled(tokens)
         return Count(counted, exact, self.counter.method, {"messages": counted}, size, images)
 
     def read(self, item: Item) -> Message:

@@ -58,6 +58,10 @@ class Calibration(Struct, frozen=True):
         """Tokens of a part of a request: by the factor alone."""
         return -int(-(self.factor * raw) // 1) if self.samples else raw
 
+    def around(self, raw: int) -> int:
+        """Tokens of system and tools, with whatever else bills hold that we do not see; never below nothing."""
+        return max(0, self.scaled(raw) - int(-self.fixed // 1)) if self.samples else raw
+
 
 def learn(calibration: Calibration, raw: int, billed: int) -> Calibration:
     """The calibration after one more bill. A bill of nothing teaches nothing."""
