@@ -19,8 +19,8 @@ def fit(
     tools: Tools = None,
     max_tokens: int | None = None,
     dialect: str | None = None,
-    policy: Policy | None = None,
-    cache: bool = False,
+    policy: Policy | str | None = None,
+    cache: bool | None = None,
     **settings: object,
 ) -> Request:
     """The request for these messages, folded if it must be. Raises `CannotFit`. Nothing is kept."""

@@ -52,7 +52,7 @@ def test_marking_changes_nothing_but_marks() -> None:
             assert cf.validate(body, dialect="anthropic") == []
             assert body.pop("cache_control") == MARK
             assert body["system"] == [{"type": "text", "text": SYSTEM, "cache_control": MARK}]
-            unmarked = session.prepare(max_tokens=500)
+            unmarked = session.prepare(max_tokens=500, cache=False)
             assert without_marks(body["messages"]) == unmarked.body["messages"]
             assert unmarked.body["system"] == SYSTEM
 

@@ -12,11 +12,9 @@ import pytest
 
 import contextfold as cf
 from contextfold.cli import main
-from contextfold.configuration import configure
 from contextfold.errors import BadConfiguration, ContextFoldError
 from contextfold.folding import recipes
 from contextfold.models import Profile
-from contextfold.preferences import policy_for
 from contextfold.testing.server import StrictServer, strict_server
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
@@ -47,8 +45,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictServer]:
 
 def session(model: str = MODEL, **code: Any) -> cf.Session:
     """A session as a program opens it that says nothing about folding but `code`."""
-    policy = policy_for(configure(), model, code.get("policy"), code.get("profile"))
-    return cf.Session.open(model=model, policy=policy, artifacts=configure()["artifacts"] or None)
+    return cf.Session.open(model=model, **code)
 
 
 def talk(held: cf.Session, turns: int = 150) -> Iterator[cf.Request]:

@@ -12,6 +12,7 @@ from contextfold import session as plain
 from contextfold.domain import Attacher, Message, View
 from contextfold.folding import Decision, Policy, Report
 from contextfold.models import Model
+from contextfold.preferences import Chosen
 from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answer, preparation, telemetry
 from contextfold.thread import FoldInfo
 
@@ -36,10 +37,13 @@ class Session(Travels, Layered):
         cls,
         path: str | os.PathLike[str] | None = None,
         *,
-        thread: str = "main",
+        thread: str | None = None,
         model: str | None = None,
         dialect: str | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
+        profile: Chosen = None,
+        window: int | None = None,
+        limit: int | None = None,
         system: System = None,
         tools: Tools = None,
         artifacts: str | os.PathLike[str] | None = None,
@@ -60,6 +64,9 @@ class Session(Travels, Layered):
             model=model,
             dialect=dialect,
             policy=policy,
+            profile=profile,
+            window=window,
+            limit=limit,
             system=system,
             tools=tools,
             artifacts=artifacts,
@@ -80,17 +87,32 @@ class Session(Travels, Layered):
         store: Store,
         thread: str,
         model: str | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         hooks: Hooks | None = None,
         artifacts: str | os.PathLike[str] | None = None,
         *,
         dialect: str | None = None,
+        profile: Chosen = None,
+        window: int | None = None,
+        limit: int | None = None,
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
         on = plain.Session.on
         made = await store.worker.run(
-            lambda: on(store.plain, thread, model, policy, hooks, artifacts, dialect=dialect, owns_store=owns_store)
+            lambda: on(
+                store.plain,
+                thread,
+                model,
+                policy,
+                hooks,
+                artifacts,
+                dialect=dialect,
+                profile=profile,
+                window=window,
+                limit=limit,
+                owns_store=owns_store,
+            )
         )
         return cls(made, store.worker, owns_worker=owns_store)
 
@@ -129,12 +151,13 @@ class Session(Travels, Layered):
         tools: Tools = None,
         max_tokens: int | None = None,
         dialect: str | None = None,
-        cache: bool = False,
+        cache: bool | None = None,
         **settings: object,
     ) -> Request:
         """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part.
 
-        With `cache`, it is marked for the provider's cache where the view is stable.
+        Where the provider wants its cache marked, the request is, at places where the view is stable; `cache` says
+        otherwise. An answer as long as the model can give is asked for with `max_tokens` or `stream=True`.
         """
         frame = Surroundings(system, tools, max_tokens)
         with telemetry.operation("prepare", self.desk.thread.name, self.desk.model.name) as observed:
@@ -196,7 +219,7 @@ class Session(Travels, Layered):
         """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""
         return await self._worker.run(lambda: self._session.recall(fold=fold, seq=seq))
 
-    async def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
+    async def child(self, name: str, *, model: str | None = None, policy: Policy | str | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""
         made = await self._worker.run(lambda: self._session.child(name, model=model, policy=policy))
         return Session(made, self._worker)

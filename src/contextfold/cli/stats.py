@@ -20,6 +20,8 @@ from .invocation import Invocation
 from .sessions import session_of
 from .show import bar
 
+KINDS = ("fresh", "written", "read", "answer")
+
 
 def arguments(parser: ArgumentParser) -> None:
     add_thread(parser)
@@ -57,6 +59,7 @@ def _facts(session: cf.Session) -> dict[str, object]:
         "largest_request": max((each.tokens for each in sent), default=0),
         "billed_input": stats.billed,
         "usage": dict(usage),
+        "paid": {**{kind: round(getattr(stats.paid, kind), 6) for kind in KINDS}, "total": round(stats.paid.total, 6)},
         "spent": round(stats.spent, 6),
         "full_history": round(stats.full_history, 6),
         "unit": stats.unit,
@@ -66,7 +69,17 @@ def _facts(session: cf.Session) -> dict[str, object]:
     }
 
 
+def _money(facts: dict[str, object]) -> dict[str, object]:
+    """For people: money with its unit, and the share that folding saved as one."""
+    unit = "$" if facts["unit"] == "USD" else ""
+    paid, after = facts["paid"], "" if unit else " tokens"
+    told = {name: f"{unit}{facts[name]:,.4f}{after}" for name in ("spent", "full_history")}
+    by_kind = ", ".join(f"{kind} ${value:,.4f}" for kind, value in paid.items()) if isinstance(paid, dict) else ""
+    return {**facts, **told, "paid": by_kind if unit else "", "saved": f"{float(str(facts['saved'])):.1%}", "unit": ""}
+
+
 def _show(call: Invocation, facts: dict[str, object]) -> None:
+    facts = _money(facts)
     tokens, window = int(str(facts["tokens"])), int(str(facts["window"]))
     call.out.line(f"{facts['thread']} · {facts['model'] or 'no model'}")
     call.out.line(f"{bar(tokens, window)} {tokens:,} of {window:,} tokens")

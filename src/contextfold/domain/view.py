@@ -108,6 +108,11 @@ class View:
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
 
+    def __repr__(self) -> str:
+        count = self.count
+        about = "" if count.exact else "about "
+        return f"<View of {self.length} messages at {self.head}: {about}{count.tokens:,} tokens>"
+
     @property
     def items(self) -> Sequence[Item]:
         """The outlines in order. A copy: take it once."""

@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.errors import BadConfiguration
+
 # What a window is taken to be when nobody says: small enough to be safe, shown as assumed everywhere.
 ASSUMED_WINDOW = 32_768
 
@@ -125,6 +127,12 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         if self.assumed and 0 < tokens <= self.window:
             return self._with_window(max(1, tokens * 9 // 10), "a refused request", assumed=True)
         return self
+
+    def with_window(self, window: int) -> Model:
+        """The same model, of whose window the caller knows better."""
+        if window < 1:
+            raise BadConfiguration(f"A window of {window} tokens has room for nothing. Use the model's input tokens.")
+        return self._with_window(window, "said in code", assumed=False)
 
     def _with_window(self, window: int, source: str, *, assumed: bool) -> Model:
         return replace(self, window=window, assumed=assumed, sources={**self.sources, "window": Source(source)})

@@ -10,6 +10,7 @@ from dataclasses import replace
 from contextfold import dialects
 from contextfold.dialects import understand
 from contextfold.domain import Appended, Bill, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
+from contextfold.errors import BadMessage
 from contextfold.folding import (
     Context,
     PlannedFold,
@@ -24,6 +25,7 @@ from contextfold.folding import (
     spent_at,
     tell,
 )
+from contextfold.models import paid_for
 from contextfold.thread.binding import DETAIL, digest
 
 from . import compacting, tools
@@ -35,6 +37,8 @@ def append(desk: Desk, given: object, key: str | None, dialect: str | None = Non
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
     reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
+    if not message.blocks and message.role != "assistant":
+        raise BadMessage(f"This message of the {message.role} has no content. Give it some, or leave it out.")
     request = desk.turn.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
     bill = dialects.find(message.dialect).bill(reply.usage)
@@ -51,7 +55,16 @@ def append(desk: Desk, given: object, key: str | None, dialect: str | None = Non
         drafts += compacting.drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
-            measured = Measured(now.last + 1, request.model, billed, request.report.after, _numbers(reply.usage))
+            account = desk.books.settled(_billed(desk, request, bill))
+            measured = Measured(
+                now.last + 1,
+                request.model,
+                billed,
+                request.report.after,
+                _numbers(reply.usage),
+                bill=bill,
+                account={} if account is None else account.details(),
+            )
             drafts.append(Draft(measured, seq, desk.now()))
         return [*drafts, *tools.refusals(desk, refused, now.head)] if refused else drafts
 
@@ -94,7 +107,9 @@ def _sent(desk: Desk, request: Request) -> Sent:
 
 def _billed(desk: Desk, request: Request, bill: Bill) -> float | None:
     """What the request's input really cost, where its bill tells what came from the cache."""
-    return billed_cost(bill, rates_of(desk.model, request.report.after))
+    if desk.model.prices is None or bill.read is None:
+        return billed_cost(bill, rates_of(desk.model, request.report.after))
+    return paid_for(bill, desk.model.prices).input
 
 
 def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:

@@ -6,9 +6,10 @@ grows, and knows which part of a request the provider still has in its cache. It
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contextfold.domain import Item, Sent, View
+from contextfold.domain import Bill, Detail, Item, Logged, Measured, Sent, View
 from contextfold.folding import (
     Account,
     Budget,
@@ -22,7 +23,7 @@ from contextfold.folding import (
     Summary,
     rates_of,
 )
-from contextfold.models import Model
+from contextfold.models import Model, Paid, find, paid_for
 from contextfold.thread import Thread
 from contextfold.tokens import Drift, Watch
 
@@ -62,7 +63,7 @@ class Books:
         entry = next((entry for entry in reversed(thread.events) if isinstance(entry.event, Sent)), None)
         if self.economy is None or entry is None or not isinstance(entry.event, Sent):
             return
-        self.account = Account.of(entry.event.details)
+        self.account = Account.of(_newest_bill(thread, entry) or entry.event.details)
         head = entry.event.head
         if head and thread.branch.is_on_path(head):
             self._sent = _SentRequest(thread.view_at(head), fixed, self.account, entry.at)
@@ -124,17 +125,26 @@ class Books:
         prepared = self._worked_out()
         return None if prepared is None else prepared.account
 
-    def answered(self, billed: float | None) -> None:
-        """The prepared request was sent; `billed` is what it really cost, where that is known."""
+    def settled(self, billed: float | None) -> Account | None:
+        """The account once the prepared request is paid; `billed` is what it really cost, where that is known."""
         prepared = self._worked_out()
-        if prepared is None:
-            return
-        before, last = self.account, self._sent
-        self._sent, self._prepared = prepared, None
-        self.account = self._sent.account
-        if billed is not None:
-            is_alike = last is None or last.view.array is self._sent.view.array
-            self.account = self.account.corrected(before, billed, is_alike)
+        if prepared is None or billed is None:
+            return None if prepared is None else prepared.account
+        is_alike = self._sent is None or self._sent.view.array is prepared.view.array
+        return prepared.account.corrected(self.account, billed, is_alike)
+
+    def answered(self, billed: float | None) -> None:
+        """The prepared request was sent, and `billed` so much."""
+        account, prepared = self.settled(billed), self._worked_out()
+        if account is not None:
+            self.account, self._sent, self._prepared = account, prepared, None
+
+    def paid(self, thread: Thread) -> Paid:
+        """What all bills come to, by kind and by the prices of the model that each was for."""
+        bills = [entry.event for entry in thread.events if isinstance(entry.event, Measured)]
+        prices = {name: find(name).prices for name in {bill.model for bill in bills}}
+        paid = [paid_for(each.bill or Bill(each.billed), priced) for each in bills if (priced := prices[each.model])]
+        return sum(paid, Paid())
 
     def seen(self, request: Request, billed: int) -> Drift | None:
         """A bill came: how far the counts were off, told once when that is far."""
@@ -188,6 +198,13 @@ def _same_at_the_front(before: View, view: View) -> int:
             break
         same += 1
     return same
+
+
+def _newest_bill(thread: Thread, sent: Logged) -> Mapping[str, Detail]:
+    """The account with the bill of the newest request, where one came; else nothing."""
+    later = (entry.event for entry in reversed(thread.events) if entry.seq > sent.seq)
+    found = (event.account for event in later if isinstance(event, Measured) and event.sent == sent.seq)
+    return next(found, {})
 
 
 def _is_over(model: Model, pause: float) -> bool:

@@ -137,7 +137,7 @@ class Desk:
     def budget(self) -> Budget:
         model, output = self.thread.model, self.turn.frame.output
         surrounding = self.turn.frame.tokens + self.opening_tokens()
-        fixed, most = self.thread.lens.calibration.scaled(surrounding), self.policy.limit
+        fixed, most = self.thread.lens.calibration.around(surrounding), self.policy.limit
         asked = model, fixed, output, most
         return self._budgets.of(asked, lambda: budget_for(model, fixed=fixed, output=output, most=most))
 
@@ -255,6 +255,7 @@ class Desk:
             "system": calibration.scaled(self.turn.frame.system_tokens),
             "tools": calibration.scaled(self.turn.frame.tool_tokens),
             "the request by itself": calibration.scaled(self.turn.frame.request_tokens + self.opening_tokens()),
+            "what its provider adds": max(0, calibration.around(0)),
             "room for the answer": self.budget().reserve,
         }
         return {name: size for name, size in sizes.items() if size}

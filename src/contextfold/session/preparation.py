@@ -35,6 +35,7 @@ from contextfold.folding import (
     spent_at,
     tell,
 )
+from contextfold.models import Model
 from contextfold.summaries import fold_notice, go_on_text, interrupted_text
 from contextfold.thread import binding
 from contextfold.thread.request_bytes import UNMARKED, Rendering
@@ -44,7 +45,7 @@ from .attachments import AskedAttachments
 from .desk import LOOSE, Desk
 from .hooks import FoldNotice, journal
 from .layer_state import surrounded
-from .request import FoldOutcome, Request, report_of
+from .request import FoldOutcome, Request, refuse_misspelled, report_of
 from .turn import RequestFrame, Surroundings
 
 MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
@@ -62,10 +63,12 @@ def surround(desk: Desk, given: Surroundings) -> None:
 
 
 def prepare(
-    desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object], cache: bool = False
+    desk: Desk, given: Surroundings, dialect: str | None, settings: Mapping[str, object], cache: bool | None = None
 ) -> Steps[Request]:
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
     turn = desk.turn
+    refuse_misspelled(settings)
+    cache = _wants_marks(desk.model) if cache is None else cache
     surround(desk, given)
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
     turn.speak(dialect)
@@ -94,6 +97,11 @@ def prepare(
     request = turn.ask(_request(desk, dialect, settings, outcome, cache, attached))
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
     return request
+
+
+def _wants_marks(model: Model) -> bool:
+    """Whether the provider keeps a prompt only where it is marked, and bills what it keeps for less."""
+    return model.cache is not None and model.cache.kind == "explicit"
 
 
 def _attached(desk: Desk) -> Steps[AskedAttachments]:
@@ -194,7 +202,8 @@ def _request(
     attached: AskedAttachments,
 ) -> Request:
     model, view, used = desk.model, outcome.view, outcome.now.used
-    output = longest_answer(model, desk.budget(), used, desk.turn.frame.output)
+    streams = settings.get("stream") is True
+    output = longest_answer(model, desk.budget(), used, desk.turn.frame.output, streams=streams)
     rendering = _rendering(desk, dialect)
     compaction: Mapping[str, object] = {}
     betas: tuple[str, ...] = ()

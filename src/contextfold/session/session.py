@@ -12,10 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from contextfold.configuration import configure
 from contextfold.domain import Attacher, Measured, Message, Sent, View
 from contextfold.errors import NotFound
-from contextfold.folding import Decision, Offload, Policy, Report, rates_of, recipes
-from contextfold.models import Model, limit_in
+from contextfold.folding import Decision, Offload, Policy, Report, rates_of
+from contextfold.models import Model, Paid, limit_in
+from contextfold.preferences import Chosen, policy_for
 from contextfold.store import Store
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, Thread
@@ -44,6 +46,7 @@ class Stats:
     spent: float = 0.0  # on the input of all requests, in `unit`: as billed, else as counted
     full_history: float = 0.0  # what they would have cost without folding; 0 where the policy keeps no account
     unit: str = "tokens"  # USD where the model's prices are known
+    paid: Paid = Paid()  # noqa: RUF009 - a value; USD by kind, answers too, as far as providers sent bills
 
     @property
     def saved(self) -> float:
@@ -62,10 +65,13 @@ class Session(Travels, Layered):
         cls,
         path: str | os.PathLike[str] | None = None,
         *,
-        thread: str = "main",
+        thread: str | None = None,
         model: str | None = None,
         dialect: str | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
+        profile: Chosen = None,
+        window: int | None = None,
+        limit: int | None = None,
         system: System = None,
         tools: Tools = None,
         artifacts: str | os.PathLike[str] | None = None,
@@ -83,11 +89,28 @@ class Session(Travels, Layered):
         With a `workspace`, checkpoints keep its files, and the model is told of them: see `contextfold.workspace`.
         `attachers` are asked once per turn for more that it should know. `dialect` names the wire format of messages
         and requests; without it a message is read by its shape, and a request is written as the model wants it.
+
+        `policy` is a recipe by name, or one that you build; `profile` says how to fold, by name or by its fields. What
+        is left out is taken from the settings: file, environment, defaults. `window` is how many input tokens the model
+        takes, where you know better; `limit` how many of them a request may use.
         """
+        settings = configure()
         hooks = Hooks(on_fold, on_unfold, on_cannot_fit, on_drift, on_warning, on_progress)
         store = open_store(path)
         try:
-            session = cls.on(store, thread, model, policy, hooks, artifacts, dialect=dialect, owns_store=True)
+            session = cls.on(
+                store,
+                thread or settings["thread"] or "main",
+                model or settings["model"] or None,
+                policy,
+                hooks,
+                artifacts or settings["artifacts"] or None,
+                dialect=dialect,
+                profile=profile,
+                window=window,
+                limit=limit,
+                owns_store=True,
+            )
             preparation.surround(session.desk, Surroundings(system, tools))
             session.desk.attachers.plug(workspace, attachers)
             session.desk.check()
@@ -102,25 +125,39 @@ class Session(Travels, Layered):
         store: Store,
         thread: str,
         model: str | None = None,
-        policy: Policy | None = None,
+        policy: Policy | str | None = None,
         hooks: Hooks | None = None,
         artifacts: str | os.PathLike[str] | None = None,
         *,
         dialect: str | None = None,
+        profile: Chosen = None,
+        window: int | None = None,
+        limit: int | None = None,
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
-        chosen = policy or recipes.balanced()
+        opened = store.thread(thread, model=model)
+        if window is not None:
+            opened.lens.assume(opened.model.with_window(window))
+        chosen = policy_for(configure(), opened.model.name, policy, profile)
+        if limit is not None:
+            chosen = chosen.with_(limit=limit)
         if artifacts is not None:
             chosen = chosen.with_(door=replace(chosen.door or Offload(), artifacts=str(artifacts)))
         directory = None if artifacts is None else Path(artifacts)
-        opened = store.thread(thread, model=model)
         if dialect is not None:
             opened.lens.speak(dialect)
         desk = Desk(opened, chosen, hooks or Hooks(), directory)
         preparation.surround(desk, Surroundings())
         desk.resume()
         return cls(store, desk, owns_store=owns_store)
+
+    def __repr__(self) -> str:
+        view = self.view
+        return (
+            f"<Session {self.thread.name!r}: {self.model.name or 'no model'}, {self.policy.name}, "
+            f"{view.length} messages shown, {view.count.tokens:,} of {self.model.window:,} tokens>"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -159,12 +196,13 @@ class Session(Travels, Layered):
         tools: Tools = None,
         max_tokens: int | None = None,
         dialect: str | None = None,
-        cache: bool = False,
+        cache: bool | None = None,
         **settings: object,
     ) -> Request:
         """A request that fits and is valid; folds if it must. Raises `CannotFit`, with the size of each part.
 
-        With `cache`, it is marked for the provider's cache where the view is stable.
+        Where the provider wants its cache marked, the request is, at places where the view is stable; `cache` says
+        otherwise. An answer as long as the model can give is asked for with `max_tokens` or `stream=True`.
         """
         frame = Surroundings(system, tools, max_tokens)
         with telemetry.operation("prepare", self.thread.name, self.model.name) as observed:
@@ -231,6 +269,8 @@ class Session(Travels, Layered):
         view, events = self.view, self.thread.events
         bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
         account = self.desk.books.account
+        paid = self.desk.books.paid(self.thread)
+        unit = rates_of(self.model, 0).unit
         return Stats(
             sum(1 for entry in events if hidden.is_message(entry)),
             view.length,
@@ -239,9 +279,10 @@ class Session(Travels, Layered):
             len(self.folds),
             sum(1 for entry in events if isinstance(entry.event, Sent)),
             sum(bills),
-            account.bill,
+            paid.input if bills and unit == "USD" else account.bill,
             account.full_bill,
-            rates_of(self.model, 0).unit,
+            unit,
+            paid,
         )
 
     def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
@@ -252,7 +293,7 @@ class Session(Travels, Layered):
             return (self.thread.message(seq),)
         return hidden.behind(self.thread, fold or 0)
 
-    def child(self, name: str, *, model: str | None = None, policy: Policy | None = None) -> Session:
+    def child(self, name: str, *, model: str | None = None, policy: Policy | str | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""
         thread = self.store.thread(
             f"{self.thread.name}/{name}", model=model or self.model.name, parent=self.thread.name

@@ -82,6 +82,9 @@ class Store:
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
         self._lock: AbstractContextManager[object] = ProcessLock()
 
+    def __repr__(self) -> str:
+        return f"<Store of {len(self.threads())} threads>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -84,6 +84,9 @@ class Thread:
         self._lock = lock
         self._lens = ModelLens(live.bodies, lambda: live.projection.events, model, counter)
 
+    def __repr__(self) -> str:
+        return f"<Thread {self.name!r}: {self.model.name or 'no model'}, {len(self.events)} events>"
+
     @property
     def name(self) -> str:
         """What it is called; unique in its space."""

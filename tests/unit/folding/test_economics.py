@@ -364,7 +364,7 @@ def test_what_was_spent_is_what_was_billed() -> None:
         }
         said = {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
         session.append({**said, "type": "message", "id": "msg", "model": "m", "usage": usage})
-        assert session.stats.spent == pytest.approx(100 * 3.75e-6)
+        assert session.stats.spent == pytest.approx(10 * 3e-6 + 90 * 3.75e-6)
 
 
 @pytest.mark.usefixtures("window")

@@ -222,7 +222,7 @@ def test_a_system_prompt_stays_whole_while_messages_make_room_for_it(opened: Ope
     session = opened(6_000)
     say(session, exchanges(20, 140))
     rules = "rule " * 1_000
-    request = session.prepare(system=rules)
+    request = session.prepare(system=rules, cache=False)
     assert request.report.folds
     assert request.body["system"] == rules
 
