@@ -74,6 +74,7 @@ class Desk:
         # A progress indicator and `prepare` ask the same, one after another, and most of it is as it was a turn before.
         self._budgets: Memo[Budget] = Memo()
         self._decisions: Memo[Decision] = Memo()
+        self._openings: Memo[int] = Memo()
 
     @property
     def model(self) -> Model:
@@ -144,6 +145,9 @@ class Desk:
     def opening_tokens(self) -> int:
         """Raw tokens of the words that dialects put in front of a view that begins with the model's own."""
         view = self.view()
+        return self._openings.of((view.array, view.length), lambda: self._opening_tokens(view))
+
+    def _opening_tokens(self, view: View) -> int:
         roles = (view.item(place).shape.role for place in range(view.length))
         if next((role for role in roles if role != "system"), "user") != "assistant":
             return 0
