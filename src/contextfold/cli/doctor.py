@@ -1,21 +1,28 @@
 """Check what people ask about first: installation, plugins of others, settings, store, models, leaked keys.
 
+With --rescue, save what verifies of a damaged store into a new one instead, and list what did not. The damaged file is
+only read; keep it.
+
 Exit code 0 when all is well or there is only something to look at, 1 when something is wrong.
 
 Examples:
   contextfold doctor
   contextfold doctor --store agent.db --json
   contextfold doctor --lang ja
+  contextfold doctor --store damaged.db --rescue new.db
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import contextfold as cf
+from contextfold.domain import Problem
 from contextfold.errors import StoreError
+from contextfold.logs import Rescued, open_sqlite, rescue
 
 from .checks import Check, check_installation, check_keys, check_models, check_plugins, check_settings, check_store
 from .exits import DONE, PROBLEMS
@@ -27,10 +34,13 @@ _MARKS = {"ok": ("ok  ", "good"), "look": ("look", "warn"), "wrong": ("BAD ", "b
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", action="append", dest="models", metavar="MODEL", help="look at this model as well")
+    parser.add_argument("--rescue", metavar="NEW", help="save what verifies of the store into this new file")
     parser.add_argument("--no-keys", action="store_true", help="do not search the log for keys")
 
 
 def run(call: Invocation) -> int:
+    if call.args.rescue:
+        return _rescue(call, Path(call.args.rescue))
     with _store(call) as (store, broken):
         checks = [
             *check_installation(call),
@@ -44,6 +54,29 @@ def run(call: Invocation) -> int:
     look = sum(check.state == "look" for check in checks)
     value = {"well": not wrong, "problems": wrong, "look": look, "checks": checks}
     return call.answer(value, lambda: _show(call, checks, wrong, look), PROBLEMS if wrong else DONE)
+
+
+def _rescue(call: Invocation, path: Path) -> int:
+    if path.exists():
+        raise StoreError(f"{path} exists. What is saved goes into a new file: choose another name.")
+    space = call.settings["space"]
+    with closing(open_sqlite(call.store_path, space=space, create=False)) as source:
+        problems = source.verify()
+        with closing(open_sqlite(path, space=space)) as target:
+            saved = rescue(source, target)
+    value = {"file": str(path), "threads": saved, "problems": problems}
+    is_whole = not problems and not any(each.ended_at or each.without_words for each in saved)
+    return call.answer(value, lambda: _show_rescue(call, path, saved, problems), DONE if is_whole else PROBLEMS)
+
+
+def _show_rescue(call: Invocation, path: Path, saved: list[Rescued], problems: list[Problem]) -> None:
+    for each in saved:
+        call.out.line(call.say("doctor.rescued", thread=each.thread, count=each.saved, words=len(each.without_words)))
+        if each.ended_at:
+            call.out.line(Ink(call.say("doctor.rescue.ended", seq=each.ended_at), "bad"), indent=2)
+    for problem in problems:
+        call.out.line(Ink(f"{problem.path}: {problem.rule}. {problem.advice}", "warn"))
+    call.out.line(call.say("written", file=path))
 
 
 @contextmanager

@@ -20,9 +20,9 @@ import os
 from argparse import ArgumentParser
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 from contextfold.folding import recipes
+from contextfold.private import write_private
 from contextfold.replay import Progress, Report, Settings, Share, Total, as_csv, as_html, as_markdown, replay
 
 from .arguments import size
@@ -100,7 +100,7 @@ def _write(call: Invocation, report: Report) -> None:
     for name, make in makers.items():
         target = getattr(call.args, name)
         if target:
-            Path(target).write_text(make(), "utf-8")
+            write_private(target, make().encode())
             call.note(call.say("written", file=target))
 
 

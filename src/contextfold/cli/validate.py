@@ -12,10 +12,10 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from pathlib import Path
 
 import contextfold as cf
 from contextfold.domain import encode
+from contextfold.private import write_private
 
 from .exits import DONE, PROBLEMS
 from .inputs import text_of
@@ -50,7 +50,7 @@ def _repair(call: Invocation, body: bytes) -> int:
     mended = cf.repair(body, dialect=call.args.dialect)
     code = DONE if mended.is_sound else PROBLEMS
     if call.args.output:
-        Path(call.args.output).write_bytes(encode(mended.body) + b"\n")
+        write_private(call.args.output, encode(mended.body) + b"\n")
     if call.is_json:
         value = {"valid": mended.is_sound, "repairs": mended.repairs, "problems": mended.problems, "body": mended.body}
         call.out.json(value)

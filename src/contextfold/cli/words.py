@@ -150,6 +150,14 @@ _WORDS: dict[str, tuple[str, str]] = {
     "doctor.store": ("Store", "ストア"),
     "doctor.models": ("Models", "モデル"),
     "doctor.keys": ("Keys in the log", "ログ中の鍵らしい文字列"),
+    "doctor.rescued": (
+        "{thread}: {count} events saved, {words} of them without their words",
+        "{thread}: {count} 件のイベントを保存しました(本文が失われたもの {words} 件)",
+    ),
+    "doctor.rescue.ended": (
+        "lost from event {seq} on: it is damaged, and nothing after it can be proven",
+        "イベント {seq} 以降は失われました。破損しており、それ以降は検証できません",
+    ),
     "doctor.well": ("all is well", "問題はありません"),
     "doctor.look": ("{count} things to look at", "確認が必要な項目が {count} 件あります"),
     "doctor.ill": ("{count} problems", "問題が {count} 件あります"),

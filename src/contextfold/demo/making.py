@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from contextfold.domain import encode
+from contextfold.private import write_private
 from contextfold.replay import Settings, Sitting
 from contextfold.testing import histories
 from contextfold.transcripts import Recorded
@@ -39,7 +40,7 @@ def sitting(language: Language) -> Sitting:
 def save(given: Sitting, directory: Path) -> Path:
     """The session as JSON lines, for whoever wants to replay it."""
     path = directory / FILE
-    path.write_bytes(b"".join(turn.raw + b"\n" for turn in given.turns))
+    write_private(path, b"".join(turn.raw + b"\n" for turn in given.turns))
     return path
 
 

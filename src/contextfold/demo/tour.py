@@ -18,6 +18,7 @@ from pathlib import Path
 import contextfold
 from contextfold.domain import Appended
 from contextfold.folding import recipes
+from contextfold.private import write_private
 from contextfold.replay import Folding, Report, Row, Share, Sitting, Walk, as_html, encode_report, full, report_of, walk
 
 from .crash import WRITE, Crash, crash, write
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--lang", default="", help="en or ja (default: the terminal's)")
     given = parser.parse_args(arguments)
     directory = Path(given.directory or tempfile.mkdtemp(prefix="contextfold-demo-"))
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return run(Tour(directory, Screen(sys.stdout), chosen(given.lang, os.environ)))
 
 
@@ -66,8 +67,8 @@ def run(tour: Tour) -> int:
     rows = [_live(tour, session)]
     rows += _compared(tour, session)
     report = report_of(SETTINGS, rows, files=[session.file])
-    (tour.directory / "report.html").write_text(as_html(report, tour.language), "utf-8")
-    (tour.directory / "report.json").write_bytes(encode_report(report))
+    write_private(tour.directory / "report.html", as_html(report, tour.language).encode())
+    write_private(tour.directory / "report.json", encode_report(report))
     _money(tour, rows[0], rows[-1])
     _kept(tour, rows[0])
     is_sound = _checks(tour, rows[0], report)

@@ -2,6 +2,7 @@
 
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
+from .rescue import Rescued, rescue
 from .sealed import Sealed, SealedLog
 from .sqlite import Address, DerivedTable, SqliteLog, open_sqlite
 
@@ -10,6 +11,7 @@ __all__ = [
     "DerivedTable",
     "MemoryLog",
     "Outline",
+    "Rescued",
     "Sealed",
     "SealedLog",
     "SqliteLog",
@@ -18,4 +20,5 @@ __all__ = [
     "import_lines",
     "import_thread",
     "open_sqlite",
+    "rescue",
 ]

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from contextfold.errors import BadConfiguration
+from contextfold.private import write_private
 
 from .values import VERSION, Failure, Row, Settings
 
@@ -80,7 +81,9 @@ class Kept:
 
     def _opened(self, path: Path, settings: Settings) -> IO[bytes]:
         is_new = not path.exists() or path.stat().st_size == 0
-        file = path.open("r+b" if not is_new else "wb")
+        if is_new:
+            write_private(path, b"")
+        file = path.open("r+b")
         try:
             if is_new:
                 self._file = file

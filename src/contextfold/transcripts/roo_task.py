@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from contextfold.domain import Tags, decode, encode
 from contextfold.errors import BadMessage, NotFound
+from contextfold.private import write_private
 
 from .facts import flat, number, parsed, when, word
 from .rows import array, assembled, elements, fields
@@ -116,10 +117,10 @@ class RooTask(Struct, frozen=True):
 
     def write(self, directory: Path) -> None:
         """Both files, each whole or not at all."""
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, content in ((API_FILE, self.api_list()), (UI_FILE, self.ui_list())):
             half = directory / f"{name}.part"
-            half.write_bytes(content)
+            write_private(half, content)
             half.replace(directory / name)
 
     def _timed(self) -> Iterator[_Timed]:

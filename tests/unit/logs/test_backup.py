@@ -78,3 +78,15 @@ def test_a_store_that_does_not_verify_gives_no_backup(log: SqliteLog, tmp_path: 
     with pytest.raises(Corrupt, match="a/1"):
         log.backup(tmp_path / "copy.db")
     assert sorted(file.name for file in tmp_path.iterdir() if "copy" in file.name) == []
+
+
+@pytest.mark.finding("K13")
+def test_a_backup_whose_process_ended_between_its_two_names_can_be_opened(tmp_path: Path) -> None:
+    with closing(open_sqlite(tmp_path / "store.db")) as log:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"kept")
+        log.backup(tmp_path / "copy.db")
+    (tmp_path / "copy.db.partial").hardlink_to(tmp_path / "copy.db")
+    with closing(open_sqlite(tmp_path / "copy.db")) as copy:
+        assert copy.bodies("a", [1]) == {1: b"kept"}
+    assert not (tmp_path / "copy.db.partial").exists()

@@ -28,7 +28,7 @@ _THREAD = (
     "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
-_ADDRESSES = "SELECT space, id, name, origin_seq, origin FROM threads"
+_ADDRESSES = "SELECT space, id, name, origin_seq, origin, seal FROM threads"
 _ROW = (
     "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
     " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings,"
@@ -46,13 +46,21 @@ log = logger("logs")
 
 
 class Address(Struct, frozen=True):
-    """A thread by its numbers. `start` is the seq it was forked at, `origin` the thread it was forked from."""
+    """A thread by its numbers. `start` is the seq it was forked at, `origin` the thread it was forked from.
+
+    The `seal` of its row binds its first event to it, so that pages of another file do not pass for its own.
+    """
 
     space: int
     thread: int
     name: str
     start: int = 0
     origin: int | None = None
+    seal: bytes = b""
+
+    def before(self, seq: int, link: bytes) -> bytes:
+        """What the checksum of an event is bound to: the link before it, and for the first one the thread."""
+        return self.seal + link if seq == self.start + 1 else link
 
 
 def blob_of(text: str) -> bytes:
@@ -117,8 +125,9 @@ class Directory:
         name = blob_of(new.name)
         facts = (name, origin, start, float(new.created), encode(dict(new.settings)))
         connection.execute(NAME, (space, THREADS, name, number))
-        connection.execute(_THREAD, (space, number, *facts, row_seal(blob_of(self._name), facts)))
-        return Address(space, number, new.name, start, origin)
+        seal = row_seal(blob_of(self._name), facts)
+        connection.execute(_THREAD, (space, number, *facts, seal))
+        return Address(space, number, new.name, start, origin, seal)
 
     def _origin(self, connection: apsw.Connection, origin: Origin) -> int:
         address = self.address(connection, origin.thread)
@@ -213,7 +222,7 @@ def row_seal(space: bytes, facts: Row) -> bytes:
 
 
 def _address(found: Row) -> Address:
-    space, number, name, start, origin = found
+    space, number, name, start, origin, seal = found
     if origin is not None and not 0 < origin < number:
         raise Corrupt(f"Thread number {number} cannot come from number {origin}. {RESCUE}")
-    return Address(space, number, text_of(name), start, origin)
+    return Address(space, number, text_of(name), start, origin, seal)

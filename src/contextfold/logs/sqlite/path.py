@@ -63,9 +63,18 @@ def _refuse_odd_files(real: Path, facts: os.stat_result) -> None:
         raise NotOurs(f"{real} is a folder. Name a file in it.")
     if not stat.S_ISREG(facts.st_mode):
         raise NotOurs(f"{real} is not an ordinary file. Name one.")
-    if facts.st_nlink > 1:
+    if facts.st_nlink > 1 and not _finish_backup(real, facts):
         # Each name would get a WAL of its own, and the two would overwrite each other's pages.
         raise StoreError(f"{real} has {facts.st_nlink} names (hard links), which would damage it. Keep one of them.")
+
+
+def _finish_backup(real: Path, facts: os.stat_result) -> bool:
+    """Remove the second name that a backup has while it gets its own, if that was the end of its process."""
+    partial = real.with_name(real.name + ".partial")
+    if facts.st_nlink != 2 or not partial.exists() or not partial.samefile(real):
+        return False
+    partial.unlink()
+    return True
 
 
 def _refuse_strangers(real: Path) -> None:

@@ -23,7 +23,7 @@ from contextfold.logs.words import RESCUE, damaged, no_blob
 
 from .database import Database
 from .directory import DIGESTS, Address, origin_of, text_of
-from .rows import Row, is_body, is_row, row, rows, value
+from .rows import Row, is_body, is_row, rows, value
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
@@ -52,8 +52,7 @@ _NEWEST = (
 # those written next after its newest event.
 _LOST = (
     "SELECT min(b.seq) FROM bodies AS b WHERE b.id > ?1 AND b.id <= ?1 + 256 AND b.space = ?2 AND b.thread = ?3"
-    " AND b.seq > ?4 AND NOT EXISTS"
-    " (SELECT 1 FROM events AS e WHERE e.space = b.space AND e.thread = b.thread AND e.seq = b.seq)"
+    " AND b.seq > ?4"
 )
 # The bytes of a body stand in its row or in a blob's; one that was forgotten is nowhere, whatever its row still says.
 _BODIES = (
@@ -79,10 +78,11 @@ def events(database: Database, address: Address, after: int, upto: int | None) -
         with database.reading() as connection, telling(address, reading.seq + 1):
             found = rows(connection, EVENTS, (address.space, address.thread, reading.seq, stop, _PIECE))
             piece = reading.take(connection, found)
-            if len(found) < _PIECE and upto is None and after <= address.start:
-                reading.refuse_lost_end(connection)
+            is_more = len(found) == _PIECE
+            if not is_more and upto is None and after <= address.start:
+                is_more = reading.has_more(connection)
         yield from piece
-        if len(found) < _PIECE:
+        if not is_more:
             return
 
 
@@ -98,6 +98,7 @@ class Following:
         if not found:
             return []
         link = self._link if self._link is not None else link_at(connection, self._address, self.seq)
+        link = self._address.before(self.seq + 1, link)
         taken: list[Logged] = []
         for each in found:
             seq, parent, _, body, at, key, event, own, checksum = each
@@ -111,16 +112,14 @@ class Following:
         self._link = link
         return taken
 
-    def refuse_lost_end(self, connection: apsw.Connection) -> None:
-        """Nothing follows the newest event, so that its loss would not show; but the bytes of a lost one are there."""
-        space, thread = self._address.space, self._address.thread
-        newest, is_there = row(connection, _NEWEST, (space, thread)) or (0, True)
-        if newest > self.seq and not is_there:
-            raise damaged(self._address.name, self.seq + 1)
-        if newest == 0 and self._body:
-            lost = value(connection, _LOST, (self._body, space, thread, self.seq))
-            if lost is not None:
-                raise damaged(self._address.name, lost)
+    def has_more(self, connection: apsw.Connection) -> bool:
+        """Whether the thread goes on: nothing follows the newest event, but the bytes of a lost one would be there."""
+        lost = value(connection, _LOST, (self._body, self._address.space, self._address.thread, self.seq))
+        if lost is None:
+            return False
+        if not rows(connection, EVENTS, (self._address.space, self._address.thread, self.seq, NO_END, 1)):
+            raise damaged(self._address.name, lost)
+        return True  # somebody wrote meanwhile, or a damaged page ended the reading early
 
 
 @contextmanager

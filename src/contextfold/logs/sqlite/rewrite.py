@@ -75,6 +75,7 @@ def _changes(connection: apsw.Connection, address: Address, found: list[Row], is
             left = encode_event(redaction.of(seq, event, is_whole=is_whole))
             hidden = None if key is None else blob_of(forgotten_key(text_of(key)))
             if (left, hidden) != (row[6], key):
-                checksum = checksum_of(previous, (seq, parent, step, body, at, hidden, left, link), b"")
+                bound = address.before(seq, previous)
+                checksum = checksum_of(bound, (seq, parent, step, body, at, hidden, left, link), b"")
                 yield address.space, address.thread, seq, hidden, left, checksum
         previous = link

@@ -1,0 +1,137 @@
+"""A damaged file answers right, or says what is damaged: never wrong words, never a raw error."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from contextfold.domain import decode
+from contextfold.errors import ContextFoldError, NotFound
+from contextfold.logs import open_sqlite, rescue
+from tests.conftest import SOAK
+from tests.crash.damages import damaged, hearing, make, opened, verbs
+from tests.crash.disk import UNSYNCED
+
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.finding("K3")]
+
+AT_ONCE = 12 if SOAK == 1 else 50 * SOAK  # four parts: a few dozen, or 2,000 when soaking
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sound") / "store.db"
+    make(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The WAL of another store, as it stands while that one is open."""
+    path = tmp_path_factory.mktemp("foreign") / "store.db"
+    kept = path.with_name("kept-wal")
+    make(path, "foreign")
+    with opened(path) as store:
+        thread = store.thread("long")
+        for turn in range(60):
+            thread.append({"role": "user", "content": f"foreign {turn} " * 90})
+        shutil.copyfile(path.with_name("store.db-wal"), kept)
+    return kept
+
+
+def answers(path: Path, folder: Path) -> Iterator[tuple[str, Any]]:
+    """What each verb answers: a value, the error it tells, or the raw one."""
+    for verb, ask in verbs(folder).items():
+        with hearing() as told:
+            try:
+                with opened(path) as store:
+                    answer = ask(store)
+            except ContextFoldError as error:
+                yield verb, error
+            except Exception as error:  # noqa: BLE001  # this is what is looked for
+                yield verb, f"RAW {type(error).__name__}: {error}"
+            else:
+                yield verb, f"LEFT OUT {told.count}" if verb == "threads" and told.count else answer
+
+
+def is_right(answer: Any, expected: Any) -> bool:
+    """Right, or told; a thread that is there may not be said to be missing."""
+    if isinstance(answer, NotFound):
+        return False
+    return isinstance(answer, ContextFoldError) or str(answer).startswith("LEFT OUT") or answer == expected
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_verb_on_a_damaged_store_answers_right_or_tells(
+    sound: Path, foreign: Path, tmp_path: Path, part: int
+) -> None:
+    copy, path = tmp_path / "sound.db", tmp_path / "store.db"
+    shutil.copyfile(sound, copy)
+    expected = dict(answers(copy, tmp_path))
+    assert not [answer for answer in expected.values() if isinstance(answer, ContextFoldError)]
+    wrong: list[str] = []
+    told = 0
+    for number in range(AT_ONCE):
+        what = damaged(sound, path, foreign, Random(part * 100_000 + number))
+        for verb, answer in answers(path, tmp_path):
+            told += isinstance(answer, ContextFoldError)
+            if not is_right(answer, expected[verb]):
+                wrong.append(f"{what}: {verb} answered {str(answer)[:200]}")
+    assert wrong == []
+    assert told > AT_ONCE
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_verifies_is_saved_into_a_new_store_and_the_rest_is_listed(
+    sound: Path, foreign: Path, tmp_path: Path, part: int
+) -> None:
+    saved = 0
+    for number in range(AT_ONCE):
+        path, new = tmp_path / "store.db", tmp_path / f"{number}.db"
+        damaged(sound, path, foreign, Random(part * 100_000 + number))
+        try:
+            with (
+                closing(open_sqlite(path, vfs=UNSYNCED.name)) as source,
+                closing(open_sqlite(new, vfs=UNSYNCED.name)) as target,
+            ):
+                rescued = rescue(source, target)
+                assert target.verify() == []
+        except ContextFoldError:
+            continue  # not even a list of threads can be read
+        with opened(sound) as before, opened(new) as after:
+            for each in rescued:
+                saved += each.saved
+                kept = [event for event in after.thread(each.thread).events if event.seq not in each.without_words]
+                there = before.thread(each.thread).events
+                assert [event.event for event in kept] == [there[event.seq - 1].event for event in kept]
+    assert saved > AT_ONCE
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_doctor_saves_what_verifies_and_says_what_was_lost(sound: Path, tmp_path: Path, language: str) -> None:
+    path, new = tmp_path / "store.db", tmp_path / "new.db"
+    content = bytearray(sound.read_bytes())
+    place = content.index(b"turn 60 of many words")
+    content[place : place + 4] = b"TURN"
+    path.write_bytes(content)
+    command = [sys.executable, "-m", "contextfold", "doctor", "--store", str(path)]
+    command += ["--lang", language, "--rescue", str(new)]
+    done = subprocess.run([*command, "--json"], capture_output=True, check=False)
+    told = decode(done.stdout)
+    assert done.returncode == 1
+    assert [each["without_words"] for each in told["threads"] if each["thread"] == "long"] == [[61]]
+    assert [problem["path"] for problem in told["problems"]] == ["long/61"]
+    with opened(new) as store:
+        assert store.verify() == []
+        assert store.thread("long").message(60).raw
+    new.unlink()
+    shown = subprocess.run(command, capture_output=True, check=False).stdout.decode()
+    assert "long" in shown
+    assert ("without their words" in shown) is (language == "en")
