@@ -99,6 +99,17 @@ async def test_a_warning_is_told_once_for_each_time_the_ladder_is_climbed(opened
     assert (first, len(told)) == (1, 2)
 
 
+@pytest.mark.finding("S8")
+async def test_a_window_that_fills_writes_a_line_for_the_log(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
+    session = await opened(200_000, policy=cf.recipes.duckflow(maximum=4_000))
+    with caplog.at_level("INFO", "contextfold"):
+        for number in range(9):
+            await say(session, [user(f"{number} {WORD * 320}")])
+            await got(session.prepare())
+    (line,) = [each.message for each in caplog.records if each.message.startswith("nearly full")]
+    assert "policy=duckflow" in line
+
+
 async def test_progress_is_told_stage_by_stage(opened: Open) -> None:
     told: list[tuple[str, int, int]] = []
     session = await opened(9_000, on_progress=lambda *step: told.append(step))

@@ -17,7 +17,7 @@ import msgspec
 from contextfold.domain import Checkpointed, Detail, Draft, Logged, encode
 from contextfold.errors import ContextFoldError, NotFound, WorkspaceError
 from contextfold.folding import Steps, call, record
-from contextfold.workspace import Change, Excluded, Kind, Restored, Snapshot, Snapshots, note_home
+from contextfold.workspace import Excluded, FileChange, Kind, Restored, Snapshot, Snapshots, note_home
 
 from .desk import Desk
 
@@ -162,10 +162,10 @@ def _diff(checkpoint: Checkpoint, until: Checkpoint | None) -> str:
     return _plainly(lambda: snapshots.diff(checkpoint.snapshot, until.snapshot if until else None))
 
 
-def files_to_change(workspace: str, home: str, snapshot: str) -> tuple[Change, ...]:
+def files_to_change(workspace: str, home: str, snapshot: str) -> tuple[FileChange, ...]:
     """What restoring a snapshot would do to the files as they are."""
     since = _plainly(lambda: snapshots_of(workspace, home, snapshot).changes(snapshot))
-    return tuple(Change(each.path, _BACK[each.kind]) for each in since)
+    return tuple(FileChange(each.path, _BACK[each.kind]) for each in since)
 
 
 def restore(workspace: str, home: str, snapshot: str) -> Restored:

@@ -20,7 +20,7 @@ from contextfold.domain import (
     Unfolded,
 )
 from contextfold.errors import NotFound
-from contextfold.workspace import Change
+from contextfold.workspace import FileChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RewindReport:
     folds: tuple[int, ...]  # that vanish with them, or come back with them
     kept: tuple[int, ...] = ()  # folds that are live afterwards
     returned: tuple[int, ...] = ()  # messages of another branch that are there again
-    files: tuple[Change, ...] = ()  # of the workspace
+    files: tuple[FileChange, ...] = ()  # of the workspace
     snapshot: str = ""  # the workspace as it was before its files changed
     is_preview: bool = False
 

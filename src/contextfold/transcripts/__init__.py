@@ -3,7 +3,7 @@
 from .registry import GROUP, detect, formats, read
 from .roo_task import API_FILE, BILLED, RooEvent, RooSaid, RooTask, is_task, read_task
 from .sample import Reader, Sample
-from .session import DIALECT, Account, Compaction, Defect, Entry, Recorded, Recording, Skipped, Whole
+from .session import DIALECT, Compaction, Defect, Entry, LineAccount, Recorded, Recording, Skipped, Whole
 from .source import Limits, Source
 
 __all__ = [
@@ -11,11 +11,11 @@ __all__ = [
     "BILLED",
     "DIALECT",
     "GROUP",
-    "Account",
     "Compaction",
     "Defect",
     "Entry",
     "Limits",
+    "LineAccount",
     "Reader",
     "Recorded",
     "Recording",

@@ -17,7 +17,7 @@ from .formats.asdc import Asdc
 from .formats.claude_code import ClaudeCode
 from .formats.codex import Codex
 from .formats.copilot import Copilot
-from .formats.gemini import Gemini
+from .formats.gemini import GeminiSessions
 from .formats.longmemeval import LongMemEval
 from .formats.openhands import OpenHands
 from .formats.pi import Pi
@@ -41,7 +41,7 @@ BUILT_IN: tuple[Reader, ...] = (
     Pi(),
     RooApi(),
     RooUi(),
-    Gemini(),
+    GeminiSessions(),
     SweAgent(),
     TauBench(),
     Tau2Bench(),

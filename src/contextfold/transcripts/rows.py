@@ -23,7 +23,7 @@ _elements = msgspec.json.Decoder(list[Raw])
 _HARD = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-class Row(Struct, frozen=True):
+class JsonRow(Struct, frozen=True):
     """One JSON object: where it stood, its bytes, and its value."""
 
     line: int
@@ -41,7 +41,7 @@ class Row(Struct, frozen=True):
         return found if isinstance(found, dict) else {}
 
 
-Read: TypeAlias = Row | Skipped | Defect
+Read: TypeAlias = JsonRow | Skipped | Defect
 
 
 def lines(source: Source) -> Iterator[Read]:
@@ -72,7 +72,7 @@ def _row(source: Source, number: int, raw: bytes) -> Iterator[Read]:
     elif is_deep(raw, value, source.limits.depth):
         yield from source.damage(number, f"this is nested more than {source.limits.depth} deep")
     else:
-        yield Row(number, raw, value)
+        yield JsonRow(number, raw, value)
 
 
 def is_deep(raw: bytes, value: object, most: int) -> bool:

@@ -75,7 +75,7 @@ Entry: TypeAlias = Recorded | Compaction | Skipped | Defect
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class LineAccount:
     """Where every line went: into turns, into compactions, or skipped by kind."""
 
     read: int
@@ -97,8 +97,8 @@ class Whole:
     skipped: tuple[Skipped, ...]
 
     @property
-    def account(self) -> Account:
-        return Account(
+    def account(self) -> LineAccount:
+        return LineAccount(
             sum(len(turn.lines) for turn in self.turns),
             sum(len(compaction.lines) for compaction in self.compactions),
             dict(Counter(each.kind for each in self.skipped)),

@@ -41,7 +41,7 @@ class Limits(Struct, frozen=True):
     free: int = 64 << 20  # bytes that may come out of a compressed file whatever the ratio
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line by its number, or the reason why it cannot be had."""
 
     number: int
@@ -92,7 +92,7 @@ class Source:
             if piece:
                 yield piece
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[SourceLine]:
         """Every line with its number; memory is one line's."""
         number, size = 0, 0
         parts: list[bytes] = []
@@ -106,15 +106,15 @@ class Source:
                 size += len(last)
                 parts = [*parts, last] if size <= self.limits.line else []
         except Broken as broken:
-            yield Line(number + 1, b"", str(broken))
+            yield SourceLine(number + 1, b"", str(broken))
             return
         if size:
             yield self._line(number + 1, parts, size, b"")
 
-    def _line(self, number: int, parts: list[bytes], size: int, part: bytes) -> Line:
+    def _line(self, number: int, parts: list[bytes], size: int, part: bytes) -> SourceLine:
         if size + len(part) > self.limits.line:
-            return Line(number, b"", f"the line is longer than {self.limits.line:,} bytes")
-        return Line(number, b"".join((*parts, part)) if parts else part)
+            return SourceLine(number, b"", f"the line is longer than {self.limits.line:,} bytes")
+        return SourceLine(number, b"".join((*parts, part)) if parts else part)
 
     def document(self) -> bytes:
         """The whole content, for files that are one JSON value."""

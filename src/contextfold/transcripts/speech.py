@@ -36,7 +36,7 @@ _PORTABLE = frozenset(
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
-class Spoken(Struct, frozen=True):
+class SpokenTurn(Struct, frozen=True):
     """A turn with the calls it makes and the calls it answers, each as (id, line)."""
 
     turn: Recorded
@@ -57,7 +57,7 @@ class Boundary(Struct, frozen=True):
     shown: tuple[bytes, ...] = ()
 
 
-Heard: TypeAlias = Spoken | Boundary | Skipped | Defect
+Heard: TypeAlias = SpokenTurn | Boundary | Skipped | Defect
 
 
 def text(words: str) -> bytes:
@@ -167,10 +167,10 @@ def _blocks(value: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
     return content if isinstance(content, list) else ()
 
 
-def spoken(turn: Recorded, value: Mapping[str, Any]) -> Spoken:
+def spoken(turn: Recorded, value: Mapping[str, Any]) -> SpokenTurn:
     """A turn of one line with what it calls and answers."""
     line = turn.lines[0]
-    return Spoken(
+    return SpokenTurn(
         turn,
         tuple((call, line) for call in calls_in(value)),
         tuple((answer, line) for answer in answers_in(value)),

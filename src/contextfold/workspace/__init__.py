@@ -8,7 +8,7 @@ from .candidates import Excluded
 from .files import Files, Restore
 from .homes import note_home
 from .reads import Use, Uses
-from .restoring import Change, Kind
+from .restore import FileChange, Kind
 from .secrets import KEY_SHAPES
 from .snapshots import Restored, Snapshot, Snapshots
 from .todos import ToDo, ToDos, to_dos
@@ -16,9 +16,9 @@ from .todos import ToDo, ToDos, to_dos
 __all__ = [
     "KEY_SHAPES",
     "Adoptable",
-    "Change",
     "Excluded",
     "FileCall",
+    "FileChange",
     "Files",
     "Kind",
     "Restore",

@@ -54,7 +54,7 @@ def look(path: Path) -> Look | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidates:
     """What is to be stored, what is gone, and what is left out."""
 
     present: tuple[str, ...]
@@ -72,7 +72,7 @@ def shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def find(git: Git, largest: int = LARGEST) -> Found:
+def find(git: Git, largest: int = LARGEST) -> Candidates:
     """What differs from the index."""
     tracked, gone, others = _listed(git)
     looks = {path: look(git.root / path) for path in sorted({*tracked, *gone, *_beneath(git, others)})}
@@ -86,7 +86,7 @@ def find(git: Git, largest: int = LARGEST) -> Found:
             excluded.append(Excluded(shown(path), reason))
         if reason is not None and path in tracked:
             gone.add(path)
-    return Found(tuple(present), tuple(sorted(gone - {*present})), tuple(excluded), looks)
+    return Candidates(tuple(present), tuple(sorted(gone - {*present})), tuple(excluded), looks)
 
 
 def is_gits_own(path: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .wording import ENGLISH, Wording
+from .phrases import ENGLISH, FilePhrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Excerpt:
 
 
 def excerpt(
-    text: str, first: int | None, last: int | None, count: Callable[[str], int], most: int, words: Wording = ENGLISH
+    text: str, first: int | None, last: int | None, count: Callable[[str], int], most: int, words: FilePhrases = ENGLISH
 ) -> Excerpt:
     """The wanted lines (from 1), from their start, in at most so many tokens."""
     lines = text.splitlines(keepends=True)
@@ -46,7 +46,9 @@ def _longest(lines: list[str], count: Callable[[str], int], most: int) -> int:
     return low
 
 
-def _of_one_line(line: str, number: int, lines: int, count: Callable[[str], int], most: int, words: Wording) -> Excerpt:
+def _of_one_line(
+    line: str, number: int, lines: int, count: Callable[[str], int], most: int, words: FilePhrases
+) -> Excerpt:
     letters = _longest(list(line), count, most)
     left_out = words.letters_cut.format(many=f"{len(line) - letters:,}", line=number)
     return Excerpt(line[:letters], words.line_start.format(line=number, lines=lines), left_out)

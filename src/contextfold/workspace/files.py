@@ -17,11 +17,10 @@ from contextfold.errors import BadConfiguration
 from contextfold.summaries import frame, nonce_of
 
 from .calls import Action
-from .evidence import is_as_shown
 from .excerpts import excerpt
-from .reads import Use, Uses
-from .showing import Allowed, Shown, Version, read, version_now
-from .wording import WORDINGS, Since, Wording
+from .file_contents import Allowed, FileContents, Version, read, version_now
+from .phrases import FILE_PHRASES, FilePhrases, Since
+from .reads import Use, Uses, is_as_shown
 
 MOST_TOKENS = 50_000  # of all restored files together, whatever is asked for
 WATCHED = 200  # files, the last used first, that are compared at each turn
@@ -122,10 +121,10 @@ class Files:
         lines = [line for use in self.used[:WATCHED] if (line := self._difference(turn, use))]
         told = (turn.shown(CHANGED, CHANGED) or "").splitlines()
         if any(line not in told for line in lines):
-            yield Attachment(CHANGED, "\n".join([WORDINGS[turn.language].changed, *lines]), CHANGED)
+            yield Attachment(CHANGED, "\n".join([FILE_PHRASES[turn.language].changed, *lines]), CHANGED)
 
     def _difference(self, turn: Turn, use: Use) -> str:
-        known, words = self._known[use.path].version, WORDINGS[turn.language]
+        known, words = self._known[use.path].version, FILE_PHRASES[turn.language]
         now = version_now(self.root, use.path, known)
         if now is None:
             return words.deleted.format(path=_name(use.path)) if known is not None else ""
@@ -141,7 +140,7 @@ class Files:
         hidden = [use for use in self.used if not turn.branch.shows(use.seq)]
         if not hidden:
             return
-        limits, words = self._restore, WORDINGS[turn.language]
+        limits, words = self._restore, FILE_PHRASES[turn.language]
         spent = _Spent(min(limits.tokens, MOST_TOKENS, turn.room // SHARE), limits.files)
         listed: list[str] = []
         for use in hidden:
@@ -153,7 +152,7 @@ class Files:
         yield Attachment(LIST, "\n".join([words.files, *listed]), LIST)
         yield from reversed(spent.chosen)
 
-    def _choose(self, turn: Turn, use: Use, shown: Shown, spent: _Spent) -> None:
+    def _choose(self, turn: Turn, use: Use, shown: FileContents, spent: _Spent) -> None:
         most = min(self._restore.tokens_each, spent.room)
         if shown.refusal or shown.version is None or len(spent.chosen) >= spent.files or most <= 0:
             return
@@ -164,7 +163,7 @@ class Files:
             spent.chosen.append(Attachment(FILE, text, use.path, details))
 
     def _shown_again(self, use: Use, text: str, version: Version, turn: Turn, most: int) -> str:
-        words = WORDINGS[turn.language]
+        words = FILE_PHRASES[turn.language]
         about = excerpt(text, use.first, use.last, lambda piece: turn.count(piece), most - 100, words)
         if not about.text:
             return ""
@@ -192,7 +191,7 @@ def _mark(version: Version) -> str:
     return f"sha256 {version.digest[:12]}"
 
 
-def _listing(use: Use, shown: Shown, words: Wording) -> str:
+def _listing(use: Use, shown: FileContents, words: FilePhrases) -> str:
     about = words.refusals[shown.refusal].format(detail=shown.detail) if shown.refusal else ""
     return words.file.format(
         path=_name(use.path),

@@ -17,12 +17,12 @@ import msgspec
 
 from contextfold.errors import DiskFull, NotFound, WorkspaceError
 
-from .candidates import LARGEST, Excluded, Found, Look, find, look, shown, uncovered
+from .candidates import LARGEST, Candidates, Excluded, Look, find, look, shown, uncovered
 from .disks import resolved, said_of_disks
 from .git import Git
 from .homes import default_home, homes, is_id, refuse_if_not_ours
 from .lock import owned
-from .restoring import Change, Kind, refuse_if_changed, to_keep, write
+from .restore import FileChange, Kind, refuse_if_changed, to_keep, write
 
 MANY_LOOSE = 27  # objects in one of 256 drawers: about 7,000 in all, then they are packed
 _KINDS: dict[str, Kind] = {"A": "added", "M": "modified", "T": "modified", "D": "deleted"}
@@ -43,7 +43,7 @@ class Restored:
     """What a restore did: the snapshot that undoes it, what it changed, and what it left as it was, with why."""
 
     before: Snapshot
-    changed: tuple[Change, ...] = ()
+    changed: tuple[FileChange, ...] = ()
     kept: tuple[Excluded, ...] = ()
 
 
@@ -109,11 +109,11 @@ class Snapshots:
         with self.alone():
             return self._take(label)
 
-    def changes(self, since: str, until: str | None = None) -> tuple[Change, ...]:
+    def changes(self, since: str, until: str | None = None) -> tuple[FileChange, ...]:
         """What differs between two snapshots, or between one and the workspace as it is now."""
         with self.alone():
             known, other = self._known(since), self._or_now(until)
-            return tuple(Change(shown(each.path), each.kind) for each in self._compared(known, other))
+            return tuple(FileChange(shown(each.path), each.kind) for each in self._compared(known, other))
 
     def diff(self, since: str, until: str | None = None) -> str:
         """The same as text, the way patches are written."""
@@ -178,7 +178,7 @@ class Snapshots:
     def _take(self, label: str) -> Snapshot:
         return self._taken(find(self._git, self._largest), label)
 
-    def _taken(self, found: Found, label: str) -> Snapshot:
+    def _taken(self, found: Candidates, label: str) -> Snapshot:
         latest = self._latest()
         if latest is None or found.paths or found.excluded != latest.excluded:
             self._forget_latest()
@@ -186,7 +186,7 @@ class Snapshots:
             self._remember(latest)
         return Snapshot(latest.id, self._indexed(), tuple(map(shown, found.paths)), found.excluded)
 
-    def _stored(self, found: Found, label: str) -> str:
+    def _stored(self, found: Candidates, label: str) -> str:
         git = self._git
         if found.present:
             git.paths("update-index", "-z", "--add", "--replace", "--remove", "--stdin", given=found.present)
@@ -211,7 +211,7 @@ class Snapshots:
     # -- restoring --------------------------------------------------------------------------------------------------
 
     def _restored(
-        self, target: str, before: Snapshot, entries: Sequence[Change], looks: Mapping[str, Look | None]
+        self, target: str, before: Snapshot, entries: Sequence[FileChange], looks: Mapping[str, Look | None]
     ) -> Restored:
         kept = to_keep(self.root, entries, {each.path for each in self._excluded(target)})
         touched = [each for each in entries if each not in kept]
@@ -222,7 +222,7 @@ class Snapshots:
         if not kept:
             self._remember(_Latest(target, self._excluded(target)))
         self._journal.unlink(missing_ok=True)
-        changed = tuple(Change(shown(each.path), each.kind) for each in entries if each not in kept)
+        changed = tuple(FileChange(shown(each.path), each.kind) for each in entries if each not in kept)
         return Restored(before, changed, tuple(Excluded(shown(each.path), "in no snapshot") for each in kept))
 
     def _begin(self, before: str, target: str) -> None:
@@ -241,11 +241,11 @@ class Snapshots:
     def _or_now(self, until: str | None) -> str:
         return self._take("").id if until is None else until
 
-    def _compared(self, since: str, until: str) -> list[Change]:
+    def _compared(self, since: str, until: str) -> list[FileChange]:
         listing = self._git.paths(
             "diff-tree", "-r", "-z", "--no-renames", "--name-status", self._known(since), self._known(until)
         )
-        return [Change(path, _KINDS[kind]) for kind, path in zip(listing[::2], listing[1::2], strict=True)]
+        return [FileChange(path, _KINDS[kind]) for kind, path in zip(listing[::2], listing[1::2], strict=True)]
 
     def _known(self, id: str) -> str:
         if not self.holds(id):

@@ -14,7 +14,7 @@ from typing import Any
 from contextfold.domain import Attachment, ToolCall, Turn, decode, kind_of_tool
 from contextfold.errors import BadMessage
 
-from .wording import WORDINGS
+from .phrases import FILE_PHRASES
 
 TO_DOS = "to-dos"
 _DONE = frozenset({"completed", "complete", "done", "cancelled", "canceled"})
@@ -50,7 +50,7 @@ class ToDos:
         self._follow(turn)
         still_open = [todo for todo in self._list if todo.is_open]
         if still_open and not turn.branch.shows(self._seq):
-            head = WORDINGS[turn.language].to_dos.format(seq=self._seq)
+            head = FILE_PHRASES[turn.language].to_dos.format(seq=self._seq)
             lines = (f"- [{' ' if todo.status == 'pending' else todo.status}] {todo.text}" for todo in still_open)
             yield Attachment(TO_DOS, "\n".join([head, *lines]), TO_DOS)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contextfold.workspace import Use
-from contextfold.workspace.evidence import is_as_shown
 from contextfold.workspace.excerpts import excerpt
+from contextfold.workspace.reads import is_as_shown
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextfold.errors import GitMissing, NotFound, WorkspaceBusy, WorkspaceChanged, WorkspaceError
-from contextfold.workspace import Change, Snapshots
+from contextfold.workspace import FileChange, Snapshots
 from contextfold.workspace.candidates import find
 from contextfold.workspace.lock import owned
 from contextfold.workspace.secrets import holds_key, is_secret_name
@@ -35,7 +35,7 @@ def test_changes_and_their_text(snapshots: Snapshots) -> None:
     first = snapshots.take()
     write(snapshots.root, {"a.txt": "A\n", "d.txt": "d\n"})
     (snapshots.root / "b" / "c.txt").unlink()
-    expected = (Change("a.txt", "modified"), Change("b/c.txt", "deleted"), Change("d.txt", "added"))
+    expected = (FileChange("a.txt", "modified"), FileChange("b/c.txt", "deleted"), FileChange("d.txt", "added"))
     assert snapshots.changes(first.id) == expected
     assert "-a\n+A\n" in snapshots.diff(first.id)
     assert snapshots.changes(first.id, first.id) == ()

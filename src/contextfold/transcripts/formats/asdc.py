@@ -18,12 +18,12 @@ from contextfold.domain import decode
 from contextfold.errors import BadMessage
 from contextfold.transcripts.facts import flat, word
 from contextfold.transcripts.inflate import Broken
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Row, fields, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, fields, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Heard, Spoken, message, text
+from contextfold.transcripts.speech import Heard, SpokenTurn, message, text
 
 from .records import listed_in, reported
 
@@ -85,10 +85,10 @@ def _dialogue(source: Source, name: str, parts: dict[str, Raw]) -> Recording:
 
 def _heard(source: Source, said: Sequence[Raw]) -> Iterator[Heard]:
     for read in listed(source, said):
-        yield from _said(source, read) if isinstance(read, Row) else (read,)
+        yield from _said(source, read) if isinstance(read, JsonRow) else (read,)
 
 
-def _said(source: Source, row: Row) -> Iterator[Heard]:
+def _said(source: Source, row: JsonRow) -> Iterator[Heard]:
     words, speaker = flat(row.value.get("text")), row.word("name")
     if not speaker:
         yield from source.damage(row.line, "an utterance of nobody")
@@ -97,7 +97,7 @@ def _said(source: Source, row: Row) -> Iterator[Heard]:
     else:
         user = speaker.startswith("customer")
         raw = message("user" if user else "assistant", [text(words)])
-        yield Spoken(Recorded(raw, (row.line,), human=user, original=row.raw))
+        yield SpokenTurn(Recorded(raw, (row.line,), human=user, original=row.raw))
 
 
 class _Stream(RawIOBase):

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from contextfold.transcripts.answers import AnswerPart, Joining
 from contextfold.transcripts.facts import flat, kind, number, when, word
 from contextfold.transcripts.humans import has_typed
-from contextfold.transcripts.joining import Joining, Part
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, elements, fields, lines
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, elements, fields, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
 from contextfold.transcripts.speech import (
     Boundary,
     Heard,
-    Spoken,
+    SpokenTurn,
     answers_in,
     calls_in,
     message,
@@ -77,10 +77,10 @@ def _indexed(source: Source) -> tuple[dict[int, tuple[str, str]], Branches, froz
         if isinstance(read, Defect):
             continue
         line = read.line
-        growing.add(_node(read) if isinstance(read, Row) else None)
-        if isinstance(read, Row) and read.word("type") == "user":
+        growing.add(_node(read) if isinstance(read, JsonRow) else None)
+        if isinstance(read, JsonRow) and read.word("type") == "user":
             delivered.update(_texts(read.part("message").get("content")))
-        if isinstance(read, Row) and (not read.word("parentUuid") or line < _PATIENCE):
+        if isinstance(read, JsonRow) and (not read.word("parentUuid") or line < _PATIENCE):
             ids[line] = (read.word("sessionId"), read.word("agentId"))
     branches = growing.settle()
     return {root: ids.get(root, ("", "")) for root in (0, *branches.conversations)}, branches, frozenset(delivered)
@@ -92,7 +92,7 @@ def _texts(content: object) -> Iterator[str]:
             yield said
 
 
-def _node(row: Row) -> Node | None:
+def _node(row: JsonRow) -> Node | None:
     """A line's place in the tree; None for lines that have none."""
     said = row.word("type") in _SIDES and bool(row.part("message"))
     if not said and not row.word("uuid"):
@@ -119,7 +119,7 @@ def _has_results(content: object) -> bool:
 def _following(source: Source, branches: Branches, root: int, delivered: frozenset[str]) -> Any:
     def follow() -> Iterator[Entry]:
         own = (read for read in _bounded(source, branches) if branches.owner(read.line) == root)
-        return settled(_Telling(source, branches, delivered).heard(_causal(own, branches)))
+        return settled(_ClaudeLines(source, branches, delivered).heard(_causal(own, branches)))
 
     return follow
 
@@ -137,32 +137,32 @@ def _causal(reads: Iterator[Read], branches: Branches) -> Iterator[Read]:
     held: dict[int, list[Read]] = {}
     for read in reads:
         parent = branches.parent(read.line)
-        if isinstance(read, Row) and read.line < parent <= read.line + _PATIENCE:
+        if isinstance(read, JsonRow) and read.line < parent <= read.line + _PATIENCE:
             held.setdefault(parent, []).append(read)
             continue
         due = [read]
         while due:
             yield (now := due.pop(0))
-            if isinstance(now, Row):
+            if isinstance(now, JsonRow):
                 due.extend(held.pop(now.line, ()))
     for left in held.values():
         yield from left
 
 
-class _Telling:
+class _ClaudeLines:
     """The second pass: what each line of one conversation says."""
 
     def __init__(self, source: Source, branches: Branches, delivered: frozenset[str]) -> None:
         self._source, self._branches = source, branches
         self._heard = set(delivered)  # what users said in lines of their own, and what was taken from the queue
-        self._queued: list[Row] = []  # typed while the agent worked, until no call waits for its result
+        self._queued: list[JsonRow] = []  # typed while the agent worked, until no call waits for its result
         self._open: set[str] = set()
         self._joining = Joining()
-        self._boundary: Row | None = None
+        self._boundary: JsonRow | None = None
 
     def heard(self, reads: Iterator[Read]) -> Iterator[Heard]:
         for read in reads:
-            if isinstance(read, Row):
+            if isinstance(read, JsonRow):
                 if self._branches.is_orphan(read.line):
                     yield Defect(read.line, "missing-parent", "the line it follows is not in this file")
                 yield from self._row(read)
@@ -172,7 +172,7 @@ class _Telling:
         yield from self._bounded()
         yield from self._from_queue()
 
-    def _row(self, row: Row) -> Iterator[Heard]:
+    def _row(self, row: JsonRow) -> Iterator[Heard]:
         type_ = row.word("type")
         if self._branches.is_repeated(row.line):
             yield Skipped(row.line, "repeated")
@@ -195,7 +195,7 @@ class _Telling:
         else:
             yield from self._message(row, type_)
 
-    def _message(self, row: Row, type_: str) -> Iterator[Heard]:
+    def _message(self, row: JsonRow, type_: str) -> Iterator[Heard]:
         if row.value.get("isCompactSummary") is True:
             yield from self._joining.flush()
             yield from self._bounded(row)
@@ -213,7 +213,7 @@ class _Telling:
         else:
             yield from self._joining.add(_part(row))
 
-    def _is_typed(self, row: Row) -> bool:
+    def _is_typed(self, row: JsonRow) -> bool:
         """Whether these are words that a person typed while the agent worked, and that stand nowhere else."""
         words = row.word("content").strip()
         is_queued = row.word("type") == "queue-operation" and row.word("operation") == "enqueue"
@@ -228,17 +228,17 @@ class _Telling:
                 human=has_typed(row.word("content")),
                 original=row.raw,
             )
-            yield from self._joining.hear(Spoken(turn))
+            yield from self._joining.hear(SpokenTurn(turn))
         self._queued = []
 
-    def _bounded(self, summary: Row | None = None) -> Iterator[Heard]:
+    def _bounded(self, summary: JsonRow | None = None) -> Iterator[Heard]:
         """The compaction that was announced, with its summary when that is the next thing said."""
         if self._boundary is not None or summary is not None:
             yield _compacted(self._boundary, summary)
             self._boundary = None
 
 
-def _said(row: Row) -> Spoken:
+def _said(row: JsonRow) -> SpokenTurn:
     value = row.part("message")
     raw, original = portable(fields(row.raw)["message"])
     meta = row.value.get("isMeta") is True
@@ -255,12 +255,12 @@ def _said(row: Row) -> Spoken:
     )
 
 
-def _part(row: Row) -> Part:
+def _part(row: JsonRow) -> AnswerPart:
     value = row.part("message")
     inside = fields(fields(row.raw)["message"])
     content, usage = value.get("content"), value.get("usage")
     blocks = tuple(map(bytes, elements(inside["content"]))) if isinstance(content, list) else (text(flat(content)),)
-    return Part(
+    return AnswerPart(
         row.line,
         word(value.get("id")) or f"line {row.line}",
         blocks if content else (),
@@ -273,7 +273,7 @@ def _part(row: Row) -> Part:
     )
 
 
-def _compacted(boundary: Row | None, summary: Row | None) -> Boundary:
+def _compacted(boundary: JsonRow | None, summary: JsonRow | None) -> Boundary:
     meta = boundary.part("compactMetadata") if boundary is not None else {}
     shown = portable(fields(summary.raw)["message"])[0] if summary is not None else b""
     return Boundary(
@@ -285,7 +285,7 @@ def _compacted(boundary: Row | None, summary: Row | None) -> Boundary:
     )
 
 
-def _cleared(row: Row) -> Boundary:
+def _cleared(row: JsonRow) -> Boundary:
     meta = row.part("microcompactMetadata")
     ids = meta.get("compactedToolIds")
     return Boundary(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from contextfold.transcripts.facts import billed_with_cache_inside, flat, kind, number, when, word
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, fields, lines
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, fields, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Entry, Recording, Skipped
 from contextfold.transcripts.source import Source
@@ -47,8 +47,8 @@ class Codex:
         yield Recording(source.name, NAME, id, flat(instructions), follow, details)
 
 
-def _metas(source: Source) -> Iterator[Row]:
-    first = islice((read for read in lines(source) if isinstance(read, Row)), _HEAD)
+def _metas(source: Source) -> Iterator[JsonRow]:
+    first = islice((read for read in lines(source) if isinstance(read, JsonRow)), _HEAD)
     return (row for row in first if row.word("type") == "session_meta")
 
 
@@ -62,13 +62,13 @@ class _Rollout:
 
     def heard(self, reads: Iterator[Read]) -> Iterator[Heard]:
         for read in reads:
-            if isinstance(read, Row):
+            if isinstance(read, JsonRow):
                 yield from self._row(read)
             else:
                 yield read
         yield from self._items.flush()
 
-    def _row(self, row: Row) -> Iterator[Heard]:
+    def _row(self, row: JsonRow) -> Iterator[Heard]:
         payload = row.part("payload")
         match row.word("type"):
             case "response_item" if payload:
@@ -91,7 +91,7 @@ class _Rollout:
             cached, output = usage.get("cached_input_tokens"), usage.get("output_tokens")
             self._items.bill(billed_with_cache_inside(self._input, cached, output))
 
-    def _compacted(self, row: Row) -> Boundary:
+    def _compacted(self, row: JsonRow) -> Boundary:
         payload = row.part("payload")
         history = payload.get("replacement_history")
         items = [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []

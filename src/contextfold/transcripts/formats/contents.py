@@ -12,10 +12,10 @@ from typing import Any
 
 from contextfold.transcripts.facts import call_id, flat, input_object, spelled, word
 from contextfold.transcripts.humans import is_typed
-from contextfold.transcripts.rows import Read, Row
+from contextfold.transcripts.rows import JsonRow, Read
 from contextfold.transcripts.session import Recorded, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Heard, Spoken, call, message, picture, result, text
+from contextfold.transcripts.speech import Heard, SpokenTurn, call, message, picture, result, text
 
 _RESPONSE = ("output", "content", "result", "error")
 
@@ -33,14 +33,14 @@ class Contents:
 
     def heard(self, source: Source, reads: Iterable[Read]) -> Iterator[Heard]:
         for read in reads:
-            if not isinstance(read, Row):
+            if not isinstance(read, JsonRow):
                 yield read
             elif not is_content(read.value):
                 yield from source.damage(read.line, "a content without parts")
             else:
                 yield self.take(read)
 
-    def take(self, row: Row, at: float | None = None) -> Heard:
+    def take(self, row: JsonRow, at: float | None = None) -> Heard:
         role = "assistant" if row.value.get("role") == "model" else "user"
         parts = [part for part in row.value["parts"] if isinstance(part, dict)]
         calls: list[str] = []
@@ -54,7 +54,7 @@ class Contents:
             return Skipped(row.line, "empty")
         typed = role == "user" and not answers and any(is_typed(word(part.get("text"))) for part in parts)
         turn = Recorded(message(role, blocks), (row.line,), at, human=typed, original=row.raw)
-        return Spoken(turn, tuple((id, row.line) for id in calls), tuple((id, row.line) for id in answers))
+        return SpokenTurn(turn, tuple((id, row.line) for id in calls), tuple((id, row.line) for id in answers))
 
     def _block(self, part: dict[str, Any], place: str, calls: list[str], answers: list[str]) -> bytes | None:
         match part:

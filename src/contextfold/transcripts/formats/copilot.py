@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from contextfold.transcripts.answers import AnswerPart, Joining
 from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, spelled, when, word
-from contextfold.transcripts.joining import Joining, Part
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, lines
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Boundary, Heard, Spoken, call, message, result, text
+from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, result, text
 
 NAME = "copilot"
 _HEAD = 100
@@ -35,7 +35,7 @@ class Copilot:
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         del sample
-        head = list(islice((read for read in lines(source) if isinstance(read, Row)), _HEAD))
+        head = list(islice((read for read in lines(source) if isinstance(read, JsonRow)), _HEAD))
         start = next((row.part("data") for row in head if row.word("type") == "session.start"), {})
         systems = [flat(row.part("data").get("content")) for row in head if row.word("type") == "system.message"]
 
@@ -55,13 +55,13 @@ class _Events:
 
     def heard(self, reads: Iterator[Read]) -> Iterator[Heard]:
         for read in reads:
-            if isinstance(read, Row):
+            if isinstance(read, JsonRow):
                 yield from self._row(read, read.part("data"))
             else:
                 yield read
         yield from self._joining.flush()
 
-    def _row(self, row: Row, data: dict[str, Any]) -> Iterator[Heard]:
+    def _row(self, row: JsonRow, data: dict[str, Any]) -> Iterator[Heard]:
         type_ = row.word("type")
         if data.get("parentToolCallId"):
             yield Skipped(row.line, kind("subagent", type_))
@@ -96,16 +96,16 @@ class _Events:
                 )
             )
 
-    def _said(self, row: Row, data: dict[str, Any]) -> Iterator[Heard]:
+    def _said(self, row: JsonRow, data: dict[str, Any]) -> Iterator[Heard]:
         words = flat(data.get("transformedContent") or data.get("content"))
         if not words.strip():
             yield Skipped(row.line, "empty")
             return
         at = when(row.value.get("timestamp"))
         turn = Recorded(message("user", [text(words)]), (row.line,), at, human=True, original=row.raw)
-        yield from self._joining.hear(Spoken(turn))
+        yield from self._joining.hear(SpokenTurn(turn))
 
-    def _answered(self, row: Row, data: dict[str, Any]) -> Iterator[Heard]:
+    def _answered(self, row: JsonRow, data: dict[str, Any]) -> Iterator[Heard]:
         self._key = word(data.get("messageId")) or f"line {row.line}"
         requests = data.get("toolRequests")
         asked = [each for each in requests if isinstance(each, dict)] if isinstance(requests, list) else []
@@ -120,29 +120,29 @@ class _Events:
         at, model = when(row.value.get("timestamp")), word(data.get("model")) or self._model
         usage = billed(0, output=data.get("outputTokens"))
         yield from self._joining.add(
-            Part(row.line, self._key, tuple(blocks), "assistant.message:empty", at, usage, model, row.raw, ids)
+            AnswerPart(row.line, self._key, tuple(blocks), "assistant.message:empty", at, usage, model, row.raw, ids)
         )
 
-    def _called(self, row: Row, data: dict[str, Any]) -> Part:
+    def _called(self, row: JsonRow, data: dict[str, Any]) -> AnswerPart:
         """A call that older logs tell only when it starts."""
         id = call_id(data["toolCallId"])
         block = call(id, word(data.get("toolName")), input_object(data.get("arguments")))
         at = when(row.value.get("timestamp"))
         key = self._key if self._joining.is_open else f"line {row.line}"
-        return Part(row.line, key, (block,), "tool.execution_start", at, None, self._model, row.raw, (id,))
+        return AnswerPart(row.line, key, (block,), "tool.execution_start", at, None, self._model, row.raw, (id,))
 
 
-def _result(row: Row, data: dict[str, Any]) -> Spoken:
+def _result(row: JsonRow, data: dict[str, Any]) -> SpokenTurn:
     id = call_id(data["toolCallId"])
     failed = data.get("success") is False
     found = data.get("error") if failed and data.get("error") else data.get("result")
     words = flat(found.get("message") or found.get("content")) if isinstance(found, dict) else flat(found)
     raw = message("user", [result(id, words or (spelled(found) if found else ""), failed)])
     at = when(row.value.get("timestamp"))
-    return Spoken(Recorded(raw, (row.line,), at, original=row.raw), (), ((id, row.line),))
+    return SpokenTurn(Recorded(raw, (row.line,), at, original=row.raw), (), ((id, row.line),))
 
 
-def _compacted(row: Row, data: dict[str, Any]) -> Boundary:
+def _compacted(row: JsonRow, data: dict[str, Any]) -> Boundary:
     return Boundary(
         (row.line,),
         flat(data.get("summaryContent")),

@@ -22,12 +22,12 @@ from contextfold.transcripts.facts import (
     word,
 )
 from contextfold.transcripts.humans import is_typed
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Heard, Spoken, call, message, result, text
+from contextfold.transcripts.speech import Heard, SpokenTurn, call, message, result, text
 
 from .contents import Contents, is_content
 from .records import listed_in
@@ -36,7 +36,7 @@ NAME = "gemini"
 _FACTS = ("scenarioId", "description", "questions")
 
 
-class Gemini:
+class GeminiSessions:
     """The reader of Gemini histories and of `~/.gemini/tmp/*/chats/*.json`."""
 
     __slots__ = ()
@@ -74,7 +74,7 @@ def _first(parts: Mapping[str, Raw], name: str) -> dict[str, Any]:
 
 def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
     for read in reads:
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
         elif not read.word("type"):
             yield from source.damage(read.line, "a message without a type")
@@ -86,15 +86,17 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
             yield Skipped(read.line, kind(read.word("type")))
 
 
-def _said(row: Row) -> Heard:
+def _said(row: JsonRow) -> Heard:
     words = flat(row.value.get("content"))
     if not words.strip():
         return Skipped(row.line, "empty")
     at = when(row.value.get("timestamp"))
-    return Spoken(Recorded(message("user", [text(words)]), (row.line,), at, human=is_typed(words), original=row.raw))
+    return SpokenTurn(
+        Recorded(message("user", [text(words)]), (row.line,), at, human=is_typed(words), original=row.raw)
+    )
 
 
-def _answered(row: Row) -> Iterator[Heard]:
+def _answered(row: JsonRow) -> Iterator[Heard]:
     """The model's message, and the results that came back for its calls."""
     words, at = flat(row.value.get("content")), when(row.value.get("timestamp"))
     made = row.value.get("toolCalls")
@@ -110,11 +112,11 @@ def _answered(row: Row) -> Iterator[Heard]:
     tokens = row.part("tokens")
     usage = billed_with_cache_inside(tokens.get("input"), tokens.get("cached"), tokens.get("output"))
     turn = Recorded(message("assistant", blocks), (row.line,), at, usage, row.word("model"), original=row.raw)
-    yield Spoken(turn, tuple((id, row.line) for id in ids))
+    yield SpokenTurn(turn, tuple((id, row.line) for id in ids))
     answered = [(id, each) for id, each in zip(ids, asked, strict=True) if each.get("result") is not None]
     if answered:
         results = [result(id, _output(each["result"]), each.get("status") == "error") for id, each in answered]
-        yield Spoken(Recorded(message("user", results), (), at), (), tuple((id, row.line) for id, _ in answered))
+        yield SpokenTurn(Recorded(message("user", results), (), at), (), tuple((id, row.line) for id, _ in answered))
 
 
 def _output(found: object) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Raw
 
 from contextfold.transcripts.facts import word
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Row, assembled, elements, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, assembled, elements, listed
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
@@ -42,7 +42,7 @@ class LongMemEval:
         return recordings(source, NAME, items, _SESSIONS, lambda row: _question(source, row))
 
 
-def _question(source: Source, row: Row) -> Recording:
+def _question(source: Source, row: JsonRow) -> Recording:
     id = word(row.value.get("question_id"))
     facts: dict[str, Any] = {name: row.value[name] for name in _FACTS if name in row.value}
     sessions = [_turns(session) for session in inner(row.raw, _SESSIONS)]
@@ -72,7 +72,7 @@ def _when(date: object) -> float | None:
 
 def _heard(source: Source, dated: Sequence[tuple[Raw, float | None]]) -> Iterator[Heard]:
     for read in listed(source, [turn for turn, _ in dated]):
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
         elif reason := unsound(read.value):
             yield from source.damage(read.line, reason)

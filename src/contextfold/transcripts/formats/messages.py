@@ -11,7 +11,7 @@ from typing import Any
 
 from contextfold.transcripts.facts import flat, when, word
 from contextfold.transcripts.humans import has_typed
-from contextfold.transcripts.rows import Read, Row
+from contextfold.transcripts.rows import JsonRow, Read
 from contextfold.transcripts.session import Recorded, Skipped
 from contextfold.transcripts.source import Source
 from contextfold.transcripts.speech import Heard, answers_in, portable, spoken, unsound
@@ -30,7 +30,7 @@ def heard(source: Source, reads: Iterable[Read], usage: Usage = no_usage) -> Ite
     """Each object as a turn; system messages in front are the recording's system text."""
     begun = False
     for read in reads:
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
         elif reason := unsound(read.value):
             yield from source.damage(read.line, reason)
@@ -43,7 +43,7 @@ def heard(source: Source, reads: Iterable[Read], usage: Usage = no_usage) -> Ite
             yield said(read, usage)
 
 
-def said(row: Row, usage: Usage = no_usage) -> Heard:
+def said(row: JsonRow, usage: Usage = no_usage) -> Heard:
     """One message as a turn."""
     value = row.value
     raw, original = portable(row.raw)
@@ -72,7 +72,7 @@ def system_text(reads: Iterable[Read]) -> str:
     """What the system messages in front say."""
     texts = []
     for read in reads:
-        if isinstance(read, Row):
+        if isinstance(read, JsonRow):
             if read.value.get("role") not in _SYSTEM:
                 break
             texts.append(flat(read.value.get("content")))

@@ -13,12 +13,12 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from contextfold.transcripts.facts import flat, openai_usage, when, word
-from contextfold.transcripts.pairing import settled
+from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.rows import fields, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recording
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Heard, Spoken
+from contextfold.transcripts.speech import Heard, SpokenTurn
 
 from . import messages
 from .records import inner, listed_in
@@ -64,12 +64,12 @@ def _heard(
 ) -> Iterator[Heard]:
     """The turns; only the last one was answered by this call, so only it knows its cost and its time."""
     for each in messages.heard(source, listed(source, said)):
-        if isinstance(each, Spoken) and each.turn.lines[0] > asked:
+        if isinstance(each, SpokenTurn) and each.turn.lines[0] > asked:
             yield _paid(each, body, at)
         else:
             yield each
 
 
-def _paid(each: Spoken, body: Mapping[str, Any], at: float | None) -> Spoken:
+def _paid(each: SpokenTurn, body: Mapping[str, Any], at: float | None) -> SpokenTurn:
     turn = replace(each.turn, usage=openai_usage(body.get("usage")), model=flat(body.get("model")), at=at)
     return replace(each, turn=turn)

@@ -14,12 +14,12 @@ from msgspec import Struct
 from contextfold.domain import decode, encode
 from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, when, word
 from contextfold.transcripts.humans import is_typed
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Row, fields, lines
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, fields, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Boundary, Heard, Spoken, call, message, picture, result, text
+from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, picture, result, text
 from contextfold.transcripts.tree import Branches, Growing, Node
 
 NAME = "pi"
@@ -50,7 +50,7 @@ class Pi:
         index = _indexed(source)
         for number_, root in enumerate(index.branches.conversations or (0,)):
             name = source.name if not number_ else f"{source.name}#{root}"
-            yield Recording(name, NAME, index.id, "", _Telling(source, index, root).follow)
+            yield Recording(name, NAME, index.id, "", _PiLines(source, index, root).follow)
 
 
 def _is_header(row: dict[str, Any]) -> bool:
@@ -76,23 +76,23 @@ def _indexed(source: Source) -> _Index:
     for read in lines(source):
         if isinstance(read, Defect):
             continue
-        growing.add(_node(read) if isinstance(read, Row) else None)
-        if isinstance(read, Row):
+        growing.add(_node(read) if isinstance(read, JsonRow) else None)
+        if isinstance(read, JsonRow):
             id = id or (read.word("id") if read.word("type") == "session" else "")
             wanted.add(read.word("firstKeptEntryId"))
     wanted.discard("")
-    rows = (read for read in lines(source) if isinstance(read, Row)) if wanted else ()
+    rows = (read for read in lines(source) if isinstance(read, JsonRow)) if wanted else ()
     kept = {row.word("id"): row.line for row in rows if row.word("id") in wanted}
     return _Index(id, growing.settle(), kept)
 
 
-def _node(row: Row) -> Node | None:
+def _node(row: JsonRow) -> Node | None:
     if row.word("type") == "session":
         return None
     return Node(row.word("id"), row.word("parentId"), said=row.word("type") in _SAID)
 
 
-class _Telling:
+class _PiLines:
     """The second pass over one conversation."""
 
     def __init__(self, source: Source, index: _Index, root: int) -> None:
@@ -107,9 +107,9 @@ class _Telling:
             if read.line > branches.lines:
                 return
             if branches.owner(read.line) == self._root:
-                yield from self._read(read) if isinstance(read, Row) else (read,)
+                yield from self._read(read) if isinstance(read, JsonRow) else (read,)
 
-    def _read(self, row: Row) -> Iterator[Heard]:
+    def _read(self, row: JsonRow) -> Iterator[Heard]:
         branches = self._index.branches
         if branches.is_orphan(row.line):
             yield Defect(row.line, "missing-parent", "the entry it follows is not in this file")
@@ -126,7 +126,7 @@ class _Telling:
         else:
             yield from _noted(row, row.value, flat(row.value.get("summary") or row.value.get("content")))
 
-    def _compacted(self, row: Row) -> Boundary:
+    def _compacted(self, row: JsonRow) -> Boundary:
         index, first = row.value.get("firstKeptEntryIndex"), row.word("firstKeptEntryId")
         return Boundary(
             (row.line,),
@@ -135,7 +135,7 @@ class _Telling:
             before_tokens=number(row.value.get("tokensBefore")),
         )
 
-    def _message(self, row: Row) -> Iterator[Heard]:
+    def _message(self, row: JsonRow) -> Iterator[Heard]:
         value = row.part("message")
         match value.get("role"):
             case "user":
@@ -154,31 +154,33 @@ class _Telling:
                 yield from self._source.damage(row.line, "a message without a known role")
 
 
-def _original(row: Row) -> bytes:
+def _original(row: JsonRow) -> bytes:
     found = fields(row.raw).get("message")
     return bytes(found) if found is not None else row.raw
 
 
-def _noted(row: Row, value: dict[str, Any], words: str) -> Iterator[Heard]:
+def _noted(row: JsonRow, value: dict[str, Any], words: str) -> Iterator[Heard]:
     """Something the product shows the model in the user's name."""
     if not words.strip():
         yield Skipped(row.line, "empty")
         return
     at = when(row.value.get("timestamp"))
     typed = value.get("role") == "bashExecution"  # a command that the user ran
-    yield Spoken(Recorded(message("user", [text(words)]), (row.line,), at, is_meta=not typed, original=_original(row)))
+    yield SpokenTurn(
+        Recorded(message("user", [text(words)]), (row.line,), at, is_meta=not typed, original=_original(row))
+    )
 
 
-def _said(row: Row, value: dict[str, Any]) -> Iterator[Heard]:
+def _said(row: JsonRow, value: dict[str, Any]) -> Iterator[Heard]:
     blocks = _blocks(value.get("content"))
     if not blocks:
         yield Skipped(row.line, "empty")
         return
     at, human = when(row.value.get("timestamp")), is_typed(flat(value.get("content")))
-    yield Spoken(Recorded(message("user", blocks), (row.line,), at, human=human, original=_original(row)))
+    yield SpokenTurn(Recorded(message("user", blocks), (row.line,), at, human=human, original=_original(row)))
 
 
-def _answered(row: Row, value: dict[str, Any]) -> Iterator[Heard]:
+def _answered(row: JsonRow, value: dict[str, Any]) -> Iterator[Heard]:
     signed = word(value.get("api")).startswith("anthropic")
     content = value.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": flat(content)}]
@@ -197,15 +199,15 @@ def _answered(row: Row, value: dict[str, Any]) -> Iterator[Heard]:
         original=_original(row),
     )
     calls = [call_id(part.get("id")) for part in parts if isinstance(part, dict) and part.get("type") == "toolCall"]
-    yield Spoken(turn, tuple((id, row.line) for id in calls))
+    yield SpokenTurn(turn, tuple((id, row.line) for id in calls))
 
 
-def _result(row: Row, value: dict[str, Any]) -> Spoken:
+def _result(row: JsonRow, value: dict[str, Any]) -> SpokenTurn:
     id = call_id(value.get("toolCallId"))
     content = [decode(block) for block in _blocks(value.get("content"))]
     raw = message("user", [result(id, content, value.get("isError") is True)])
     at = when(row.value.get("timestamp"))
-    return Spoken(Recorded(raw, (row.line,), at, original=_original(row)), (), ((id, row.line),))
+    return SpokenTurn(Recorded(raw, (row.line,), at, original=_original(row)), (), ((id, row.line),))
 
 
 def _blocks(content: object) -> list[bytes]:

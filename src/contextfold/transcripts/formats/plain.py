@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Raw
 
 from contextfold.transcripts.facts import flat, when, word
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, elements, fields, lines, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, elements, fields, lines, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Entry, Recording
 from contextfold.transcripts.source import Source
@@ -131,7 +131,7 @@ def _recording(source: Source, name: str, reads: Reads, id: str = "", system: st
 
 def _form(reads: Iterable[Read]) -> Form:
     """Whose form the messages are in; some look the same in several, so more than one is looked at."""
-    for row in islice((read for read in reads if isinstance(read, Row)), _LOOK):
+    for row in islice((read for read in reads if isinstance(read, JsonRow)), _LOOK):
         if is_content(row.value):
             return "contents"
         if is_item(row.value):
@@ -152,7 +152,7 @@ def _heard(source: Source, form: Form, reads: Iterable[Read]) -> Iterator[Heard]
 def _items(source: Source, reads: Iterable[Read]) -> Iterator[Heard]:
     items = Items()
     for read in reads:
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
         elif "type" not in read.value and "role" not in read.value:
             yield from source.damage(read.line, "this is no item of the Responses API")

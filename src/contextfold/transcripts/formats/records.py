@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Raw
 
-from contextfold.transcripts.rows import Row, elements, fields, listed
+from contextfold.transcripts.rows import JsonRow, elements, fields, listed
 from contextfold.transcripts.session import Defect, Entry, Recording, Skipped
 from contextfold.transcripts.source import Source
 
 
 def recordings(
-    source: Source, format: str, items: Iterable[bytes | Raw], field: str, make: Callable[[Row], Recording]
+    source: Source, format: str, items: Iterable[bytes | Raw], field: str, make: Callable[[JsonRow], Recording]
 ) -> Iterator[Recording]:
     """A recording for each record; `field` names where its messages are."""
     for read in listed(source, items):
-        if isinstance(read, Row) and isinstance(read.value.get(field), list):
+        if isinstance(read, JsonRow) and isinstance(read.value.get(field), list):
             yield make(read)
-        elif isinstance(read, Row):
+        elif isinstance(read, JsonRow):
             yield reported(source, format, read.line, source.damage(read.line, f"a record without {field!r}"))
         elif isinstance(read, Defect):
             yield reported(source, format, read.line, (Skipped(read.line, read.kind), read))

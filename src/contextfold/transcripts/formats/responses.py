@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextfold.domain import decode
+from contextfold.transcripts.answers import AnswerPart, Joining
 from contextfold.transcripts.facts import call_id, flat, input_object, kind, spelled, word
 from contextfold.transcripts.humans import is_typed
-from contextfold.transcripts.joining import Joining, Part
 from contextfold.transcripts.session import Defect, Recorded, Skipped
-from contextfold.transcripts.speech import Heard, Spoken, call, message, picture, result, text
+from contextfold.transcripts.speech import Heard, SpokenTurn, call, message, picture, result, text
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "mcp_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output")
@@ -67,7 +67,7 @@ class Items:
             self._run += 1
         what = word(item.get("type"))
         blocks, calls = _blocks(item, line)
-        part = Part(line, str(self._run), blocks, what, at, None, self.model, raw, calls)
+        part = AnswerPart(line, str(self._run), blocks, what, at, None, self.model, raw, calls)
         yield from self._joining.add(part)
         if what in _AT_PROVIDER:
             yield Defect(line, "call-without-result", f"the log does not hold what the {what} found")
@@ -79,14 +79,14 @@ class Items:
             yield Skipped(line, "empty")
             return
         turn = Recorded(message("user", blocks), (line,), at, is_meta=not human, human=human, original=raw)
-        yield from self._joining.hear(Spoken(turn))
+        yield from self._joining.hear(SpokenTurn(turn))
 
 
-def _output(line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Spoken:
+def _output(line: int, item: dict[str, Any], raw: bytes, at: float | None) -> SpokenTurn:
     id = call_id(item.get("call_id") or item.get("id"))
     found = item.get("output") if "output" in item else item.get("tools")
     content = found if isinstance(found, str) else [decode(block) for block in content_blocks(found)] or flat(found)
-    return Spoken(Recorded(message("user", [result(id, content)]), (line,), at, original=raw), (), ((id, line),))
+    return SpokenTurn(Recorded(message("user", [result(id, content)]), (line,), at, original=raw), (), ((id, line),))
 
 
 def _blocks(item: dict[str, Any], line: int) -> tuple[tuple[bytes, ...], tuple[str, ...]]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextfold.transcripts.facts import flat, when
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, array, assembled, elements, fields, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, array, assembled, elements, fields, listed
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
@@ -42,7 +42,7 @@ class RooApi:
 
 def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
     for read in reads:
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
         elif read.value.get("type") == "reasoning" and "content" not in read.value:
             yield Skipped(read.line, "reasoning")
@@ -58,13 +58,13 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
             yield _said(read)
 
 
-def _said(row: Row) -> Heard:
+def _said(row: JsonRow) -> Heard:
     raw, original = _portable(row)
     turn = Recorded(raw, (row.line,), when(row.value.get("ts")), human=_is_typed(row.value), original=original)
     return spoken(turn, row.value)
 
 
-def _portable(row: Row) -> tuple[bytes, bytes]:
+def _portable(row: JsonRow) -> tuple[bytes, bytes]:
     """The message as the API takes it: without tags, and without blocks that only Roo knows."""
     content = row.value.get("content")
     if not isinstance(content, list) or all(block.get("type") in _BLOCKS for block in content):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from contextfold.transcripts.answers import AnswerPart, Joining
 from contextfold.transcripts.facts import billed, flat, kind, number, parsed, when
-from contextfold.transcripts.joining import Joining, Part
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, listed
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
-from contextfold.transcripts.speech import Boundary, Heard, Spoken, message, text
+from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, message, text
 
 NAME = "roo-ui"
 _ASSISTANT = ("text", "completion_result", "tool", "command", "followup", "use_mcp_server", "browser_action_launch")
@@ -57,13 +57,13 @@ class _Panel:
 
     def heard(self, reads: Iterator[Read]) -> Iterator[Heard]:
         for read in reads:
-            if isinstance(read, Row):
+            if isinstance(read, JsonRow):
                 yield from self._row(read)
             else:
                 yield read
         yield from self._joining.flush()
 
-    def _row(self, row: Row) -> Iterator[Heard]:
+    def _row(self, row: JsonRow) -> Iterator[Heard]:
         type_ = row.word("type")
         what, words = row.word(type_), row.word("text")
         if type_ not in ("say", "ask"):
@@ -80,7 +80,7 @@ class _Panel:
         else:
             yield from self._spoken(row, kind(type_, what), what, words)
 
-    def _spoken(self, row: Row, kind_: str, what: str, words: str) -> Iterator[Heard]:
+    def _spoken(self, row: JsonRow, kind_: str, what: str, words: str) -> Iterator[Heard]:
         at = when(row.value.get("ts"))
         task = what == "text" and not self._begun
         if task or what in _TYPED or what in _TOOLS:
@@ -88,9 +88,9 @@ class _Panel:
             turn = Recorded(
                 message("user", [text(words)]), (row.line,), at, human=task or what in _TYPED, original=row.raw
             )
-            yield from self._joining.hear(Spoken(turn))
+            yield from self._joining.hear(SpokenTurn(turn))
         elif what in _ASSISTANT:
-            part = Part(row.line, str(self._requests), (text(words),), kind_, at, self._usage, "", row.raw)
+            part = AnswerPart(row.line, str(self._requests), (text(words),), kind_, at, self._usage, "", row.raw)
             yield from self._joining.add(part)
         else:
             yield Skipped(row.line, kind_)
@@ -104,7 +104,7 @@ def _usage(words: str) -> dict[str, int] | None:
     return billed(said.get("tokensIn"), said.get("cacheReads"), said.get("cacheWrites"), said.get("tokensOut"))
 
 
-def _compacted(row: Row, what: str) -> Boundary:
+def _compacted(row: JsonRow, what: str) -> Boundary:
     meta = row.part("contextCondense") or row.part("contextTruncation")
     return Boundary(
         (row.line,),

@@ -11,8 +11,8 @@ from typing import Any
 
 from contextfold.domain import encode
 from contextfold.transcripts.facts import flat, word
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
@@ -51,7 +51,7 @@ class SweAgent:
 def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
     begun = False  # whether the model has acted on the task; what the user's side says from then on are observations
     for read in reads:
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
             continue
         value = _as_chat(read.value)
@@ -67,7 +67,7 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
             begun = begun or (value["role"] == "assistant" and not demo)
 
 
-def _said(row: Row, value: dict[str, Any], demo: bool, human: bool) -> Heard:
+def _said(row: JsonRow, value: dict[str, Any], demo: bool, human: bool) -> Heard:
     raw, original = portable(row.raw) if value["role"] != "tool" else (encode(value), row.raw)
     return spoken(Recorded(raw, (row.line,), is_meta=demo, human=human, original=original), value)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from contextfold.domain import encode
 from contextfold.transcripts.facts import flat, openai_usage, spelled, when, word
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Read, Row, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, Read, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Source
@@ -41,7 +41,7 @@ class Tau2Bench:
         info = plain(sample.object.get("info"))
         system, model = _policy(info), _model(info)
 
-        def make(row: Row) -> Recording:
+        def make(row: JsonRow) -> Recording:
             said = inner(row.raw, "messages")
             return Recording(
                 f"{source.name}#{row.line}",
@@ -74,7 +74,7 @@ def _model(info: object) -> str:
 
 def _heard(source: Source, reads: Iterator[Read], model: str) -> Iterator[Heard]:
     for read in reads:
-        if not isinstance(read, Row):
+        if not isinstance(read, JsonRow):
             yield read
         elif _is_users_own(read.value):
             yield Skipped(read.line, "user-tool")
@@ -88,7 +88,7 @@ def _is_users_own(value: dict[str, Any]) -> bool:
     return value.get("role") == "user" and bool(value.get("tool_calls"))
 
 
-def _said(source: Source, row: Row, model: str) -> Iterator[Heard]:
+def _said(source: Source, row: JsonRow, model: str) -> Iterator[Heard]:
     value = _as_chat(row.value)
     if reason := unsound(value):
         yield from source.damage(row.line, reason)

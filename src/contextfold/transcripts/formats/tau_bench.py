@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contextfold.transcripts.pairing import settled
-from contextfold.transcripts.rows import Row, listed
+from contextfold.transcripts.pairs import settled
+from contextfold.transcripts.rows import JsonRow, listed
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recording
 from contextfold.transcripts.source import Source
@@ -31,7 +31,7 @@ class TauBench:
         return isinstance(first.get("traj"), list) and "task_id" in first
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
-        def make(row: Row) -> Recording:
+        def make(row: JsonRow) -> Recording:
             said = inner(row.raw, "traj")
             return Recording(
                 f"{source.name}#{row.line}",

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from .ignoring import is_ignored
+from .ignore_rules import is_ignored
+from .phrases import Refusal
 from .secrets import holds_key, is_secret_name
-from .wording import Refusal
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not make anybody wait
 LARGEST = 2_000_000  # bytes of a file that is shown
@@ -33,7 +33,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FileContents:
     """A file's text and version, or why it is not shown."""
 
     text: str = ""
@@ -57,35 +57,35 @@ def refusal(root: Path, path: str, allowed: Allowed | None = None) -> Refusal | 
     return None
 
 
-def read(root: Path, path: str, allowed: Allowed | None = None) -> Shown:
+def read(root: Path, path: str, allowed: Allowed | None = None) -> FileContents:
     """The file as it is now, if it may be shown."""
     why = refusal(root, path, allowed)
     if why:
-        return Shown(refusal=why)
+        return FileContents(refusal=why)
     try:
         handle = os.open(root / path, _READ)
         with os.fdopen(handle, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                return Shown(refusal="no-file")
+                return FileContents(refusal="no-file")
             if status.st_size > LARGEST:
-                return Shown(refusal="too-large", detail=f"{LARGEST:,}")
+                return FileContents(refusal="too-large", detail=f"{LARGEST:,}")
             content = file.read(LARGEST)
     except FileNotFoundError:
-        return Shown(refusal="gone")
+        return FileContents(refusal="gone")
     except OSError as error:
-        return Shown(refusal="unreadable", detail=str(error.strerror))
+        return FileContents(refusal="unreadable", detail=str(error.strerror))
     return _text(content, Version(status.st_mtime_ns, len(content), sha256(content).hexdigest()))
 
 
-def _text(content: bytes, version: Version) -> Shown:
+def _text(content: bytes, version: Version) -> FileContents:
     if holds_key(content):
-        return Shown(refusal="key")
+        return FileContents(refusal="key")
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return Shown(version=version, refusal="no-text")
-    return Shown(version=version, refusal="no-text") if "\0" in text else Shown(text, version)
+        return FileContents(version=version, refusal="no-text")
+    return FileContents(version=version, refusal="no-text") if "\0" in text else FileContents(text, version)
 
 
 def version_now(root: Path, path: str, known: Version | None) -> Version | None:

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from contextfold.workspace.ignoring import is_ignored
+from contextfold.workspace.ignore_rules import is_ignored
 
 CASES = [
     ("*.log", "a.log", True),

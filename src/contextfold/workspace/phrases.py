@@ -20,7 +20,7 @@ Since: TypeAlias = Literal["same", "changed", "unsure"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class FilePhrases:
     """One language's templates."""
 
     changed: str
@@ -52,7 +52,7 @@ class Wording:
         return (self.lines if last is not None else self.lines_on).format(first=first or 1, last=last)
 
 
-ENGLISH = Wording(
+ENGLISH = FilePhrases(
     changed="[These files changed on disk since you last read or wrote them. Read them again before you rely on them.]",
     deleted="- {path} (deleted)",
     modified="- {path} (modified, {mark})",
@@ -87,7 +87,7 @@ ENGLISH = Wording(
     },
 )
 
-JAPANESE = Wording(
+JAPANESE = FilePhrases(
     changed=(
         "[あなたが最後に読み書きした後、次のファイルがディスク上で変わりました。内容に頼る前に読み直してください。]"
     ),
@@ -124,4 +124,4 @@ JAPANESE = Wording(
     },
 )
 
-WORDINGS: Mapping[Language, Wording] = {"en": ENGLISH, "ja": JAPANESE}
+FILE_PHRASES: Mapping[Language, FilePhrases] = {"en": ENGLISH, "ja": JAPANESE}

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from .rows import array
 from .session import Recorded, Skipped
-from .speech import Heard, Spoken, message
+from .speech import Heard, SpokenTurn, message
 
 _MOST_QUEUED = 1_000
 
 
-class Part(Struct, frozen=True):
+class AnswerPart(Struct, frozen=True):
     """One line's share of an assistant's message; `kind` names the line should the message turn out to say nothing."""
 
     line: int
@@ -36,8 +36,8 @@ class Joining:
     """The message being put together, and what the other side said since it began."""
 
     def __init__(self) -> None:
-        self._parts: list[Part] = []
-        self._queue: list[Spoken] = []
+        self._parts: list[AnswerPart] = []
+        self._queue: list[SpokenTurn] = []
         self._usage: Mapping[str, Any] | None = None
 
     @property
@@ -53,7 +53,7 @@ class Joining:
     def is_billed(self) -> bool:
         return self._usage is not None
 
-    def add(self, part: Part) -> Iterator[Heard]:
+    def add(self, part: AnswerPart) -> Iterator[Heard]:
         """Another part: of the same message where the key is the same, else of a new one."""
         if self._parts and self._parts[-1].key != part.key:
             yield from self.flush()
@@ -61,7 +61,7 @@ class Joining:
         if part.usage is not None:
             self._usage = part.usage
 
-    def hear(self, spoken: Spoken) -> Iterator[Heard]:
+    def hear(self, spoken: SpokenTurn) -> Iterator[Heard]:
         """What the other side said; it waits until the message is whole."""
         if not self._parts:
             yield spoken
@@ -84,13 +84,13 @@ class Joining:
         yield from (each for each in queue if not each.answers)
 
 
-def _joined(parts: list[Part], usage: Mapping[str, Any] | None) -> Iterator[Heard]:
+def _joined(parts: list[AnswerPart], usage: Mapping[str, Any] | None) -> Iterator[Heard]:
     blocks = [block for part in parts for block in part.blocks]
     if not blocks:
         yield from (Skipped(part.line, part.kind) for part in parts)
         return
     originals = [part.original for part in parts if part.original]
-    yield Spoken(
+    yield SpokenTurn(
         Recorded(
             message("assistant", blocks),
             tuple(part.line for part in parts),

@@ -13,13 +13,13 @@ import contextfold as cf
 from contextfold.domain import Attacher, Attachment, Turn
 from contextfold.workspace import Files, Restore, ToDos
 from contextfold.workspace.excerpts import excerpt
-from contextfold.workspace.wording import ENGLISH, JAPANESE, WORDINGS, Wording
+from contextfold.workspace.phrases import ENGLISH, FILE_PHRASES, JAPANESE, FilePhrases
 
 CALL = '{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}]}}'
 RESULT = '{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"ok"}}]}}'
 
 
-def templates(words: Wording) -> Iterator[tuple[str, str]]:
+def templates(words: FilePhrases) -> Iterator[tuple[str, str]]:
     for field in dataclasses.fields(words):
         value = getattr(words, field.name)
         if isinstance(value, Mapping):
@@ -38,7 +38,7 @@ def test_both_languages_say_everything_with_the_same_values() -> None:
     assert {name: blanks(each) for name, each in english.items()} == {
         name: blanks(each) for name, each in japanese.items()
     }
-    assert set(WORDINGS) == {"en", "ja"}
+    assert set(FILE_PHRASES) == {"en", "ja"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from .session import Compaction, Defect, Entry
-from .speech import Boundary, Heard, Spoken
+from .speech import Boundary, Heard, SpokenTurn
 
 _PATIENCE = 64  # turns that a result waits for its call; in recorded sessions the longest wait was 5 lines
 _LONGEST = 80
@@ -29,7 +29,7 @@ def _placed(heard: Iterable[Heard]) -> Iterator[Entry]:
     first_lines = array("q")
     for each in heard:
         match each:
-            case Spoken():
+            case SpokenTurn():
                 first_lines.append(min(each.turn.lines, default=first_lines[-1] if first_lines else 0))
                 yield each.turn
             case Boundary():
@@ -58,14 +58,14 @@ class _Pairs:
 
     def __init__(self) -> None:
         self._open: dict[str, int] = {}
-        self._waiting: dict[str, tuple[int, Spoken]] = {}
+        self._waiting: dict[str, tuple[int, SpokenTurn]] = {}
         self._answered: set[str] = set()
         self._order: deque[str] = deque()
         self._turns = 0
 
     def ordered(self, heard: Iterable[Heard]) -> Iterator[Heard]:
         for each in heard:
-            if isinstance(each, Spoken):
+            if isinstance(each, SpokenTurn):
                 yield from self._take(each)
             else:
                 yield each
@@ -74,7 +74,7 @@ class _Pairs:
         for call, line in self._open.items():
             yield Defect(line, "call-without-result", f"the call {_named(call)} has no result")
 
-    def _take(self, spoken: Spoken) -> Iterator[Heard]:
+    def _take(self, spoken: SpokenTurn) -> Iterator[Heard]:
         self._turns += 1
         if self._is_early(spoken):
             for call, _ in spoken.answers:
@@ -85,12 +85,12 @@ class _Pairs:
             if self._turns - since > _PATIENCE:
                 yield from self._give_up(early)
 
-    def _is_early(self, spoken: Spoken) -> bool:
+    def _is_early(self, spoken: SpokenTurn) -> bool:
         """Whether it answers calls that are yet to come, and only those."""
         unknown = [call not in self._open and call not in self._answered for call, _ in spoken.answers]
         return bool(unknown) and all(unknown) and not any(call in self._waiting for call, _ in spoken.answers)
 
-    def _say(self, spoken: Spoken) -> Iterator[Heard]:
+    def _say(self, spoken: SpokenTurn) -> Iterator[Heard]:
         for call, line in spoken.calls:
             if call in self._open or call in self._answered:
                 yield Defect(line, "repeated-call", f"the id {_named(call)} was used for an earlier call")
@@ -102,19 +102,19 @@ class _Pairs:
                 self._forget(early)
                 yield from self._say(early)
 
-    def _has_all(self, early: Spoken) -> bool:
+    def _has_all(self, early: SpokenTurn) -> bool:
         return all(call in self._open for call, _ in early.answers)
 
-    def _forget(self, early: Spoken) -> None:
+    def _forget(self, early: SpokenTurn) -> None:
         for call, _ in early.answers:
             self._waiting.pop(call, None)
 
-    def _give_up(self, early: Spoken) -> Iterator[Heard]:
+    def _give_up(self, early: SpokenTurn) -> Iterator[Heard]:
         if any(call in self._waiting for call, _ in early.answers):
             self._forget(early)
             yield from self._say(early)
 
-    def _answer(self, spoken: Spoken) -> Iterator[Defect]:
+    def _answer(self, spoken: SpokenTurn) -> Iterator[Defect]:
         for call, line in spoken.answers:
             asked = self._open.pop(call, None)
             if asked is None:
