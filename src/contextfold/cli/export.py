@@ -19,9 +19,8 @@ from tempfile import TemporaryDirectory
 
 import contextfold as cf
 from contextfold import dialects
-from contextfold.domain import decode, encode
+from contextfold.domain import decode, encode, harmless
 
-from . import harmless
 from .arguments import UsageError, add_model, add_thread
 from .exits import DONE
 from .invocation import Invocation

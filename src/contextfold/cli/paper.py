@@ -13,7 +13,7 @@ from typing import NamedTuple, TextIO
 
 import msgspec
 
-from . import harmless
+from contextfold.domain import harmless
 
 NARROW, WIDE, UNKNOWN = 40, 120, 100
 _CODES = {

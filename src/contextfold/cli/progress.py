@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from . import harmless
+from contextfold.domain import harmless
+
 from .paper import clipped
 
 ON_TERMINALS, ELSEWHERE = 0.1, 5.0  # seconds between two signs of life

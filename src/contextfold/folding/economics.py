@@ -44,9 +44,7 @@ def rates_of(model: Model, tokens: int) -> Rates:
     if model.prices is None:
         return Rates(1.0, 1.0, 1.0, "tokens")
     prices = model.prices.at(tokens)
-    read = prices.input if prices.cache_read is None else prices.cache_read
-    write = prices.input if prices.cache_write is None else prices.cache_write
-    return Rates(read / MILLION, write / MILLION, prices.output / MILLION)
+    return Rates(prices.read / MILLION, prices.write / MILLION, prices.output / MILLION)
 
 
 def paying_tail(usable: int) -> int:

@@ -49,6 +49,16 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     cache_write_hour: float | None = None
     tiers: tuple[Tier, ...] = ()
 
+    @property
+    def read(self) -> float:
+        """For input that is read from the cache; the price of input where the provider names no other."""
+        return self.input if self.cache_read is None else self.cache_read
+
+    @property
+    def write(self) -> float:
+        """For input that is written to the cache; the price of input where the provider names no other."""
+        return self.input if self.cache_write is None else self.cache_write
+
     def at(self, tokens: int) -> Prices:
         """The prices a request with this much input pays."""
         told: dict[str, float] = {}

@@ -22,10 +22,9 @@ class Usage:
         if prices is None:
             return 0.0
         now = prices.at(self.input)
-        read = now.input if now.cache_read is None else now.cache_read
-        write = now.input if now.cache_write is None else now.cache_write
         fresh = self.input - self.read - self.written
-        return (fresh * now.input + self.read * read + self.written * write + self.output * now.output) / 1_000_000
+        paid = fresh * now.input + self.read * now.read + self.written * now.write + self.output * now.output
+        return paid / 1_000_000
 
 
 def number(holder: Any, name: str) -> int:

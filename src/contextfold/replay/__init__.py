@@ -1,6 +1,7 @@
 """Recorded sessions through policies: validity, fit, folds, tokens, cache, money and what is kept, without a model."""
 
-from .harmless import harmless
+from contextfold.domain.harmless import short_line as harmless
+
 from .html import as_html
 from .products import full, recorded
 from .running import OnProgress, replay

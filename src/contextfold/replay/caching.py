@@ -107,4 +107,4 @@ class Tally:
 def _rates(prices: Prices) -> tuple[float, float]:
     """Dollars a million for input that is not in the cache, and for input that is."""
     fresh = max(prices.input, prices.cache_write or 0.0)  # some providers write for nothing; input is still paid
-    return fresh, prices.input if prices.cache_read is None else prices.cache_read
+    return fresh, prices.read

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration, ContextFoldError
 from contextfold.folding import Policy
 from contextfold.folding.recipes import RECIPES
 from contextfold.transcripts import read
 
-from .harmless import harmless
 from .products import full, recorded
 from .sitting import Sitting, sittings
 from .values import FULL, RECORDED, Failure, Row, Settings

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Policy
 
 from .files import Found, Moved, named, replay_file
-from .harmless import harmless
 from .keeping import Kept, KeptFile, KeptRow
 from .totals import report_of
 from .values import FULL, RECORDED, Failure, Progress, Report, Row, Settings

@@ -14,10 +14,10 @@ from typing import Any
 
 from contextfold.dialects import bill, understand
 from contextfold.domain import Message
+from contextfold.domain.harmless import short_line as harmless
 from contextfold.models import find
 from contextfold.transcripts import DIALECT, Compaction, Recorded, Recording
 
-from .harmless import harmless
 from .literals import Literal
 from .notes import Notes
 

@@ -9,7 +9,8 @@ import csv
 import io
 import re
 
-from .harmless import harmless
+from contextfold.domain.harmless import short_line as harmless
+
 from .values import Cost, Report, Retained, Row, Share, Total
 from .wording import Lang, words
 

@@ -54,6 +54,4 @@ def _dollars(whole: int, prices: Prices | None, is_new: bool) -> float | None:
     if prices is None:
         return None
     known = prices.at(whole)
-    written = known.input if known.cache_write is None else known.cache_write
-    read = known.input if known.cache_read is None else known.cache_read
-    return whole * (written if is_new else read) / 1_000_000
+    return whole * (known.write if is_new else known.read) / 1_000_000

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import contextfold as cf
-from contextfold.cli import harmless
 from contextfold.cli.paper import clipped, columns, wrapped
+from contextfold.domain import harmless
 from tests.unit.cli.conftest import Cli
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred"
@@ -106,3 +106,11 @@ def test_hostile_file_names_are_shown_harmless(cli: Cli, tmp_path: Path, name: s
         told = cli(*arguments)
         assert is_harmless((told.out + told.err).replace("\n", ""))
         assert told.code in (0, 3)
+
+
+@pytest.mark.finding("H10")
+def test_a_character_that_turns_text_around_is_shown_in_one_way_everywhere() -> None:
+    shown = {harmless.line("a\u202eb"), *harmless.lines("a\u202eb"), harmless.short_line("a\u202eb")}
+    assert shown == {"a\\u202eb"}
+    assert harmless.json_text("a\u202eb") == "a\\u202eb"
+    assert harmless.short_line("a\nb\x0bc") == "a\\x0ab\\x0bc"

@@ -1,7 +1,8 @@
-"""Text that others wrote, made harmless for a terminal: whatever a terminal would obey is spelled out instead.
+"""Text that others wrote, made harmless for whoever looks at it: what a terminal would obey is spelled out instead.
 
-A message, a file name or a thread's name may hold escape sequences, carriage returns that overwrite a line, or
-characters that turn the reading direction. Everything a person reads passes through here; nothing is dropped.
+A message, a file name or a thread's name may hold escape sequences, line breaks that fake a second row, or characters
+that turn the reading direction. Everything a person reads passes through here, on screens and in reports; nothing is
+dropped, and each such character is shown in one way, by its number.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import unicodedata
 
 _KEPT = "\u200c\u200d\u3000\u00a0\u202f\u2009\u2003\u2002"  # joiners that scripts and emoji need, and plain spaces
+LONGEST = 200  # characters of a short line
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _IN_JSON = re.compile("[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
@@ -18,6 +20,12 @@ _TAGS = re.compile("[\U000e0000-\U000e007f]")
 def line(text: str) -> str:
     """The text on one line, every sign visible."""
     return text if text.isprintable() else "".join(map(_spelled, text))
+
+
+def short_line(text: str, most: int = LONGEST) -> str:
+    """The text on one line, at most so long; line breaks too are spelled as numbers, so that a table keeps its rows."""
+    shown = "\\x0a".join(map(line, text.split("\n")))
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def lines(text: str) -> list[str]:
@@ -38,4 +46,4 @@ def _spelled(sign: str) -> str:
     if sign == "\n":
         return "⏎"
     number = ord(sign)
-    return f"\\x{number:02x}" if number < 0x100 else f"<U+{number:04X}>"
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
