@@ -205,3 +205,12 @@ def test_a_bodiless_event_verifies(path: Path) -> None:
 def _nothing_left_open() -> Iterator[None]:
     yield
     assert apsw.connections() == []
+
+
+@pytest.mark.finding("P1")
+def test_a_thread_whose_name_was_lost_is_not_begun_anew_and_others_are_made(path: Path) -> None:
+    tampered(path, "DELETE FROM names WHERE owner = 0 AND space = 1 AND name = x'61'")
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
+        with pytest.raises(Corrupt, match="not found by its name"):
+            log.create(ThreadRow("a"))
+        assert log.create(ThreadRow("other")).last == 0

@@ -27,6 +27,7 @@ _FIND = "SELECT number FROM names WHERE space = ? AND owner = ? AND name = ?"
 _THREAD = (
     "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_IS_NAMED = "SELECT EXISTS (SELECT 1 FROM threads WHERE space = ? AND name = ?)"
 _LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
 _ADDRESSES = "SELECT space, id, name, origin_seq, origin, seal FROM threads"
 _ROW = (
@@ -83,7 +84,6 @@ class Directory:
     def __init__(self, space: str) -> None:
         self._name = space
         self._space: int | None = None
-        self._has_all_names = False
         self._addresses: dict[str, Address] = {}
 
     def space(self, connection: apsw.Connection) -> int | None:
@@ -120,9 +120,9 @@ class Directory:
         origin = self._origin(connection, new.origin) if new.origin else None
         start = new.origin.seq if new.origin else 0
         space = self._space_for_writing(connection)
-        self._refuse_lost_names(connection, space)
         number = 1 + value(connection, "SELECT coalesce(max(id), 0) FROM threads WHERE space = ?", (space,))
         name = blob_of(new.name)
+        self._refuse_lost_name(connection, space, name)
         facts = (name, origin, start, float(new.created), encode(dict(new.settings)))
         connection.execute(NAME, (space, THREADS, name, number))
         seal = row_seal(blob_of(self._name), facts)
@@ -186,12 +186,10 @@ class Directory:
             "" if alias is None else text_of(alias),
         )
 
-    def _refuse_lost_names(self, connection: apsw.Connection, space: int) -> None:
-        """Before the first new thread: one that is there and not found by its name would be begun anew, empty."""
-        if not self._has_all_names:
-            for (name,) in rows(connection, LOST_THREADS + " AND t.space = ? LIMIT 1", (THREADS, space)):
-                raise Corrupt(f"Thread {text_of(name)!r} is not found by its name. {RESCUE}", thread=text_of(name))
-            self._has_all_names = True
+    def _refuse_lost_name(self, connection: apsw.Connection, space: int, name: bytes) -> None:
+        """A thread that is there and not found by its name would be begun anew, empty."""
+        if value(connection, _IS_NAMED, (space, name)):
+            raise Corrupt(f"Thread {text_of(name)!r} is not found by its name. {RESCUE}", thread=text_of(name))
 
     def clear(self) -> None:
         """After a rollback a number may not stand for what it did."""

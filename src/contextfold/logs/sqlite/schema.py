@@ -160,7 +160,10 @@ BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
 CREATE INDEX bodies_by_blob ON bodies (blob) WHERE blob IS NOT NULL;
 """
 
-MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS, _CHECKSUMS, _ACTIVITY, _FORGETTING)
+# A second way to a thread by its name, so that one whose entry in `names` is damaged is never begun anew, empty.
+_BY_NAME = "CREATE INDEX threads_by_name ON threads (space, name);"
+
+MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS, _CHECKSUMS, _ACTIVITY, _FORGETTING, _BY_NAME)
 VERSION: Final = len(MIGRATIONS)
 
 
