@@ -10,6 +10,7 @@ from .given import plain, together, understand
 from .ids import IdFields
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
+from .options import SETTINGS
 from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
 from .repairs import OPENING, Repair, Repaired
 from .streams import Listener
@@ -17,6 +18,7 @@ from .usage import bill
 
 __all__ = [
     "OPENING",
+    "SETTINGS",
     "AnthropicDialect",
     "Dialect",
     "GeminiDialect",

@@ -7,81 +7,21 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from contextfold.dialects import SETTINGS
 from contextfold.domain import Attachment, View, decode
 from contextfold.folding import Decision, Made, Report, cache_effect
 from contextfold.layers import LayerUse
 from contextfold.toolbox import ToolUse
 
-# What `prepare` takes itself, and fields that wire formats know. Others pass as they are, unless they look like these.
+# What `prepare` takes itself. Other settings pass as they are, unless they look like these or like a wire format's.
 OWN = ("system", "tools", "max_tokens", "dialect", "cache")
-KNOWN = frozenset(
-    [
-        "audio",
-        "background",
-        "betas",
-        "cache_control",
-        "cachedContent",
-        "container",
-        "context_management",
-        "conversation",
-        "extra_body",
-        "extra_headers",
-        "frequency_penalty",
-        "generationConfig",
-        "include",
-        "instructions",
-        "labels",
-        "logit_bias",
-        "logprobs",
-        "max_completion_tokens",
-        "max_output_tokens",
-        "max_tool_calls",
-        "mcp_servers",
-        "metadata",
-        "modalities",
-        "n",
-        "parallel_tool_calls",
-        "prediction",
-        "presence_penalty",
-        "previous_response_id",
-        "prompt",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "reasoning",
-        "reasoning_effort",
-        "response_format",
-        "safetySettings",
-        "safety_identifier",
-        "seed",
-        "service_tier",
-        "stop",
-        "stop_sequences",
-        "store",
-        "stream",
-        "stream_options",
-        "systemInstruction",
-        "temperature",
-        "text",
-        "thinking",
-        "tool_choice",
-        "toolConfig",
-        "top_k",
-        "top_logprobs",
-        "top_p",
-        "truncation",
-        "user",
-        "verbosity",
-        "web_search_options",
-    ]
-)
 ALIKE = 0.86  # of their letters: max_token and max_tokens, temprature and temperature
 
 
 def refuse_misspelled(settings: Iterable[str]) -> None:
     """A setting that looks like a known one is a mistake that its provider would refuse, or worse, ignore."""
     for name in settings:
-        meant = [] if name in KNOWN else get_close_matches(name, (*OWN, *KNOWN), 1, ALIKE)
+        meant = [] if name in SETTINGS else get_close_matches(name, (*OWN, *SETTINGS), 1, ALIKE)
         if meant:
             raise TypeError(f"prepare() knows no {name!r}; did you mean {meant[0]!r}?")
 
