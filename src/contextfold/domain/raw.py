@@ -7,6 +7,7 @@ JSON can as an escape. Nothing here builds anything but plain data.
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -26,9 +27,21 @@ def encode(value: object) -> bytes:
 
 def _encode(value: object) -> bytes:
     try:
-        return _encoder.encode(value)
+        encoded = _encoder.encode(value)
     except UnicodeEncodeError:
         return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    if b"null" in encoded:
+        _refuse_what_is_no_number(value)
+    return encoded
+
+
+def _refuse_what_is_no_number(value: object) -> None:
+    """NaN and infinity would become null in silence."""
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} is not a JSON number")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inner:
+        _refuse_what_is_no_number(each)
 
 
 def decode(raw: bytes | str) -> Any:

@@ -182,3 +182,17 @@ def test_spaces_of_one_file_do_not_see_each_other(tmp_path: Path) -> None:
         one.forget("a")
         assert two.bodies("a", [1]) == {1: b"x" * 5000}
         assert (one.verify(), two.verify()) == ([], [])
+
+
+@pytest.mark.finding("K13")
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["deleted", "replaced"])
+def test_a_file_that_is_gone_acknowledges_nothing(log: SqliteLog, tmp_path: Path, is_replaced: bool) -> None:
+    appended(log, "a", b"before")
+    aside = (tmp_path / "store.db").rename(tmp_path / "aside.db")
+    if is_replaced:
+        (tmp_path / "store.db").write_bytes(b"something else")
+    with pytest.raises(StoreError, match="deleted or replaced"):
+        appended(log, "a", b"after")
+    aside.replace(tmp_path / "store.db")
+    appended(log, "a", b"after")
+    assert log.bodies("a", [1, 2]) == {1: b"before", 2: b"after"}

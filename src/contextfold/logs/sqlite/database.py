@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import RLock
 
 import apsw
@@ -31,6 +32,7 @@ class Database:
         self._batched = self._closed = False
         self._spoilt: str | None = None  # why SQLite took back a whole batch
         self._current: object = None  # whose transaction is open, for whoever comes late to take one back
+        self._inode = self._found()
         self._process = os.getpid()
         self._seen = self._data_version()
 
@@ -53,6 +55,7 @@ class Database:
             self._refuse_when_closed()
             self.refuse_to_write()
             self._refuse_after_failure()
+            self._refuse_when_deleted()
             try:
                 if self._batched:
                     yield from self._part()
@@ -180,6 +183,22 @@ class Database:
     def _refuse_when_closed(self) -> None:
         if self._closed:
             raise StoreError(f"{self.path} was closed. Open the store again.")
+
+    def _refuse_when_deleted(self) -> None:
+        """A file without a name takes writes as before, and is gone with the last process that has it open."""
+        if self._inode is not None and self._found() != self._inode:
+            raise StoreError(
+                f"{self.path} was deleted or replaced while it was open, so nothing more is written to it. "
+                f"Put the file back, or open the store again to begin a new one."
+            )
+
+    def _found(self) -> tuple[int, int] | None:
+        """Which file stands at the path; None where the system knows none, as with a simulated disk."""
+        try:
+            facts = Path(self.path).stat()
+        except OSError:
+            return None
+        return facts.st_dev, facts.st_ino
 
     def _refuse_a_fork(self) -> None:
         """Asked before the lock: whoever held it when the process was forked does not exist in the child."""
