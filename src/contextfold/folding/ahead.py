@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from contextfold.domain import Counter, View
 from contextfold.summaries import Refusal
 
-from .asking import Breaker, Told, Unwritten, texts_of
 from .decision import Decision
 from .effects import Running, Steps, begin
 from .pipeline import Foldable, fold_as_planned
 from .plan import Plan, Strategy
 from .policy import Policy
 from .report import Attempt, Made
+from .writers import Breaker, Told, Unwritten, texts_of
 
 
 @dataclass(frozen=True, slots=True)

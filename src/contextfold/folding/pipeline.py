@@ -17,14 +17,14 @@ from contextfold.errors import CannotCover
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 
-from .asking import Summarizable, Told, Unwritten, refusal_of, texts_of, words_of
 from .decision import Decision
+from .drafts import Context, draft_folds, hidden, stand_in_shape
 from .economics import Prediction, predicted, rates_of
 from .effects import Steps, call, record, tell
 from .offload import Offload
 from .plan import Compactor, Plan, PlannedFold, Situation, Strategy
 from .report import Attempt, Made, MadeFold, bound_reasoning
-from .writing import Context, draft_folds, hidden, stand_in_shape
+from .writers import Summarizable, Told, Unwritten, refusal_of, texts_of, words_of
 
 
 class Foldable(Summarizable, Protocol):

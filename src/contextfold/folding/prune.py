@@ -15,8 +15,8 @@ from contextfold.domain import Detail, StandIn, View
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import SummaryRequest, digest, emergency_header, gap_text, pruned_notice, reuse
 
+from .importance import Scoring
 from .plan import Plan, PlannedFold, Situation
-from .scoring import Scoring
 from .survey import Atom, Survey
 
 NOTICE = 80  # raw tokens a notice may take in either language

@@ -19,12 +19,12 @@ from contextfold.models import Profile
 
 from .clear import COMPACTABLE, Clear
 from .economics import Economy
+from .importance import Scoring
 from .native import Native
 from .offload import Offload
 from .plan import Strategy
 from .policy import Policy, Summarizer
 from .prune import Prune
-from .scoring import Scoring
 from .squeeze import Squeeze
 from .summary import Summary
 from .triggers import Headroom, Ladder, Limit, Percent

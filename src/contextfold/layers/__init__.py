@@ -2,7 +2,7 @@
 
 from contextfold.domain import Environment, Phase
 
-from .choosing import LeftOut, Shown
+from .choice import LeftOut, Shown
 from .contract import Audit, Constraint, Criterion, Policy, System, Task
 from .elements import element
 from .evidence import Citation, Measurement, Observation, Retrieved
@@ -25,10 +25,10 @@ from .memory import (
     Template,
     Variable,
 )
+from .presentation import LayerUse, Part, Section, Shower, Showing
 from .relevance import HALF_LIFE, THRESHOLD, Lexical, Relevance
 from .renditions import Renditions
 from .runtime import Entered, Failure, Granted, Moved, Revoked, Runtime
-from .showing import LayerUse, Part, Section, Shower, Showing
 from .state import Entry, Projected, Retracted, State, first_nonce, state_of, written
 from .work import Change, Draft, Hypothesis, Step
 

@@ -9,7 +9,7 @@ from .refusal import Refusal
 from .request import Source, SummaryRequest
 from .reuse import reuse
 from .sections import missing_sections, second_pass
-from .sharing import Shared, closing_request
+from .shared_prompt import Shared, closing_request
 from .speech import placeholder, said, spoken
 from .texts import (
     ClearedKind,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .composing import Composer
+from .composer import Composer
 from .cuts import MARK, Count, head
 from .frames import neutral
 from .layout import Page

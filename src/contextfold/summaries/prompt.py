@@ -13,7 +13,7 @@ from .cuts import Count, head, middle
 from .frames import frame, nonce_of
 from .instructions import Instructions, instructions
 from .request import Source, SummaryRequest
-from .sharing import Shared
+from .shared_prompt import Shared
 from .speech import spoken
 
 INSTRUCTIONS_CAP = 4_000  # characters of the user's own instructions

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .chances import chances
 from .lines import Line, lines_of
 from .passages import history_of
 from .request import Source
-from .scoring import chances
 
 _HALF = 0.001  # expected uses for each character at which a message is worth half of the most
 

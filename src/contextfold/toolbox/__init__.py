@@ -3,10 +3,10 @@
 from contextfold.domain import Environment, Phase
 
 from .costs import ToolCost, ToolUse, tool_use
-from .enforcing import Ruling, enforce, parsed, read_call
+from .enforcement import Ruling, enforce, parsed, read_call
 from .limits import Limit, is_allowed_command, is_allowed_path
 from .permissions import covers
-from .projecting import TOP, URGENT_WITHIN, USUAL_BUDGET, Hidden, Mode, Situation, ToolList, project, refusal
+from .projection import TOP, URGENT_WITHIN, USUAL_BUDGET, Hidden, Mode, Situation, ToolList, project, refusal
 from .schema import problems
 from .tool import Tool, definition, limits_in, phase_map, weight
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contextfold.models import Prices
 
-from .projecting import Hidden, Mode, ToolList
+from .projection import Hidden, Mode, ToolList
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ ALLOWED = {
     "summaries/checks.py": "the words of all providers for why an answer ended, and calls written out as text",
     "toolbox/__init__.py": "exports a function that is called like a wire field",
     "toolbox/tool.py": "definitions of tools are written in one form, which every dialect reads",
-    "toolbox/enforcing.py": "a single call, in whatever form an SDK hands it out, before it is part of any message",
+    "toolbox/enforcement.py": "a single call, in whatever form an SDK hands it out, before it is part of any message",
 }
 
 FIELDS = {

@@ -7,8 +7,8 @@ import pytest
 from contextfold.domain import View
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Budget, Plan
+from contextfold.folding.importance import Scoring
 from contextfold.folding.prune import NOTICE, Prune
-from contextfold.folding.scoring import Scoring
 from contextfold.summaries import Refusal
 from contextfold.testing.wire import WireMessage
 from tests.unit.folding.scene import WORD, Scene, assistant, calls, chat, results, step, system, user

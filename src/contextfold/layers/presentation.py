@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextfold.errors import CannotFit
 
-from .choosing import Filling, Group, LeftOut, Ranked, Shown, fill_rest, fill_share, left_out, ranked
+from .choice import Filling, Group, LeftOut, Ranked, Shown, fill_rest, fill_share, left_out, ranked
 from .elements import inner
 from .fitting import Outcome
 from .layer import FRAMED, Layer, Layout, Priority, allotted

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from .chances import DEFINES, chances, plain_words, word_chances
 from .coverage import Coverage, Prices, Shown, Worth
 from .cuts import Count
 from .layout import Page, heading
@@ -17,7 +18,6 @@ from .passages import History, Topic, history_of
 from .request import SummaryRequest
 from .requests import keep, sayings, sentences, told
 from .roots import common_root
-from .scoring import DEFINES, chances, plain_words, word_chances
 from .terms import Term, terms_in
 from .texts import wording
 

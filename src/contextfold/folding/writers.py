@@ -30,11 +30,11 @@ from contextfold.summaries import (
     second_pass,
 )
 
+from .drafts import hidden
 from .effects import Steps, summarize, wait
 from .plan import Plan, PlannedFold, Situation
 from .policy import Answer, Policy, Writer
 from .report import Attempt, Made
-from .writing import hidden
 
 EXTRACTIVE, MAIN = "extractive", "main"
 Told: TypeAlias = tuple[str, int, int, int, float]  # of a summary: model, input, output, read from cache, USD

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 from contextfold.domain import Environment, Phase, Text, ToolCall, ToolResult, encode
 from contextfold.errors import BadMessage
 
-from .projecting import Rule as Projection
-from .projecting import Situation, refusal
+from .projection import Rule as Projection
+from .projection import Situation, refusal
 from .schema import problems
 from .tool import Tool, definition, limits_in
 

@@ -12,7 +12,7 @@ import pytest
 import contextfold as cf
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.folding import Answer, Policy
-from contextfold.folding.asking import refusal_of, words_of
+from contextfold.folding.writers import refusal_of, words_of
 from contextfold.summaries import Prompt, Refusal
 from contextfold.testing import FAULTY, Scripted
 

@@ -1,8 +1,8 @@
 import pytest
 
 from contextfold.errors import BadConfiguration
+from contextfold.folding.importance import Scoring
 from contextfold.folding.keywords import ENGLISH, JAPANESE
-from contextfold.folding.scoring import Scoring
 from contextfold.testing.wire import WireMessage
 from tests.unit.folding.scene import Scene, assistant, calls, results, step, user
 
