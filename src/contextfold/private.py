@@ -10,7 +10,8 @@ def write_private(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file of mode 0600. One that is there is written over, and made private first."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        if hasattr(os, "fchmod") and Path(path).is_file():
-            os.fchmod(descriptor, 0o600)
+        if Path(path).is_file():
+            if hasattr(os, "fchmod"):  # Windows has none
+                os.fchmod(descriptor, 0o600)
             file.truncate(0)
         file.write(content)
