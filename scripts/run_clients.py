@@ -18,7 +18,7 @@ from typing import Any
 
 from contextfold.domain import encode
 from contextfold.testing.server import Call, Say, StrictServer, strict_server
-from contextfold.testing.server.script import Asked
+from contextfold.testing.server.script import Question
 
 ROOT = Path(__file__).parents[1]
 CLIENTS = ROOT / ".clients"
@@ -97,11 +97,11 @@ def clients(url: str, token: str) -> list[Client]:
     ]
 
 
-def model(client: Client, directory: str) -> Callable[[Asked], Say]:
+def model(client: Client, directory: str) -> Callable[[Question], Say]:
     """Calls the tool once in each turn, and answers with what it read; side questions get a word."""
     called: list[int] = []
 
-    def say(asked: Asked) -> Say:
+    def say(asked: Question) -> Say:
         body = encode(asked.body).decode()
         turn = 2 if AGAIN in body else 1 if TASK in body else 0
         offers_tools = bool(asked.body.get("tools")) or "additional_tools" in body

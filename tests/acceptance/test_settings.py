@@ -15,7 +15,8 @@ from contextfold.cli import main
 from contextfold.errors import BadConfiguration, ContextFoldError
 from contextfold.folding import recipes
 from contextfold.models import Profile
-from contextfold.testing.server import StrictServer, strict_server
+from contextfold.testing.server import StrictServer
+from tests.acceptance.judge import strict_server
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 MODEL = "claude-3-haiku"

@@ -9,7 +9,7 @@ from contextfold import layers as L
 from contextfold.domain import Message, Text
 from contextfold.errors import CannotFit
 from contextfold.layers import Item, Layout, Showing, State
-from contextfold.testing.nasty_texts import text as nasty_text
+from contextfold.testing.nasty_blocks import text as nasty_text
 from contextfold.tokens import counter_for
 from tests.unit.layers.hostile import HOSTILE, NONCE, spellings, tags
 

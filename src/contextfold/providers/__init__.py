@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from contextfold.errors import BadConfiguration
 from contextfold.models import find
 
-from .anthropic import Anthropic as _Anthropic
-from .gemini import Gemini as _Gemini
-from .openai import OpenAI as _OpenAI
+from .anthropic import AnthropicSdk as _Anthropic
+from .gemini import GeminiSdk as _Gemini
+from .openai import OpenAISdk as _OpenAI
 from .provider import Listening, Provider
 
 __all__ = ["Provider", "anthropic", "gemini", "named", "openai"]

@@ -11,15 +11,14 @@ from contextfold.folding import Compacted
 from contextfold.models import find
 from contextfold.summaries import Prompt
 
-from .provider import Listening, Spoken
-from .usage import Usage, number
+from .provider import Listening, SpokenAnswer, TokenUsage, number
 
 _COMPACTION: Final = "compact-2026-09-04"
 _LONGEST_WAIT: Final = 3_600.0  # seconds
 _SPARE: Final = 4_000  # tokens beyond twice the summary: a model may think first
 
 
-class Anthropic:
+class AnthropicSdk:
     """Anthropic's SDK, and whatever else speaks the Messages API at another address."""
 
     name = "anthropic"
@@ -36,7 +35,7 @@ class Anthropic:
     def speaks_to(self, model: str, base_url: str) -> bool:
         return bool(base_url) or find(model).provider == "anthropic"
 
-    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
         asked = _shared(model, prompt) if prompt.shared is not None else _alone(model, prompt)
         # Always a stream: the SDK refuses to wait for a long answer in one piece.
         async with client.messages.stream(**asked) as stream:
@@ -45,7 +44,7 @@ class Anthropic:
                     on_text(text)
             message = await stream.get_final_message()
         text = "".join(block.text for block in message.content if block.type == "text")
-        return Spoken(text, message.stop_reason or "", _usage(message.usage))
+        return SpokenAnswer(text, message.stop_reason or "", _usage(message.usage))
 
     async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted:  # noqa: ARG002
         asked = {name: value for name, value in body.items() if name not in ("stream", "context_management")}
@@ -96,13 +95,13 @@ def _blocks(content: Any) -> list[Any]:
     return content if isinstance(content, list) else []
 
 
-def _usage(usage: Any) -> Usage:
+def _usage(usage: Any) -> TokenUsage:
     """`input_tokens` is only what the cache had nothing to do with; compaction is billed by its iterations."""
     parts = getattr(usage, "iterations", None) or [usage]
     read = sum(_of(part, "cache_read_input_tokens") for part in parts)
     written = sum(_of(part, "cache_creation_input_tokens") for part in parts)
     fresh, output = sum(_of(part, "input_tokens") for part in parts), sum(_of(part, "output_tokens") for part in parts)
-    return Usage(fresh + read + written, output, read, written)
+    return TokenUsage(fresh + read + written, output, read, written)
 
 
 def _of(part: Any, name: str) -> int:

@@ -12,13 +12,12 @@ from contextfold.folding import Compacted
 from contextfold.models import find
 from contextfold.summaries import Prompt
 
-from .provider import Listening, Spoken
-from .usage import Usage, number
+from .provider import Listening, SpokenAnswer, TokenUsage, number
 
 _SPARE = 8_000  # tokens beyond twice the summary: these models think first
 
 
-class Gemini:
+class GeminiSdk:
     """Google's SDK."""
 
     name = "gemini"
@@ -33,7 +32,7 @@ class Gemini:
     def speaks_to(self, model: str, base_url: str) -> bool:
         return bool(base_url) or find(model).dialect == "gemini"
 
-    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
         asked = _shared(model, prompt) if prompt.shared is not None else _alone(model, prompt)
         if on_text is None:
             return _joined([await client.models.generate_content(**asked)])
@@ -87,7 +86,7 @@ def _parts(candidate: Any) -> list[Any]:
     return (candidate.content.parts or []) if candidate.content is not None else []
 
 
-def _joined(answers: list[Any]) -> Spoken:
+def _joined(answers: list[Any]) -> SpokenAnswer:
     candidates = [candidate for answer in answers for candidate in (answer.candidates or [])[:1]]
     finishes = [str(each.finish_reason.value).lower() for each in candidates if each.finish_reason is not None]
     blocked = any(getattr(answer.prompt_feedback, "block_reason", None) for answer in answers)
@@ -99,4 +98,4 @@ def _joined(answers: list[Any]) -> Spoken:
     output = number(usage, "candidates_token_count") + number(usage, "thoughts_token_count")
     read = number(usage, "cached_content_token_count")
     text = "".join(_text(answer) for answer in answers)
-    return Spoken(text, finish, Usage(number(usage, "prompt_token_count"), output, read))
+    return SpokenAnswer(text, finish, TokenUsage(number(usage, "prompt_token_count"), output, read))

@@ -11,13 +11,12 @@ from contextfold.folding import Compacted
 from contextfold.models import find
 from contextfold.summaries import Prompt
 
-from .provider import Listening, Spoken
-from .usage import Usage, number
+from .provider import Listening, SpokenAnswer, TokenUsage, number
 
 _SPARE = 4_000  # tokens beyond twice the summary: a model may think first
 
 
-class OpenAI:
+class OpenAISdk:
     """OpenAI's SDK. A question goes by Chat Completions, which others speak too; a shared one as it was sent."""
 
     name = "openai"
@@ -33,7 +32,7 @@ class OpenAI:
     def speaks_to(self, model: str, base_url: str) -> bool:
         return bool(base_url) or find(model).provider == "openai"
 
-    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
         if prompt.shared is not None and prompt.shared.dialect == "openai-responses":
             return await _respond(client, _shared(model, prompt, "input"), on_text)
         asked = _shared(model, prompt, "messages") if prompt.shared is not None else _alone(model, prompt)
@@ -73,11 +72,11 @@ def _shared(model: str, prompt: Prompt, where: str) -> dict[str, Any]:
     return {"model": model, where: said, limit: _longest(model, prompt), "extra_body": body}
 
 
-async def _complete(client: Any, asked: dict[str, Any], on_text: Listening) -> Spoken:
+async def _complete(client: Any, asked: dict[str, Any], on_text: Listening) -> SpokenAnswer:
     if on_text is None:
         answer = await client.chat.completions.create(**asked)
         choice = answer.choices[0]
-        return Spoken(choice.message.content or "", choice.finish_reason or "", _chat_usage(answer.usage))
+        return SpokenAnswer(choice.message.content or "", choice.finish_reason or "", _chat_usage(answer.usage))
     text, finish, usage = "", "", None
     options = {"stream": True, "stream_options": {"include_usage": True}}
     async for chunk in await client.chat.completions.create(**asked, **options):
@@ -89,10 +88,10 @@ async def _complete(client: Any, asked: dict[str, Any], on_text: Listening) -> S
                 on_text(choice.delta.content)
     if not finish:
         raise EOFError("The stream ended before the answer did.")
-    return Spoken(text, finish, _chat_usage(usage))
+    return SpokenAnswer(text, finish, _chat_usage(usage))
 
 
-async def _respond(client: Any, asked: dict[str, Any], on_text: Listening) -> Spoken:
+async def _respond(client: Any, asked: dict[str, Any], on_text: Listening) -> SpokenAnswer:
     asked.setdefault("extra_body", {}).setdefault("store", False)
     if on_text is None:
         return _response(await client.responses.create(**asked))
@@ -107,13 +106,13 @@ async def _respond(client: Any, asked: dict[str, Any], on_text: Listening) -> Sp
     return _response(final)
 
 
-def _response(response: Any) -> Spoken:
+def _response(response: Any) -> SpokenAnswer:
     parts = [part for item in response.output if item.type == "message" for part in item.content]
     refused = any(part.type == "refusal" for part in parts)
     called = any(item.type == "function_call" for item in response.output)
     finish = "refusal" if refused else "tool_calls" if called else _finish(response)
     text = "".join(part.text for part in parts if part.type == "output_text")
-    return Spoken(text, finish, _response_usage(response.usage))
+    return SpokenAnswer(text, finish, _response_usage(response.usage))
 
 
 def _finish(response: Any) -> str:
@@ -121,13 +120,13 @@ def _finish(response: Any) -> str:
     return str(details.reason) if details is not None and details.reason else "stop"
 
 
-def _chat_usage(usage: Any) -> Usage:
+def _chat_usage(usage: Any) -> TokenUsage:
     details = getattr(usage, "prompt_tokens_details", None)
     cached, written = number(details, "cached_tokens"), number(details, "cache_write_tokens")
-    return Usage(number(usage, "prompt_tokens"), number(usage, "completion_tokens"), cached, written)
+    return TokenUsage(number(usage, "prompt_tokens"), number(usage, "completion_tokens"), cached, written)
 
 
-def _response_usage(usage: Any) -> Usage:
+def _response_usage(usage: Any) -> TokenUsage:
     details = getattr(usage, "input_tokens_details", None)
     cached, written = number(details, "cached_tokens"), number(details, "cache_write_tokens")
-    return Usage(number(usage, "input_tokens"), number(usage, "output_tokens"), cached, written)
+    return TokenUsage(number(usage, "input_tokens"), number(usage, "output_tokens"), cached, written)

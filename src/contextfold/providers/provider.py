@@ -15,23 +15,48 @@ from typing import Any, Protocol, Self, TypeVar
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Answer, Compacted
-from contextfold.models import find
+from contextfold.models import Prices, find
 from contextfold.summaries import Prompt, Shared
 
 from .failures import failed
-from .usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens: `input` is all of the prompt, `read` and `written` are its parts that came from or went to the cache."""
+
+    input: int = 0
+    output: int = 0
+    read: int = 0
+    written: int = 0
+
+    def cost(self, prices: Prices | None) -> float:
+        """USD; nothing where the model has no known price."""
+        if prices is None:
+            return 0.0
+        now = prices.at(self.input)
+        fresh = self.input - self.read - self.written
+        paid = fresh * now.input + self.read * now.read + self.written * now.write + self.output * now.output
+        return paid / 1_000_000
+
+
+def number(holder: Any, name: str) -> int:
+    """A count on an SDK's object; zero where there is none."""
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) else 0
+
 
 Listening = Callable[[str], object] | None
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpokenAnswer:
     """What a model said, in words that belong to no SDK."""
 
     text: str
     finish: str
-    usage: Usage
+    usage: TokenUsage
 
 
 class Speaker(Protocol):
@@ -55,7 +80,7 @@ class Speaker(Protocol):
     def speaks_to(self, model: str, base_url: str) -> bool:
         """Whether a model of this name is its provider's; a server of one's own takes any name."""
 
-    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> Spoken:
+    async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
         """One answer to a prompt. Errors leave as the SDK raised them; `Provider` puts them into our words."""
 
     async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted:

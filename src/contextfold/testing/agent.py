@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 from . import outputs
 from .phrases import PHRASES, Language
-from .project import Place, Project
-from .steps import Answered, Asked, Called, Step, Worked
+from .project import CodePlace, Project
+from .steps import Answered, Called, Step, StepQuestion, Worked
 
 Languages: TypeAlias = Literal["en", "ja", "mixed"]
 
@@ -39,8 +39,8 @@ class Agent:
         """A way to end wherever one has to."""
         return self._answer(self._random.choice(self._project.places))
 
-    def _task(self, place: Place) -> Iterator[Step]:
-        yield Asked(self._wish(place))
+    def _task(self, place: CodePlace) -> Iterator[Step]:
+        yield StepQuestion(self._wish(place))
         yield self._survey(place)
         yield self._read(place)
         if self._random.random() < 0.3:
@@ -48,12 +48,12 @@ class Agent:
         yield from self._fix(place)
         yield self._answer(place)
         if self._random.random() < 0.6:
-            yield Asked(self._say("follow_ups", place))
+            yield StepQuestion(self._say("follow_ups", place))
             if self._random.random() < 0.5:
                 yield from self._fix(place)
             yield self._answer(place)
 
-    def _fix(self, place: Place) -> Iterator[Step]:
+    def _fix(self, place: CodePlace) -> Iterator[Step]:
         """Edit and test until it passes; edits may miss, tests may fail."""
         if self._random.random() < 0.25:
             yield self._missed_edit(place)
@@ -66,7 +66,7 @@ class Agent:
 
     # -- single steps -----------------------------------------------------------------------------------------------
 
-    def _survey(self, place: Place) -> Worked:
+    def _survey(self, place: CodePlace) -> Worked:
         listing = "\n".join([*self._project.paths(f"src/shop/{place.noun}s/"), self._project.tests_of(place)])
         calls = (
             self._call("search", {"pattern": place.function}, self._project.search(place.function)),
@@ -75,7 +75,7 @@ class Agent:
         )
         return Worked(self._say("plans", place), self._say("looks", place), calls)
 
-    def _read(self, place: Place) -> Worked:
+    def _read(self, place: CodePlace) -> Worked:
         """Whole files at once, or the lines around one place."""
         if self._random.random() < 0.35:
             first = max(1, self._project.line_of(place) - 20)
@@ -87,21 +87,21 @@ class Agent:
         calls = [self._call("read_file", {"path": path}, self._project.read(path, most=120)) for path in chosen]
         return Worked(self._say("plans", place), self._say("looks", place), tuple(calls))
 
-    def _look_outside(self, place: Place) -> Worked:
+    def _look_outside(self, place: CodePlace) -> Worked:
         if self._random.random() < 0.5:
             command, output = "tail -n 90 var/log/shop.log", outputs.server_log(self._random, place)
         else:
             command, output = f"curl -s localhost:8080/v2/{place.noun}s", outputs.records(self._random, place)
         return Worked("", self._say("looks", place), (self._call("run", {"command": command}, output),))
 
-    def _edit(self, place: Place) -> Worked:
+    def _edit(self, place: CodePlace) -> Worked:
         line = self._project.line_of(place)
         old, new = self._project.change(place, self._language)
         arguments = {"path": place.path, "old_text": old, "new_text": new}
         done = self._call("edit_file", arguments, outputs.difference(place, line, old, new))
         return Worked(self._say("failures", place), self._say("changes", place), (done,))
 
-    def _missed_edit(self, place: Place) -> Worked:
+    def _missed_edit(self, place: CodePlace) -> Worked:
         arguments = {
             "path": place.path,
             "old_text": f"    if {place.noun}.{place.field} is None:",
@@ -110,21 +110,21 @@ class Agent:
         error = f"old_text was not found in {place.path}. Read the file again; it must match exactly, spaces included."
         return Worked("", self._say("changes", place), (self._call("edit_file", arguments, error, is_error=True),))
 
-    def _test(self, place: Place, *, fails: bool) -> Worked:
+    def _test(self, place: CodePlace, *, fails: bool) -> Worked:
         command = f"python -m pytest -q {self._project.tests_of(place)} tests"
         output = outputs.run_of_tests(self._random, self._project, place, fails=fails)
         return Worked("", "", (self._call("run", {"command": command}, output, is_error=fails),))
 
-    def _answer(self, place: Place) -> Answered:
+    def _answer(self, place: CodePlace) -> Answered:
         return Answered("", self._say("reports", place))
 
     # -- words --------------------------------------------------------------------------------------------------------
 
-    def _wish(self, place: Place) -> str:
+    def _wish(self, place: CodePlace) -> str:
         wish = self._say("wishes", place)
         return f"{wish}\n\n{self._say('rules', place)}" if self._random.random() < 0.4 else wish
 
-    def _say(self, kind: str, place: Place) -> str:
+    def _say(self, kind: str, place: CodePlace) -> str:
         phrases: tuple[str, ...] = getattr(PHRASES[self._language], kind)
         return place.fill(self._random.choice(phrases), self._language)
 

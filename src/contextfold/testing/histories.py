@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from random import Random
 
 from .agent import Agent, Languages
-from .steps import Answered, Asked, Step, words
+from .steps import Answered, Step, StepQuestion, words
 from .wire import WRITERS, DialectName, WireMessage
 
 # Measured with o200k on these very sessions; close for English and Japanese alike, because what is two bytes to the one
@@ -78,7 +78,7 @@ def _as_many_as_fit(steps: Iterator[Step], size: float) -> Iterator[Step]:
         grown = total + len(words(step).encode())
         if number > 1 and grown - size > size - total:
             return
-        if number > 1 and isinstance(step, Asked) and grown >= size:
+        if number > 1 and isinstance(step, StepQuestion) and grown >= size:
             return
         yield step
         total = grown

@@ -11,7 +11,7 @@ from random import Random
 from contextfold.domain import Block, Message, Role, Text
 
 from . import nasty_blocks as blocks
-from .nasty_texts import huge
+from .nasty_blocks import huge
 
 
 class Talk:

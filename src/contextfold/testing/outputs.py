@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from random import Random
 
-from .project import FIELDS, Place, Project
+from .project import FIELDS, CodePlace, Project
 
 REGIONS = ("tokyo", "osaka", "berlin", "lisbon", "oslo")
 
 
-def run_of_tests(random: Random, project: Project, place: Place, *, fails: bool) -> str:
+def run_of_tests(random: Random, project: Project, place: CodePlace, *, fails: bool) -> str:
     """A test run with its dots, and a traceback that points into the project when it fails."""
     path, total = project.tests_of(place), random.randrange(180, 420)
     failed = 1 if fails else 0
@@ -40,7 +40,7 @@ def _dots(project: Project, random: Random, failing: str) -> list[str]:
     return lines
 
 
-def _traceback(project: Project, place: Place, path: str) -> list[str]:
+def _traceback(project: Project, place: CodePlace, path: str) -> list[str]:
     line = project.line_of(place)
     body = project.files[place.path][line - 1 : line + 7]
     return [
@@ -55,7 +55,7 @@ def _traceback(project: Project, place: Place, path: str) -> list[str]:
     ]
 
 
-def server_log(random: Random, place: Place) -> str:
+def server_log(random: Random, place: CodePlace) -> str:
     """The tail of a log, one line of which matters."""
     lines = []
     for number in range(random.randrange(30, 90)):
@@ -70,7 +70,7 @@ def server_log(random: Random, place: Place) -> str:
     return "\n".join(lines)
 
 
-def records(random: Random, place: Place) -> str:
+def records(random: Random, place: CodePlace) -> str:
     """What an API answered: records as indented JSON."""
     rows = [
         {"id": 4000 + number, **{field: _value(random, field) for field in FIELDS}}
@@ -93,7 +93,7 @@ def _value(random: Random, field: str) -> object:
             return random.randrange(1, 5000)
 
 
-def difference(place: Place, line: int, old: str, new: str) -> str:
+def difference(place: CodePlace, line: int, old: str, new: str) -> str:
     """A change as version control shows it."""
     removed = "\n".join(f"-{text}" for text in old.splitlines())
     added = "\n".join(f"+{text}" for text in new.splitlines())

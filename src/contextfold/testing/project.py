@@ -19,7 +19,7 @@ OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CodePlace:
     """A function in a file, with everything a phrase may want to say about it."""
 
     path: str
@@ -50,7 +50,7 @@ class Project:
 
     def __init__(self, random: Random, language: Language) -> None:
         self._random, self._language = random, language
-        self.places: list[Place] = []
+        self.places: list[CodePlace] = []
         self.files: dict[str, list[str]] = {}
         for noun in NOUNS:
             for layer in LAYERS:
@@ -60,7 +60,7 @@ class Project:
     def paths(self, folder: str = "") -> list[str]:
         return [path for path in self.files if path.startswith(folder)]
 
-    def tests_of(self, place: Place) -> str:
+    def tests_of(self, place: CodePlace) -> str:
         return f"tests/test_{place.noun}.py"
 
     def read(self, path: str, first: int = 1, most: int = 220) -> str:
@@ -78,12 +78,12 @@ class Project:
         more = [f"... {len(hits) - most} more"] if len(hits) > most else []
         return "\n".join(hits[:most] + more)
 
-    def line_of(self, place: Place) -> int:
+    def line_of(self, place: CodePlace) -> int:
         """Where the function starts, counted from one."""
         start = f"def {place.function}("
         return next(number for number, line in enumerate(self.files[place.path], 1) if line.startswith(start))
 
-    def change(self, place: Place, language: Language) -> tuple[str, str]:
+    def change(self, place: CodePlace, language: Language) -> tuple[str, str]:
         """Rewrite the check of a function; the old and the new text."""
         lines = self.files[place.path]
         index = next(i for i in range(self.line_of(place), len(lines)) if lines[i].startswith("    if "))
@@ -116,10 +116,10 @@ class Project:
             lines += ["", *self._function(place), ""]
         self.files[path] = lines
 
-    def _place(self, path: str, noun: str, number: int) -> Place:
+    def _place(self, path: str, noun: str, number: int) -> CodePlace:
         choose = self._random.choice
         aspect, field = choose(ASPECTS), choose(FIELDS)
-        return Place(
+        return CodePlace(
             path=path,
             function=f"{choose(VERBS)}_{noun}_{aspect}_{number}",
             noun=noun,
@@ -130,7 +130,7 @@ class Project:
             ticket=f"SHOP-{self._random.randrange(1000, 10000)}",
         )
 
-    def _function(self, place: Place) -> list[str]:
+    def _function(self, place: CodePlace) -> list[str]:
         choose, noun = self._random.choice, place.noun
         comment = place.fill(choose(PHRASES[self._language].comments), self._language)
         other = choose(FIELDS)

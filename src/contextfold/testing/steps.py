@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StepQuestion:
     """The user spoke."""
 
     text: str
@@ -45,13 +45,13 @@ class Answered:
     text: str
 
 
-Step: TypeAlias = Asked | Worked | Answered
+Step: TypeAlias = StepQuestion | Worked | Answered
 
 
 def words(step: Step) -> str:
     """Everything in a step that a model would read."""
     match step:
-        case Asked():
+        case StepQuestion():
             return step.text
         case Answered():
             return step.thought + step.text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
-from .steps import Answered, Asked, Called, Step, Worked
+from .steps import Answered, Called, Step, StepQuestion, Worked
 
 DialectName: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 WireMessage: TypeAlias = dict[str, Any]
@@ -19,7 +19,7 @@ WireMessage: TypeAlias = dict[str, Any]
 
 def anthropic(step: Step) -> list[WireMessage]:
     match step:
-        case Asked():
+        case StepQuestion():
             return [{"role": "user", "content": step.text}]
         case Answered():
             content = [*_thinking(step.thought), {"type": "text", "text": step.text}]
@@ -54,7 +54,7 @@ def _tool_result(call: Called) -> WireMessage:
 
 def openai_chat(step: Step) -> list[WireMessage]:
     match step:
-        case Asked():
+        case StepQuestion():
             return [{"role": "user", "content": step.text}]
         case Answered():
             return [{"role": "assistant", "content": step.text}]
@@ -76,7 +76,7 @@ def _function_result(call: Called) -> WireMessage:
 def openai_responses(step: Step) -> list[Any]:
     """Items; an answer of the model is a list of them, as the API returns it."""
     match step:
-        case Asked():
+        case StepQuestion():
             return [{"role": "user", "content": [{"type": "input_text", "text": step.text}]}]
         case Answered():
             return [[*_reasoning(step.thought, ""), _output_message(step.text)]]
@@ -118,7 +118,7 @@ def _hex(text: str) -> str:
 def gemini(step: Step) -> list[WireMessage]:
     """Contents; the first call of a step carries its thought's signature, and calls have no ids."""
     match step:
-        case Asked():
+        case StepQuestion():
             return [{"role": "user", "parts": [{"text": step.text}]}]
         case Answered():
             return [{"role": "model", "parts": [{"text": step.text}]}]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from contextfold.domain import encode
 from contextfold.testing.server import Call, Say
-from contextfold.testing.server.script import Asked, Step
+from contextfold.testing.server.script import Question, Step
 
 ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / ".venv-agents" / "bin"
@@ -66,7 +66,7 @@ class Agent:
         return [Say("", (first,), thought), what_was_read, Say("Both.", tuple(others)), what_was_read]
 
 
-def what_was_read(asked: Asked) -> str:
+def what_was_read(asked: Question) -> str:
     """An answer that only a model could give which was shown the results."""
     shown = encode(asked.body).decode()
     return "I read: " + ", ".join(text for text in NOTES.values() if text in shown)

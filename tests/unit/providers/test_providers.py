@@ -12,7 +12,7 @@ import contextfold as cf
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.models import Prices
 from contextfold.providers.failures import failed, kind_of
-from contextfold.providers.usage import Usage
+from contextfold.providers.provider import TokenUsage
 from contextfold.summaries import Prompt
 
 
@@ -78,7 +78,7 @@ def test_a_failure_names_its_cause() -> None:
 
 
 def test_an_answer_costs_by_its_parts() -> None:
-    usage = Usage(1_000_000, 100_000, 600_000, 300_000)
+    usage = TokenUsage(1_000_000, 100_000, 600_000, 300_000)
     assert usage.cost(Prices(2, 10, 0.2, 2.5)) == pytest.approx(0.1 * 2 + 0.6 * 0.2 + 0.3 * 2.5 + 0.1 * 10)
     assert usage.cost(Prices(2, 10)) == pytest.approx(2 + 1)
     assert usage.cost(None) == 0

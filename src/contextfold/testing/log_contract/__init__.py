@@ -4,14 +4,14 @@ Subclass `EventLogContract` in a test module and give it a fixture `log` that op
 `DurableLogContract` with a fixture `reopen` for a log that outlives its object. Needs pytest.
 """
 
-from .appending import AppendingContract
+from .appends import AppendingContract
 from .batches import BatchContract
 from .durable import DurableLogContract
-from .forgetting import ForgettingContract
+from .erasure import ForgettingContract
 from .forks import ForkContract
 from .keys import KeyContract
 from .listing import ListingContract
-from .making import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
+from .messages import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
 from .threads import ThreadContract
 
 

@@ -9,7 +9,7 @@ import pytest
 from contextfold.domain import EventLog, ThreadRow
 from contextfold.errors import Conflict, KeyConflict, NotFound
 
-from .making import appended, message
+from .messages import appended, message
 
 
 class BatchContract:

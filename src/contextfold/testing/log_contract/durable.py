@@ -11,7 +11,7 @@ import pytest
 from contextfold.domain import EventLog, Origin, ThreadRow, digest
 from contextfold.errors import Conflict
 
-from .making import appended, blob_sent, message
+from .messages import appended, blob_sent, message
 
 
 class DurableLogContract:

@@ -10,7 +10,7 @@ from contextfold.domain import GENESIS, EventLog, Origin, ThreadRow, digest
 from contextfold.errors import Conflict, NotFound
 from contextfold.logs import SealedLog
 
-from .making import appended, blob_sent, message
+from .messages import appended, blob_sent, message
 
 
 class ForkContract:

@@ -9,7 +9,7 @@ import pytest
 from contextfold.domain import Cover, Draft, EventLog, Folded, Measured, Pinned, Shape, ThreadRow
 from contextfold.errors import KeyConflict
 
-from .making import NASTY_TEXTS, appended, message
+from .messages import NASTY_TEXTS, appended, message
 
 
 class KeyContract:

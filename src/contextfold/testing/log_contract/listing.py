@@ -10,7 +10,7 @@ from contextfold.domain import Cover, Draft, EventLog, Folded, Origin, Pinned, S
 from contextfold.errors import BadConfiguration, Conflict, NotFound
 from contextfold.logs import SealedLog
 
-from .making import NASTY_TEXTS, appended, message
+from .messages import NASTY_TEXTS, appended, message
 
 ORDERS: tuple[ThreadOrder, ...] = ("created", "activity", "name")
 

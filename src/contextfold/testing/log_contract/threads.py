@@ -9,7 +9,7 @@ import pytest
 from contextfold.domain import EventLog, ThreadRow
 from contextfold.errors import NotFound
 
-from .making import NASTY_TEXTS, appended, message
+from .messages import NASTY_TEXTS, appended, message
 
 
 class ThreadContract:

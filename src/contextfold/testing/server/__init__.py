@@ -11,28 +11,26 @@ checks the other. Needs `pip install 'contextfold[testing]'`. It listens on the 
 """
 
 from . import faults
-from .clock import Clock
+from .bill import Bill, Clock
 from .faults import Fault
-from .flavours import FLAVOURS, Flavour
-from .provider import Exchange
-from .refusals import Refused
-from .script import Asked, Call, Held, Say
+from .provider import FLAVOURS, Exchange, Flavour
+from .refusals import Rejection
+from .script import Call, Held, Question, Say
 from .strict import StrictServer, strict_server
-from .usage import Usage
 
 __all__ = [
     "FLAVOURS",
-    "Asked",
+    "Bill",
     "Call",
     "Clock",
     "Exchange",
     "Fault",
     "Flavour",
     "Held",
-    "Refused",
+    "Question",
+    "Rejection",
     "Say",
     "StrictServer",
-    "Usage",
     "faults",
     "strict_server",
 ]

@@ -17,24 +17,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from .anthropic import Anthropic
+from .anthropic import MessagesApi
+from .bill import Bill
+from .connection import failing, streamed, whole
 from .faults import Fault
-from .formats import Accepted, Endpoint, Format, Incoming, Told
-from .gemini import Gemini
-from .openai_chat import OpenAIChat
-from .openai_responses import OpenAIResponses
-from .provider import Exchange, Provider
-from .refusals import Refused
+from .formats import Accepted, Endpoint, Format, Incoming, Reply
+from .gemini import GenerateContentApi
+from .openai_chat import ChatCompletionsApi
+from .openai_responses import ResponsesApi
+from .provider import Exchange, Vendor
+from .refusals import Rejection
 from .script import Held, Say, as_step
-from .sending import failing, streamed, whole
-from .usage import Usage
 
-FORMATS: Final[tuple[Format, ...]] = (Anthropic(), OpenAIChat(), OpenAIResponses(), Gemini())
+FORMATS: Final[tuple[Format, ...]] = (MessagesApi(), ChatCompletionsApi(), ResponsesApi(), GenerateContentApi())
 _SECRET: Final = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie"})
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
-def build(provider: Provider, closing: asyncio.Event) -> Starlette:
+def build(provider: Vendor, closing: asyncio.Event) -> Starlette:
     """The application of one server."""
     routes = [
         Route(path, _serving(provider, format, endpoint, closing), methods=["POST"])
@@ -45,7 +45,7 @@ def build(provider: Provider, closing: asyncio.Event) -> Starlette:
 
 
 def _serving(
-    provider: Provider, format: Format, endpoint: Endpoint, closing: asyncio.Event
+    provider: Vendor, format: Format, endpoint: Endpoint, closing: asyncio.Event
 ) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
         incoming = Incoming(request.url.path, dict(request.headers), dict(request.query_params), {})
@@ -54,7 +54,7 @@ def _serving(
             incoming = Incoming(incoming.path, incoming.headers, incoming.query, await _body(provider, request))
             accepted = endpoint(provider, incoming)
             step = await _step(provider, accepted, closing)
-        except Refused as refused:
+        except Rejection as refused:
             return _refusal(provider, format, incoming, refused)
         if isinstance(step, Fault):
             return await _fail(request, provider, format, incoming, accepted, step, closing)
@@ -63,31 +63,31 @@ def _serving(
     return serve
 
 
-def _guard(provider: Provider, format: Format, incoming: Incoming) -> None:
+def _guard(provider: Vendor, format: Format, incoming: Incoming) -> None:
     host = incoming.headers.get("host", "").rpartition(":")[0] or incoming.headers.get("host", "")
     if host not in _LOOPBACK:
-        raise Refused("This host is not served here.", kind="forbidden", rule="host")
+        raise Rejection("This host is not served here.", kind="forbidden", rule="host")
     if "origin" in incoming.headers:
-        raise Refused("Requests from web pages are not served.", kind="forbidden", rule="origin")
+        raise Rejection("Requests from web pages are not served.", kind="forbidden", rule="origin")
     given = format.token(incoming).encode()
     if not hmac.compare_digest(given, provider.settings.token.encode()):
-        raise Refused("invalid api key", kind="auth", rule="token")
+        raise Rejection("invalid api key", kind="auth", rule="token")
 
 
-async def _body(provider: Provider, request: Request) -> dict[str, Any]:
+async def _body(provider: Vendor, request: Request) -> dict[str, Any]:
     raw = await request.body()
     if len(raw) > provider.settings.most_bytes:
-        raise Refused("Request exceeds the maximum size", kind="too_large", rule="bytes")
+        raise Rejection("Request exceeds the maximum size", kind="too_large", rule="bytes")
     try:
         body = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Refused("We could not parse the JSON body of your request.", rule="json") from error
+        raise Rejection("We could not parse the JSON body of your request.", rule="json") from error
     if not isinstance(body, dict):
-        raise Refused("The body of a request must be a JSON object.", rule="json")
+        raise Rejection("The body of a request must be a JSON object.", rule="json")
     return body
 
 
-async def _step(provider: Provider, accepted: Accepted, closing: asyncio.Event) -> Say | Fault:
+async def _step(provider: Vendor, accepted: Accepted, closing: asyncio.Event) -> Say | Fault:
     """The next step of the script; a held one is waited for."""
     if not accepted.is_scripted:
         return Say()
@@ -103,13 +103,13 @@ async def _step(provider: Provider, accepted: Accepted, closing: asyncio.Event) 
     return step
 
 
-def _answer(provider: Provider, format: Format, incoming: Incoming, accepted: Accepted, say: Say) -> Response:
+def _answer(provider: Vendor, format: Format, incoming: Incoming, accepted: Accepted, say: Say) -> Response:
     told = _begin(provider, accepted, say)
     _saw(provider, format, incoming, 200, told, stream=accepted.stream)
     return streamed(told.chunks) if accepted.stream else whole(200, told.body)
 
 
-def _begin(provider: Provider, accepted: Accepted, say: Say) -> Told:
+def _begin(provider: Vendor, accepted: Accepted, say: Say) -> Reply:
     """The answer begins: from now on what the request wrote to the cache can be read."""
     told = accepted.tell(say)
     if accepted.billed is not None:
@@ -119,7 +119,7 @@ def _begin(provider: Provider, accepted: Accepted, say: Say) -> Told:
 
 async def _fail(
     request: Request,
-    provider: Provider,
+    provider: Vendor,
     format: Format,
     incoming: Incoming,
     accepted: Accepted,
@@ -127,10 +127,10 @@ async def _fail(
     closing: asyncio.Event,
 ) -> Response:
     chunks: Sequence[bytes] = ()
-    refused = fault.refused or Refused(f"fault: {fault.how}", kind="broken", rule="fault")
+    refused = fault.refused or Rejection(f"fault: {fault.how}", kind="broken", rule="fault")
     if fault.how == "break_off" and not accepted.stream:
         return _refusal(provider, format, incoming, refused)
-    told = Told({})
+    told = Reply({})
     if fault.how in ("cut", "break_off", "drip"):
         told = _begin(provider, accepted, Say(fault.text))
         body = msgspec.json.encode(told.body)
@@ -140,24 +140,24 @@ async def _fail(
     return await failing(request, fault, chunks, closing, format.chunk(refused))
 
 
-def _refusal(provider: Provider, format: Format, incoming: Incoming, refused: Refused) -> Response:
+def _refusal(provider: Vendor, format: Format, incoming: Incoming, refused: Rejection) -> Response:
     status, body = format.shape(refused)
-    _saw(provider, format, incoming, status, Told(body), refused)
+    _saw(provider, format, incoming, status, Reply(body), refused)
     return whole(status, body, format.headers(refused))
 
 
 def _saw(
-    provider: Provider,
+    provider: Vendor,
     format: Format,
     incoming: Incoming,
     status: int,
-    told: Told,
-    refused: Refused | None = None,
+    told: Reply,
+    refused: Rejection | None = None,
     *,
     stream: bool = False,
 ) -> None:
     headers = {name: value for name, value in incoming.headers.items() if name not in _SECRET}
-    cost = told.usage.cost(provider.facts(told.model).prices) if told.usage != Usage() else 0.0
+    cost = told.usage.cost(provider.facts(told.model).prices) if told.usage != Bill() else 0.0
     response: Mapping[str, Any] = told.body
     exchange = Exchange(
         format.name, incoming.path, incoming.body, status, headers, response, told.usage, refused, cost, stream

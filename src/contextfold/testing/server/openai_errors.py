@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .formats import Incoming, too_long
-from .refusals import Kind, Refused
+from .refusals import Kind, Rejection
 
 _TYPES: Final[dict[Kind, tuple[int, str, str | None]]] = {
     "invalid": (400, "invalid_request_error", None),
@@ -21,7 +21,7 @@ _TYPES: Final[dict[Kind, tuple[int, str, str | None]]] = {
 }
 
 
-def shape(refused: Refused, too_long_words: str) -> tuple[int, Mapping[str, Any]]:
+def shape(refused: Rejection, too_long_words: str) -> tuple[int, Mapping[str, Any]]:
     """Status and body; `too_long_words` has places for `{tokens}` and `{window}`."""
     status, kind, code = _TYPES[refused.kind]
     message, param = refused.message, refused.param
@@ -33,7 +33,7 @@ def shape(refused: Refused, too_long_words: str) -> tuple[int, Mapping[str, Any]
     return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
-def headers(refused: Refused) -> Mapping[str, str]:
+def headers(refused: Rejection) -> Mapping[str, str]:
     return {} if refused.retry_after is None else {"retry-after": f"{refused.retry_after:g}"}
 
 

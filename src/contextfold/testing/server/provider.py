@@ -9,19 +9,44 @@ import hashlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from contextfold.models import Config, Model, find
 
-from .caching import Billed, Cache, Piece, Rules
-from .flavours import Flavour
-from .refusals import Refused
+from .bill import Bill, Billed, PromptCache, PromptPiece, Rules
+from .refusals import Rejection
 from .script import Script
-from .signing import Seal
+from .seals import Seal
 from .sizes import Sizes
-from .usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Flavour:
+    """One vendor's additions."""
+
+    wants_reasoning: bool = False  # `reasoning_content` on assistant turns that carry calls
+    alternates: bool = False  # user and assistant take strict turns
+    has_tool_role: bool = True
+    adjacent: bool = False  # in Responses: outputs right behind the calls they answer
+
+
+FLAVOURS: Final[dict[str, Flavour]] = {
+    "openai": Flavour(),
+    "deepseek": Flavour(wants_reasoning=True, adjacent=True),
+    "zai": Flavour(wants_reasoning=True),
+    "kimi": Flavour(wants_reasoning=True),
+    "bedrock": Flavour(alternates=True),
+    "strict": Flavour(alternates=True, has_tool_role=False),
+}
+
+
+def flavour_named(name: str) -> Flavour:
+    if name not in FLAVOURS:
+        raise ValueError(f"There is no flavour {name!r}. Use one of: {', '.join(FLAVOURS)}.")
+    return FLAVOURS[name]
+
 
 # Where no source gives a model's minimum, the smallest that is known.
 _LEAST = 512
@@ -29,7 +54,7 @@ _LIFETIME = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Strictness:
     """How strict the server is, and for whom."""
 
     token: str
@@ -51,8 +76,8 @@ class Exchange:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     response: Mapping[str, Any] | None = None
-    usage: Usage = field(default_factory=Usage)
-    refused: Refused | None = None
+    usage: Bill = field(default_factory=Bill)
+    refused: Rejection | None = None
     cost: float = 0.0
     stream: bool = False
 
@@ -61,12 +86,12 @@ class Exchange:
         return str(self.request.get("model", ""))
 
 
-class Provider:
+class Vendor:
     """The state of one server."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float], seed: bytes) -> None:
+    def __init__(self, settings: Strictness, clock: Callable[[], float], seed: bytes) -> None:
         self.settings, self.clock = settings, clock
-        self.cache, self.script, self.sizes, self.seal = Cache(clock), Script(), Sizes(), Seal(seed)
+        self.cache, self.script, self.sizes, self.seal = PromptCache(clock), Script(), Sizes(), Seal(seed)
         self.exchanges: list[Exchange] = []
         self.stored: dict[str, Any] = {}  # by id: what a client may refer to later
         self.made_after: dict[str, str] = {}  # an item's id to the id of the reasoning it came from
@@ -75,7 +100,7 @@ class Provider:
     def model(self, name: str) -> Model:
         """The model that a request names; refused where it is not served under exactly this name."""
         if self.settings.names and name not in self.settings.names:
-            raise Refused(f"model: {name}", kind="not_found", rule="model")
+            raise Rejection(f"model: {name}", kind="not_found", rule="model")
         return self.facts(name)
 
     def facts(self, name: str) -> Model:
@@ -87,8 +112,8 @@ class Provider:
         self._made += 1
         return prefix + hashlib.sha256(self._seed + self._made.to_bytes(8, "big")).hexdigest()[:24]
 
-    def piece(self, content: Any, model: Model, breakpoint: int | None = None) -> Piece:
-        return Piece(msgspec.json.encode(content), self.sizes.piece(content, model), breakpoint)
+    def piece(self, content: Any, model: Model, breakpoint: int | None = None) -> PromptPiece:
+        return PromptPiece(msgspec.json.encode(content), self.sizes.piece(content, model), breakpoint)
 
     def rules(self, model: Model) -> Rules:
         kept = model.cache
@@ -103,10 +128,10 @@ class Provider:
             return self.settings.window
         return None if model.assumed else model.window
 
-    def automatic(self, scope: str, pieces: Sequence[Piece], model: Model) -> Billed:
+    def automatic(self, scope: str, pieces: Sequence[PromptPiece], model: Model) -> Billed:
         return self.cache.automatic(f"{model.id}\0{scope}", pieces, self.rules(model))
 
-    def explicit(self, scope: str, pieces: Sequence[Piece], model: Model) -> Billed:
+    def explicit(self, scope: str, pieces: Sequence[PromptPiece], model: Model) -> Billed:
         return self.cache.explicit(f"{model.id}\0{scope}", pieces, replace(self.rules(model), lookback=20))
 
     def saw(self, exchange: Exchange) -> None:

@@ -58,7 +58,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """What a scripted function sees of a request."""
 
     format: str
@@ -66,7 +66,7 @@ class Asked:
     body: Mapping[str, Any]
 
 
-Step: TypeAlias = "str | Say | Fault | Held | Callable[[Asked], str | Say | Fault | Held]"
+Step: TypeAlias = "str | Say | Fault | Held | Callable[[Question], str | Say | Fault | Held]"
 
 
 class Script:
@@ -85,7 +85,7 @@ class Script:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def next(self, asked: Asked) -> Say | Fault | Held:
+    def next(self, asked: Question) -> Say | Fault | Held:
         """The next step; a function is asked, a text becomes an answer."""
         try:
             step = self._steps.popleft()
@@ -94,6 +94,6 @@ class Script:
         return as_step(step, asked)
 
 
-def as_step(step: Step, asked: Asked) -> Say | Fault | Held:
+def as_step(step: Step, asked: Question) -> Say | Fault | Held:
     made = step(asked) if callable(step) else step
     return Say(made) if isinstance(made, str) else made

@@ -15,7 +15,7 @@ from contextfold.domain import Message, Text
 from contextfold.models import Model
 from contextfold.tokens import counter_for
 
-from .signing import digest
+from .seals import digest
 
 # Names, marks and seals that a prompt does not hold as words.
 _UNCOUNTED: Final = frozenset(

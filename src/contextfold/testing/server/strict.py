@@ -1,17 +1,92 @@
-"""The strict server as tests use it: start it, script it, point a client at it, look at what it saw."""
+"""The strict server as tests use it: start it on the loopback interface, script it, look at what it saw, stop it."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from .flavours import Flavour, flavour_named
-from .provider import Exchange, Provider, Settings
-from .running import Running
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .app import build
+from .bill import Bill
+from .provider import Exchange, Flavour, Strictness, Vendor, flavour_named
 from .script import Step
-from .usage import Usage
+
+
+class _Connection(H11Protocol):
+    """Lets the application reach its connection, which faults break."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # narrower in uvicorn
+        self.app_state = {**self.app_state, "transport": transport}
+        super().connection_made(transport)
+
+
+class _Server(uvicorn.Server):
+    """Runs until told to stop, instead of looking ten times a second."""
+
+    def __init__(self, config: uvicorn.Config, closing: asyncio.Event, ready: threading.Event) -> None:
+        super().__init__(config)
+        self._closing, self._ready = closing, ready
+
+    async def main_loop(self) -> None:
+        self._ready.set()
+        await self._closing.wait()
+
+
+class ServerThread:
+    """One server from start to stop."""
+
+    def __init__(self, provider: Vendor) -> None:
+        self._provider = provider
+        self._ready, self._closing = threading.Event(), asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._error: BaseException | None = None
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, name="contextfold-strict-server", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+        self._ready.wait()
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join()
+        self._socket.close()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # noqa: BLE001  # told to whoever started the thread
+            self._error = error
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        settings: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
+        config = uvicorn.Config(
+            build(self._provider, self._closing),
+            http=_Connection,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=5,
+            **settings,
+        )
+        await _Server(config, self._closing, self._ready).serve(sockets=[self._socket])
 
 
 class StrictServer:
@@ -20,7 +95,7 @@ class StrictServer:
     `url` is the base for every SDK; `token` is the only key it takes.
     """
 
-    def __init__(self, provider: Provider, port: int) -> None:
+    def __init__(self, provider: Vendor, port: int) -> None:
         self._provider = provider
         self.token = provider.settings.token
         self.url = f"http://127.0.0.1:{port}"
@@ -48,9 +123,9 @@ class StrictServer:
         return [each for each in self.exchanges if each.refused is not None and each.refused.rule != "fault"]
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> Bill:
         """Everything billed so far."""
-        return sum((each.usage for each in self.exchanges), Usage())
+        return sum((each.usage for each in self.exchanges), Bill())
 
     @property
     def cost(self) -> float:
@@ -93,7 +168,7 @@ def strict_server(
     """
     key = seed if seed is not None else secrets.token_bytes(16)
     said = flavour_named(flavour) if isinstance(flavour, str) else flavour
-    settings = Settings(
+    settings = Strictness(
         token or f"sk-strict-{secrets.token_urlsafe(12)}",
         window,
         said,
@@ -101,8 +176,8 @@ def strict_server(
         bind_prefix,
         names=frozenset(models),
     )
-    provider = Provider(settings, clock, key)
-    running = Running(provider)
+    provider = Vendor(settings, clock, key)
+    running = ServerThread(provider)
     running.start()
     try:
         yield StrictServer(provider, running.port)

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from contextfold.testing.server import Asked, Call, Fault, Held, Refused, Say, StrictServer, faults, strict_server
+from contextfold.testing.server import Call, Fault, Held, Question, Rejection, Say, StrictServer, faults, strict_server
 
 from .conftest import PATHS, Post, headers
 
@@ -55,7 +55,7 @@ def test_what_is_too_large_is_refused(client: httpx.Client, server: StrictServer
 
 
 def test_a_script_is_said_in_order_and_then_the_usual(post: Post, server: StrictServer) -> None:
-    def about(asked: Asked) -> str:
+    def about(asked: Question) -> str:
         return f"{asked.format} asked {asked.model}"
 
     server.answer("First.", about)
@@ -179,5 +179,5 @@ def test_a_server_that_hangs_can_still_be_stopped() -> None:
 
 
 def test_without_an_end_of_the_pieces_a_fault_is_an_error() -> None:
-    refused = Refused("x", kind="not_found")
+    refused = Rejection("x", kind="not_found")
     assert (refused.status, Say(calls=(Call("a"),)).reason, Say().reason) == (404, "calls", "end")

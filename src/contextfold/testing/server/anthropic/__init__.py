@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contextfold.testing.server.events import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, Told, too_long
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.refusals import Kind, Refused
-from contextfold.testing.server.script import Asked
+from contextfold.testing.server.connection import sse
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, Reply, too_long
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import Kind, Rejection
+from contextfold.testing.server.script import Question
 
 from .answer import tell
 from .request import read
@@ -27,7 +27,7 @@ _TYPES: Final[dict[Kind, tuple[int, str]]] = {
 }
 
 
-class Anthropic:
+class MessagesApi:
     """How Anthropic is spoken to."""
 
     name = "anthropic"
@@ -40,7 +40,7 @@ class Anthropic:
         bearer = incoming.headers.get("authorization", "")
         return incoming.headers.get("x-api-key", "") or bearer.removeprefix("Bearer ")
 
-    def shape(self, refused: Refused) -> tuple[int, Mapping[str, Any]]:
+    def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
         status, kind = _TYPES[refused.kind]
         message = refused.message
         if refused.kind == "too_long":
@@ -48,25 +48,25 @@ class Anthropic:
             message = f"prompt is too long: {tokens} tokens > {window} maximum"
         return status, {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_cf"}
 
-    def headers(self, refused: Refused) -> Mapping[str, str]:
+    def headers(self, refused: Rejection) -> Mapping[str, str]:
         return {} if refused.retry_after is None else {"retry-after": f"{refused.retry_after:g}"}
 
-    def chunk(self, refused: Refused) -> bytes:
+    def chunk(self, refused: Rejection) -> bytes:
         return sse(self.shape(refused)[1], "error")
 
 
-def _messages(provider: Provider, incoming: Incoming) -> Accepted:
+def _messages(provider: Vendor, incoming: Incoming) -> Accepted:
     asking = read(provider, incoming)
-    asked = Asked("anthropic", asking.model.id, incoming.body)
+    asked = Question("anthropic", asking.model.id, incoming.body)
     stream = incoming.body.get("stream") is True
     return Accepted(asked, lambda say: tell(provider, asking, say), stream, asking.billed)
 
 
-def _count(provider: Provider, incoming: Incoming) -> Accepted:
+def _count(provider: Vendor, incoming: Incoming) -> Accepted:
     """Free, and the same rules; what context editing would clear is told beside the number."""
     asking = read(provider, incoming, counts=True)
     body: dict[str, Any] = {"input_tokens": asking.tokens}
     if "context_management" in incoming.body:
         body["context_management"] = {"original_input_tokens": asking.original}
-    asked = Asked("anthropic", asking.model.id, incoming.body)
-    return Accepted(asked, lambda _: Told(body), is_scripted=False)
+    asked = Question("anthropic", asking.model.id, incoming.body)
+    return Accepted(asked, lambda _: Reply(body), is_scripted=False)

@@ -1,26 +1,79 @@
-"""What the Messages API answers: content blocks with signatures, stop reasons, usage with its cache fields."""
+"""What the Messages API answers, whole and as events: blocks with signatures, stop reasons, usage with cache fields."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from contextfold.testing.server.answers import Spoken, speak
-from contextfold.testing.server.formats import Told
-from contextfold.testing.server.provider import Provider
+import msgspec
+
+from contextfold.testing.server.bill import Bill
+from contextfold.testing.server.connection import in_pieces, sse
+from contextfold.testing.server.formats import Reply, Utterance, speak
+from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
-from contextfold.testing.server.usage import Usage
 
 from .compaction import block as compaction_block
-from .request import Asking
-from .stream import chunks
+from .request import ReadMessages
 from .thinking import BINDING_BETA, sign
+
+
+def chunks(body: Mapping[str, Any]) -> list[bytes]:
+    return [sse(event, event["type"]) for event in _events(body)]
+
+
+def _events(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    start = {**body["usage"], "output_tokens": 1}
+    start.pop("iterations", None)
+    empty = {**body, "content": [], "stop_reason": None, "usage": start}
+    empty.pop("context_management", None)
+    yield {"type": "message_start", "message": empty}
+    yield {"type": "ping"}
+    for index, block in enumerate(body["content"]):
+        yield {"type": "content_block_start", "index": index, "content_block": _begun(block)}
+        for delta in _deltas(block):
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {"stop_reason": body["stop_reason"], "stop_sequence": None}
+    ended: dict[str, Any] = {"type": "message_delta", "delta": delta, "usage": dict(body["usage"])}
+    if "context_management" in body:
+        ended["context_management"] = body["context_management"]
+    yield ended
+    yield {"type": "message_stop"}
+
+
+def _begun(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A block before its first delta: everything that deltas bring is still empty."""
+    empty: dict[str, Any] = {"text": "", "thinking": "", "signature": "", "input": {}}
+    if block["type"] == "compaction":
+        return {**block, "content": None}
+    return {name: empty.get(name, value) for name, value in block.items()}
+
+
+def _deltas(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    match block["type"]:
+        case "text":
+            for piece in in_pieces(block["text"]):
+                yield {"type": "text_delta", "text": piece}
+        case "thinking":
+            for piece in in_pieces(block["thinking"]):
+                yield {"type": "thinking_delta", "thinking": piece}
+            yield {"type": "signature_delta", "signature": block["signature"]}
+        case "tool_use":
+            yield {"type": "input_json_delta", "partial_json": ""}
+            for piece in in_pieces(msgspec.json.encode(block["input"]).decode()):
+                yield {"type": "input_json_delta", "partial_json": piece}
+        case "compaction":
+            yield {"type": "compaction_delta", "content": block["content"]}
+        case other:
+            raise ValueError(f"Nobody knows how to stream a block of kind {other!r}.")
+
 
 _STOPS: Final = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 
 
-def tell(provider: Provider, asking: Asking, say: Say) -> Told:
+def tell(provider: Vendor, asking: ReadMessages, say: Say) -> Reply:
     """The answer to a request, whole and in pieces."""
     spoken = speak(provider, say, asking.model, "toolu_", asking.body.get("max_tokens"))
     usage = replace(asking.billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
@@ -29,7 +82,7 @@ def tell(provider: Provider, asking: Asking, say: Say) -> Told:
     return _told(provider, asking, _content(provider, asking, spoken.say), _STOPS[spoken.say.reason], usage)
 
 
-def _content(provider: Provider, asking: Asking, say: Say) -> list[dict[str, Any]]:
+def _content(provider: Vendor, asking: ReadMessages, say: Say) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     if say.thinking:
         signature = sign(provider, asking.model, say.thinking, asking.prefix)
@@ -42,7 +95,7 @@ def _content(provider: Provider, asking: Asking, say: Say) -> list[dict[str, Any
     return blocks + calls
 
 
-def _compacted(provider: Provider, asking: Asking, spoken: Spoken, usage: Usage) -> Told:
+def _compacted(provider: Vendor, asking: ReadMessages, spoken: Utterance, usage: Bill) -> Reply:
     """On demand the answer is the block alone; at a threshold it comes first, and is billed as a call of its own."""
     if asking.compacts == "demand":
         content = [compaction_block(provider, asking.model, spoken.say.text)]
@@ -52,20 +105,20 @@ def _compacted(provider: Provider, asking: Asking, spoken: Spoken, usage: Usage)
     first = replace(asking.billed.usage, output=provider.sizes.text(summary, asking.model))
     if asking.compacts == "pause":
         return _told(provider, asking, [block], "compaction", first, [("compaction", first)])
-    then = Usage(fresh=provider.sizes.piece(block, asking.model), output=usage.output, reasoning=usage.reasoning)
+    then = Bill(fresh=provider.sizes.piece(block, asking.model), output=usage.output, reasoning=usage.reasoning)
     content = [block, *_content(provider, asking, spoken.say)]
     iterations = [("compaction", first), ("message", then)]
     return _told(provider, asking, content, _STOPS[spoken.say.reason], then, iterations)
 
 
 def _told(
-    provider: Provider,
-    asking: Asking,
+    provider: Vendor,
+    asking: ReadMessages,
     content: list[dict[str, Any]],
     stop: str,
-    usage: Usage,
-    iterations: list[tuple[str, Usage]] | None = None,
-) -> Told:
+    usage: Bill,
+    iterations: list[tuple[str, Bill]] | None = None,
+) -> Reply:
     fields = usage_fields(usage)
     if iterations is not None:
         fields["iterations"] = [{"type": kind, **usage_fields(each)} for kind, each in iterations]
@@ -83,11 +136,11 @@ def _told(
         body["context_management"] = {"applied_edits": asking.applied}
     if BINDING_BETA in asking.betas:
         body["input_transformations"] = asking.dropped
-    paid = usage if iterations is None else sum((each for _, each in iterations), Usage())
-    return Told(body, paid, chunks(body), asking.model.id)
+    paid = usage if iterations is None else sum((each for _, each in iterations), Bill())
+    return Reply(body, paid, chunks(body), asking.model.id)
 
 
-def usage_fields(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: Bill) -> dict[str, Any]:
     """`input_tokens` is only what the cache had nothing to do with."""
     written: Mapping[str, int] = {
         "ephemeral_5m_input_tokens": usage.written,

@@ -6,26 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import is_whole, mapping, refuse
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.signing import digest
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import is_whole, mapping, refuse
+from contextfold.testing.server.seals import digest
 
-from .pairs import open_calls
-from .turns import Placed, Turn
+from .turns import PlacedBlock, ReadTurn, open_calls
 
 ON_DEMAND_BETA: Final = "compact-2026-09-04"
 THRESHOLD: Final = "compact_20260112"
 _TRIGGER, _LEAST_TRIGGER = 150_000, 50_000
 
 
-def block(provider: Provider, model: Model, text: str) -> dict[str, Any]:
+def block(provider: Vendor, model: Model, text: str) -> dict[str, Any]:
     """A compaction block that only this server could have made."""
     signature = provider.seal.sign(kind="compaction", model=model.id, text=digest(text))
     return {"type": "compaction", "content": text, "encrypted_content": None, "signature": signature}
 
 
 def check_replayed(
-    provider: Provider, placed: Placed | None, edits: Sequence[Mapping[str, Any]], betas: Sequence[str], model: Model
+    provider: Vendor, placed: PlacedBlock | None, edits: Sequence[Mapping[str, Any]], betas: Sequence[str], model: Model
 ) -> None:
     """A block that comes back: unchanged, of this model, and with its strategy declared again."""
     if placed is None:
@@ -43,7 +42,7 @@ def check_replayed(
         raise refuse(f"{placed.at}: this `compaction` block was made for another model", "compaction-model")
 
 
-def is_on_demand(body: Mapping[str, Any], turns: Sequence[Turn], model: Model) -> bool:
+def is_on_demand(body: Mapping[str, Any], turns: Sequence[ReadTurn], model: Model) -> bool:
     """Whether the request asks for a compaction block and nothing else, and may."""
     asked = body.get("compaction")
     if asked is None:

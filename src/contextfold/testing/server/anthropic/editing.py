@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import is_whole, items, mapping, objects, refuse
-from contextfold.testing.server.provider import Provider
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import is_whole, items, mapping, objects, refuse
 
 from .shapes import REASONING
-from .turns import Placed, Turn
+from .turns import PlacedBlock, ReadTurn
 
 EDITING_BETA: Final = "context-management-2025-06-27"
 CLEARED: Final = "[Old tool result content cleared]"
@@ -37,7 +37,7 @@ def edits_of(body: Mapping[str, Any], betas: Sequence[str]) -> list[dict[str, An
 
 
 def apply_edits(
-    provider: Provider, edits: Sequence[Mapping[str, Any]], turns: list[Turn], model: Model, size: Callable[[], int]
+    provider: Vendor, edits: Sequence[Mapping[str, Any]], turns: list[ReadTurn], model: Model, size: Callable[[], int]
 ) -> list[dict[str, Any]]:
     """Change the turns as asked; gives what was done, as the API reports it."""
     applied: list[dict[str, Any]] = []
@@ -56,7 +56,7 @@ def apply_edits(
     return applied
 
 
-def _clear_thinking(turns: list[Turn], keep: Any) -> int:
+def _clear_thinking(turns: list[ReadTurn], keep: Any) -> int:
     if keep == "all" or mapping(keep).get("type") == "all":
         return 0
     most = mapping(keep).get("value", 1)
@@ -67,7 +67,7 @@ def _clear_thinking(turns: list[Turn], keep: Any) -> int:
     return len(old)
 
 
-def _clear_results(provider: Provider, edit: Mapping[str, Any], turns: list[Turn], model: Model, tokens: int) -> int:
+def _clear_results(provider: Vendor, edit: Mapping[str, Any], turns: list[ReadTurn], model: Model, tokens: int) -> int:
     names = {placed.block["id"]: placed.block["name"] for placed in _all(turns) if placed.kind == "tool_use"}
     results = [placed for placed in _all(turns) if placed.kind == "tool_result"]
     trigger = mapping(edit.get("trigger")) or {"type": "input_tokens", "value": _TRIGGER}
@@ -86,7 +86,7 @@ def _clear_results(provider: Provider, edit: Mapping[str, Any], turns: list[Turn
 
 
 def _replace(
-    turns: list[Turn], old: set[int], calls: set[str], edit: Mapping[str, Any], names: Mapping[str, str]
+    turns: list[ReadTurn], old: set[int], calls: set[str], edit: Mapping[str, Any], names: Mapping[str, str]
 ) -> None:
     inputs = edit.get("clear_tool_inputs", False)
     for turn in turns:
@@ -97,9 +97,9 @@ def _replace(
                 turn.blocks[index] = replace(placed, block={**placed.block, "input": {}})
 
 
-def _is_named(inputs: Any, placed: Placed, names: Mapping[str, str]) -> bool:
+def _is_named(inputs: Any, placed: PlacedBlock, names: Mapping[str, str]) -> bool:
     return inputs is True or (isinstance(inputs, list) and names[placed.block["id"]] in inputs)
 
 
-def _all(turns: Sequence[Turn]) -> list[Placed]:
+def _all(turns: Sequence[ReadTurn]) -> list[PlacedBlock]:
     return [placed for turn in turns for placed in turn.blocks]

@@ -7,29 +7,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contextfold.models import Model
-from contextfold.testing.server.caching import Billed, Piece
-from contextfold.testing.server.checks import items, mapping, refuse
+from contextfold.testing.server.bill import Bill, Billed, PromptPiece
 from contextfold.testing.server.formats import Incoming
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.refusals import Refused
-from contextfold.testing.server.usage import Usage
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import Rejection, items, mapping, refuse
 
 from .compaction import check_replayed, is_on_demand, threshold_edit, trigger
 from .editing import apply_edits, edits_of
-from .pairs import check_pairs
 from .rules import check_fields, check_marks, check_turns
 from .shapes import REASONING, lifetime_of
 from .thinking import BINDING_BETA, check_first_thinking, check_thinking, prefix_digest
-from .turns import Turn, after_compaction, read_turns
+from .turns import ReadTurn, after_compaction, check_pairs, read_turns
 
 
 @dataclass(slots=True)
-class Asking:
+class ReadMessages:
     """A request that breaks no rule, as the model will see it."""
 
     model: Model
     body: Mapping[str, Any]
-    turns: list[Turn]
+    turns: list[ReadTurn]
     betas: Sequence[str]
     prefix: str = ""  # names everything that was sent, for the signatures of the answer
     tokens: int = 0
@@ -37,10 +34,10 @@ class Asking:
     compacts: str = ""  # "", "demand", "threshold", "pause"
     applied: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, str]] = field(default_factory=list)
-    billed: Billed = field(default_factory=lambda: Billed(Usage()))
+    billed: Billed = field(default_factory=lambda: Billed(Bill()))
 
 
-def read(provider: Provider, incoming: Incoming, *, counts: bool = False) -> Asking:
+def read(provider: Vendor, incoming: Incoming, *, counts: bool = False) -> ReadMessages:
     """Everything the provider looks at before its model does."""
     body = incoming.body
     betas = [each.strip() for each in incoming.headers.get("anthropic-beta", "").split(",") if each.strip()]
@@ -62,17 +59,17 @@ def read(provider: Provider, incoming: Incoming, *, counts: bool = False) -> Ask
     check_replayed(provider, compacted, edits, betas, model)
     prefix = prefix_digest(body, turns)
     dropped = check_thinking(provider, body, turns, model, is_compacted=is_compacted)
-    asking = Asking(model, body, turns, betas, prefix, dropped=dropped, compacts="demand" if demanded else "")
+    asking = ReadMessages(model, body, turns, betas, prefix, dropped=dropped, compacts="demand" if demanded else "")
     _size(provider, asking, edits)
     return asking
 
 
-def _model(provider: Provider, body: Mapping[str, Any]) -> Model:
+def _model(provider: Vendor, body: Mapping[str, Any]) -> Model:
     name = body.get("model")
     if not isinstance(name, str) or not name:
         raise refuse("model: Field required", "model")
     if name.startswith(("gpt-", "gemini-")):
-        raise Refused(f"model: {name}", kind="not_found", rule="model")
+        raise Rejection(f"model: {name}", kind="not_found", rule="model")
     return provider.model(name)
 
 
@@ -81,7 +78,7 @@ def _binding(body: Mapping[str, Any], betas: Sequence[str]) -> None:
         raise refuse("thinking.block_binding: Extra inputs are not permitted", "binding-beta")
 
 
-def _size(provider: Provider, asking: Asking, edits: Sequence[Mapping[str, Any]]) -> None:
+def _size(provider: Vendor, asking: ReadMessages, edits: Sequence[Mapping[str, Any]]) -> None:
     """Edit as asked, count, refuse what is too long, and bill."""
 
     def counted() -> int:
@@ -96,17 +93,17 @@ def _size(provider: Provider, asking: Asking, edits: Sequence[Mapping[str, Any]]
         asking.compacts = "pause" if edit.get("pause_after_compaction") else "threshold"
     window = provider.window(asking.model)
     if window is not None and asking.tokens > window:
-        raise Refused("", kind="too_long", rule="window", code=f"{asking.tokens}>{window}")
+        raise Rejection("", kind="too_long", rule="window", code=f"{asking.tokens}>{window}")
     asking.billed = provider.explicit("anthropic", parts, asking.model)
 
 
-def pieces(provider: Provider, asking: Asking) -> list[Piece]:
+def pieces(provider: Vendor, asking: ReadMessages) -> list[PromptPiece]:
     """The prompt in the order of the cache: tools, system, then messages under what changes only their tier."""
     body, model = asking.body, asking.model
     system = body.get("system") or []
     blocks = [{"type": "text", "text": system}] if isinstance(system, str) else system
     parts = [_piece(provider, each, model) for each in [*items(body.get("tools")), *blocks]]
-    parts.append(Piece(_tier(asking), 0))
+    parts.append(PromptPiece(_tier(asking), 0))
     for turn in asking.turns:
         parts += [_piece(provider, placed.block, model, turn.role) for placed in turn.blocks]
     if body.get("cache_control") is not None:
@@ -114,24 +111,24 @@ def pieces(provider: Provider, asking: Asking) -> list[Piece]:
     return parts
 
 
-def _piece(provider: Provider, block: Mapping[str, Any], model: Model, role: str = "") -> Piece:
+def _piece(provider: Vendor, block: Mapping[str, Any], model: Model, role: str = "") -> PromptPiece:
     mark = block.get("cache_control")
     bare = {name: value for name, value in block.items() if name != "cache_control"}
     content = {"role": role, "content": bare} if role else bare
     return provider.piece(content, model, lifetime_of(mark, "") if mark is not None else None)
 
 
-def _tier(asking: Asking) -> bytes:
+def _tier(asking: ReadMessages) -> bytes:
     """What kills the cached messages, and nothing before them, when it changes."""
     pictures = any(placed.kind == "image" for turn in asking.turns for placed in turn.blocks)
     thinking = mapping(asking.body.get("thinking")).get("type", "disabled")
     return repr((asking.body.get("tool_choice"), thinking, pictures)).encode()
 
 
-def _mark_last(parts: list[Piece], asking: Asking, lifetime: int) -> None:
+def _mark_last(parts: list[PromptPiece], asking: ReadMessages, lifetime: int) -> None:
     kinds = [placed.kind for turn in asking.turns for placed in turn.blocks]
     for back, kind in enumerate(reversed(kinds), 1):
         if kind not in REASONING:
             last = parts[-back]
-            parts[-back] = Piece(last.content, last.tokens, last.breakpoint or lifetime)
+            parts[-back] = PromptPiece(last.content, last.tokens, last.breakpoint or lifetime)
             return

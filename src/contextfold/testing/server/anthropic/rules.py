@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import is_whole, items, mapping, objects, refuse, version
+from contextfold.testing.server.refusals import is_whole, items, mapping, objects, refuse, version
 
 from .shapes import check_mark, check_text, lifetime_of
-from .turns import Turn
+from .turns import ReadTurn
 
 FIELDS: Final = frozenset(
     [
@@ -120,7 +120,7 @@ def _newer_models(body: Mapping[str, Any], model: Model) -> None:
         raise refuse("tool_choice: forced tool use is not supported by this model", "forced-tool")
 
 
-def check_turns(turns: Sequence[Turn], model: Model, *, is_compacted: bool, is_prefill: bool = True) -> None:
+def check_turns(turns: Sequence[ReadTurn], model: Model, *, is_compacted: bool, is_prefill: bool = True) -> None:
     """Who speaks first, who last, and where instructions may stand in the middle.
 
     A last turn of the assistant's is a beginning to be continued, except where a summary is asked for.
@@ -143,7 +143,7 @@ def check_turns(turns: Sequence[Turn], model: Model, *, is_compacted: bool, is_p
             raise refuse("messages: final assistant content cannot end with trailing whitespace", "trailing-space")
 
 
-def check_marks(body: Mapping[str, Any], turns: Sequence[Turn]) -> None:
+def check_marks(body: Mapping[str, Any], turns: Sequence[ReadTurn]) -> None:
     """At most four breakpoints, and the longer lived first: tools, system, then messages."""
     blocks = [*items(body.get("tools")), *items(body.get("system"))]
     blocks += [placed.block for turn in turns for placed in turn.blocks]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from contextfold.testing.server.checks import refuse
+from contextfold.testing.server.refusals import refuse
 
 # Kind: (fields it must have, fields it may have). `type` and `cache_control` are common.
 BLOCKS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {

@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import items, mapping, refuse, version
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.signing import digest
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import items, mapping, refuse, version
+from contextfold.testing.server.seals import digest
 
 from .shapes import REASONING
-from .turns import Placed, Turn
+from .turns import PlacedBlock, ReadTurn
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _FIRST_LENIENT = (4, 5)
 
 
-def prefix_digest(body: Mapping[str, Any], turns: Sequence[Turn]) -> str:
+def prefix_digest(body: Mapping[str, Any], turns: Sequence[ReadTurn]) -> str:
     """A name for everything before a turn: system, the tools that are loaded, and what was said."""
     tools = [_bare(tool) for tool in items(body.get("tools")) if not mapping(tool).get("defer_loading")]
     said = [[turn.role, [_bare(placed.block) for placed in turn.blocks]] for turn in turns]
@@ -34,12 +34,12 @@ def _bare(block: Any) -> Any:
     )
 
 
-def sign(provider: Provider, model: Model, text: str, prefix: str) -> str:
+def sign(provider: Vendor, model: Model, text: str, prefix: str) -> str:
     return provider.seal.sign(kind="thinking", model=model.id, text=digest(text), prefix=prefix)
 
 
 def check_thinking(
-    provider: Provider, body: Mapping[str, Any], turns: list[Turn], model: Model, *, is_compacted: bool
+    provider: Vendor, body: Mapping[str, Any], turns: list[ReadTurn], model: Model, *, is_compacted: bool
 ) -> list[dict[str, str]]:
     """Refuse or take out blocks that fail; gives what was taken out, as the API reports it."""
     dropped: list[dict[str, str]] = []
@@ -61,7 +61,7 @@ def check_thinking(
     return dropped
 
 
-def check_first_thinking(body: Mapping[str, Any], turns: Sequence[Turn], model: Model) -> None:
+def check_first_thinking(body: Mapping[str, Any], turns: Sequence[ReadTurn], model: Model) -> None:
     """Before 4.5, with thinking on: a last turn of the assistant's that calls tools begins with its thinking."""
     is_old = (0, 0) < version(model.id) < _FIRST_LENIENT
     last = next((turn for turn in reversed(turns) if turn.role == "assistant"), None)
@@ -76,7 +76,7 @@ def check_first_thinking(body: Mapping[str, Any], turns: Sequence[Turn], model: 
         )
 
 
-def _reason(provider: Provider, placed: Placed, model: Model, prefix: str) -> str:
+def _reason(provider: Vendor, placed: PlacedBlock, model: Model, prefix: str) -> str:
     """Why the model may not see this block; empty when it may."""
     block = placed.block
     redacted = placed.kind == "redacted_thinking"

@@ -1,16 +1,108 @@
-"""Messages as Anthropic reads them: strings become blocks, neighbours with one role become one turn.
+"""Messages as Anthropic reads them: strings become blocks, neighbours with one role one turn, calls meet their results.
 
 Each block remembers where the client put it, for errors. What precedes the newest compaction block is not read at all.
+Every call is answered in the very next user turn, by results that stand first and once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contextfold.testing.server.checks import objects, refuse
+from contextfold.testing.server.refusals import objects, refuse
 
 from .shapes import check_block
+
+
+def check_pairs(turns: Sequence[ReadTurn], *, may_stay_open: bool = False) -> None:
+    """Refuse calls without results, results without calls, and either of them twice."""
+    _unique(turns)
+    before: ReadTurn | None = None
+    for turn in turns:
+        if turn.role == "system":
+            continue
+        _server_tools(turn, is_last=turn is turns[-1])
+        if turn.role == "user":
+            _results(before, turn)
+        elif before is not None and before.role == "assistant":
+            _unanswered(before, [])
+        before = turn
+    if before is not None and before.role == "assistant" and not may_stay_open:
+        _unanswered(before, [])
+
+
+def open_calls(turns: Sequence[ReadTurn]) -> list[str]:
+    """Calls of the last turn that nothing answers."""
+    return [each.block["id"] for each in _calls(turns[-1])] if turns else []
+
+
+def _unique(turns: Sequence[ReadTurn]) -> None:
+    seen: set[str] = set()
+    for turn in turns:
+        for call in _calls(turn):
+            if call.block["id"] in seen:
+                raise refuse(f"{call.at}: `tool_use` ids must be unique", "call-twice")
+            seen.add(call.block["id"])
+
+
+def _results(before: ReadTurn | None, turn: ReadTurn) -> None:
+    asked = [call.block["id"] for call in _calls(before)] if before is not None else []
+    first: list[str] = []
+    results = [placed for placed in turn.blocks if placed.kind == "tool_result"]
+    for placed in turn.blocks[: len(results)]:
+        if placed.kind != "tool_result":
+            break
+        first.append(str(placed.block["tool_use_id"]))
+    for placed in results:
+        if placed.block["tool_use_id"] not in asked:
+            raise refuse(
+                f"{placed.at}: unexpected `tool_use_id` found in `tool_result` blocks: {placed.block['tool_use_id']}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+                "result-without-call",
+            )
+    if before is not None:
+        _unanswered(before, first)
+    for number, call in enumerate(first):
+        if call in first[:number]:
+            said = "each tool_use must have a single result. Found multiple `tool_result` blocks with id"
+            raise refuse(f"{turn.blocks[number].at}: {said}: {call}", "result-twice")
+
+
+def _unanswered(turn: ReadTurn, answered: Sequence[str]) -> None:
+    lacking = [call for call in _calls(turn) if call.block["id"] not in answered]
+    if lacking:
+        ids = ", ".join(call.block["id"] for call in lacking)
+        raise refuse(
+            f"messages.{lacking[0].message}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"{ids}. Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+            "call-without-result",
+        )
+
+
+def _calls(turn: ReadTurn) -> Iterator[PlacedBlock]:
+    return (placed for placed in turn.blocks if placed.kind == "tool_use")
+
+
+def _server_tools(turn: ReadTurn, *, is_last: bool) -> None:
+    """What the provider's own tools answered stands in the same turn as its call."""
+    calls: dict[str, PlacedBlock] = {}
+    answered: set[str] = set()
+    for placed in turn.blocks:
+        if placed.kind in ("server_tool_use", "mcp_tool_use"):
+            calls[placed.block["id"]] = placed
+        elif placed.kind.endswith("_tool_result"):
+            call = placed.block["tool_use_id"]
+            if call not in calls:
+                said = f"unexpected `tool_use_id` found in `{placed.kind}` blocks: {call}"
+                raise refuse(f"{placed.at}: {said}. Each must follow its `server_tool_use` block.", "server-result")
+            answered.add(call)
+    for call, placed in calls.items():
+        if call not in answered and not is_last:
+            name = placed.block["name"]
+            said = f"`{name}` tool use with id `{call}` was found without a corresponding result block"
+            raise refuse(f"{placed.at}: {said}", "server-call")
+
 
 _COMMON: Final = frozenset({"role", "content"})
 # A system message may set how the next answer is written, with words or without, and say how long it is shown.
@@ -18,7 +110,7 @@ _FIELDS: Final = {"system": _COMMON | {"output_config", "clear_at"}}
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBlock:
     """A block, and its place in the request."""
 
     block: dict[str, Any]
@@ -35,29 +127,29 @@ class Placed:
 
 
 @dataclass(slots=True)
-class Turn:
+class ReadTurn:
     """What one side said before the other spoke."""
 
     role: str
-    blocks: list[Placed]
+    blocks: list[PlacedBlock]
 
 
-def read_turns(messages: Any) -> list[Turn]:
+def read_turns(messages: Any) -> list[ReadTurn]:
     """Check each message by itself, and join neighbours of one role."""
     given = objects(messages, "messages: Input should be a valid list", "messages")
     if not given:
         raise refuse("messages: at least one message is required", "no-messages")
-    turns: list[Turn] = []
+    turns: list[ReadTurn] = []
     for number, message in enumerate(given):
         role, blocks = _message(message, number, is_last=number == len(given) - 1)
         if turns and turns[-1].role == role:
             turns[-1].blocks.extend(blocks)
         else:
-            turns.append(Turn(role, blocks))
+            turns.append(ReadTurn(role, blocks))
     return [turn for turn in turns if turn.blocks]
 
 
-def _message(message: dict[str, Any], number: int, *, is_last: bool) -> tuple[str, list[Placed]]:
+def _message(message: dict[str, Any], number: int, *, is_last: bool) -> tuple[str, list[PlacedBlock]]:
     role, content = message.get("role"), message.get("content")
     if role not in ("user", "assistant", "system"):
         raise refuse(f"messages.{number}.role: Input should be 'user' or 'assistant'", "role")
@@ -77,18 +169,18 @@ def _message(message: dict[str, Any], number: int, *, is_last: bool) -> tuple[st
         )
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     objects(blocks, f"messages.{number}.content: Input should be a valid list of blocks", "content")
-    placed = [Placed(block, number, index) for index, block in enumerate(blocks)]
+    placed = [PlacedBlock(block, number, index) for index, block in enumerate(blocks)]
     for each in placed:
         check_block(each.block, each.at, role)
     return role, placed
 
 
-def after_compaction(turns: list[Turn]) -> tuple[list[Turn], Placed | None]:
+def after_compaction(turns: list[ReadTurn]) -> tuple[list[ReadTurn], PlacedBlock | None]:
     """What the model still reads: from the newest compaction block that holds a summary."""
     for number in range(len(turns) - 1, -1, -1):
         for index in range(len(turns[number].blocks) - 1, -1, -1):
             placed = turns[number].blocks[index]
             if placed.kind == "compaction" and placed.block.get("content"):
-                first = Turn(turns[number].role, turns[number].blocks[index:])
+                first = ReadTurn(turns[number].role, turns[number].blocks[index:])
                 return [first, *turns[number + 1 :]], placed
     return turns, None

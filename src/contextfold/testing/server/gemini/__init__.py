@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.caching import Piece
-from contextfold.testing.server.checks import items
-from contextfold.testing.server.events import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, Told, too_long
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.refusals import Kind, Refused
-from contextfold.testing.server.script import Asked
+from contextfold.testing.server.bill import PromptPiece
+from contextfold.testing.server.connection import sse
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, Reply, too_long
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import Kind, Rejection, items
+from contextfold.testing.server.script import Question
 
 from .answer import tell
 from .rules import camel, check_contents, check_fields
@@ -30,7 +29,7 @@ _TYPES: Final[dict[Kind, tuple[int, str]]] = {
 }
 
 
-class Gemini:
+class GenerateContentApi:
     """How Gemini is spoken to."""
 
     name = "gemini"
@@ -42,7 +41,7 @@ class Gemini:
     def token(self, incoming: Incoming) -> str:
         return incoming.headers.get("x-goog-api-key", "") or incoming.query.get("key", "")
 
-    def shape(self, refused: Refused) -> tuple[int, Mapping[str, Any]]:
+    def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
         status, name = _TYPES[refused.kind]
         message = refused.message
         if refused.kind == "too_long":
@@ -50,29 +49,29 @@ class Gemini:
             message = f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
         return status, {"error": {"code": status, "message": message, "status": name}}
 
-    def headers(self, refused: Refused) -> Mapping[str, str]:
+    def headers(self, refused: Rejection) -> Mapping[str, str]:
         return {} if refused.retry_after is None else {"retry-after": f"{refused.retry_after:g}"}
 
-    def chunk(self, refused: Refused) -> bytes:
+    def chunk(self, refused: Rejection) -> bytes:
         return sse(self.shape(refused)[1])
 
 
-def _call(provider: Provider, incoming: Incoming) -> Accepted:
+def _call(provider: Vendor, incoming: Incoming) -> Accepted:
     name, _, verb = incoming.path.partition("/models/")[2].rpartition(":")
     body: dict[str, Any] = camel(incoming.body)
     if verb == "countTokens":
         return _count(provider, name, camel(body.get("generateContentRequest")) or body)
     if verb not in ("generateContent", "streamGenerateContent"):
-        raise Refused(f"The method {verb} is not found.", kind="not_found", rule="method")
+        raise Rejection(f"The method {verb} is not found.", kind="not_found", rule="method")
     check_fields(body)
     model, pieces = _read(provider, name, body)
     billed = provider.automatic("gemini", pieces, model)
-    asked = Asked("gemini", model.id, body)
+    asked = Question("gemini", model.id, body)
     stream = verb == "streamGenerateContent"
     return Accepted(asked, lambda say: tell(provider, model, body, billed, say), stream, billed)
 
 
-def _read(provider: Provider, name: str, body: Mapping[str, Any]) -> tuple[Model, list[Piece]]:
+def _read(provider: Vendor, name: str, body: Mapping[str, Any]) -> tuple[Model, list[PromptPiece]]:
     model = provider.model(name)
     contents = check_contents(provider, body, model)
     fixed = [*items(body.get("tools")), *([body["systemInstruction"]] if body.get("systemInstruction") else [])]
@@ -82,12 +81,12 @@ def _read(provider: Provider, name: str, body: Mapping[str, Any]) -> tuple[Model
         pieces += [provider.piece({"role": role, "part": part}, model) for part in content["parts"]]
     tokens, window = sum(piece.tokens for piece in pieces), provider.window(model)
     if window is not None and tokens > window:
-        raise Refused("", kind="too_long", rule="window", code=f"{tokens}>{window}")
+        raise Rejection("", kind="too_long", rule="window", code=f"{tokens}>{window}")
     return model, pieces
 
 
-def _count(provider: Provider, name: str, body: dict[str, Any]) -> Accepted:
+def _count(provider: Vendor, name: str, body: dict[str, Any]) -> Accepted:
     model, pieces = _read(provider, name, body)
     total = sum(piece.tokens for piece in pieces)
-    asked = Asked("gemini", model.id, body)
-    return Accepted(asked, lambda _: Told({"totalTokens": total}), is_scripted=False)
+    asked = Question("gemini", model.id, body)
+    return Accepted(asked, lambda _: Reply({"totalTokens": total}), is_scripted=False)

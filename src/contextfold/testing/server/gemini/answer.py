@@ -7,29 +7,27 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.answers import speak
-from contextfold.testing.server.caching import Billed
-from contextfold.testing.server.events import in_pieces, sse
-from contextfold.testing.server.formats import Told
-from contextfold.testing.server.provider import Provider
+from contextfold.testing.server.bill import Bill, Billed
+from contextfold.testing.server.connection import in_pieces, sse
+from contextfold.testing.server.formats import Reply, speak
+from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
-from contextfold.testing.server.usage import Usage
 
 from .rules import part_digest
 
 _STOPS: Final = {"end": "STOP", "calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 
 
-def tell(provider: Provider, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> Told:
+def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> Reply:
     most = (body.get("generationConfig") or {}).get("maxOutputTokens")
     spoken = speak(provider, say, model, "", most)
     usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
     parts = _parts(provider, spoken.say)
     answer = _answer(provider, model, parts, _STOPS[spoken.say.reason], usage)
-    return Told(answer, usage, list(_chunks(answer)), model.id)
+    return Reply(answer, usage, list(_chunks(answer)), model.id)
 
 
-def _parts(provider: Provider, say: Say) -> list[dict[str, Any]]:
+def _parts(provider: Vendor, say: Say) -> list[dict[str, Any]]:
     """Thoughts first; the first call, or else the last text, carries the signature of what was thought."""
     parts: list[dict[str, Any]] = []
     if say.thinking:
@@ -44,7 +42,7 @@ def _parts(provider: Provider, say: Say) -> list[dict[str, Any]]:
     return parts
 
 
-def _answer(provider: Provider, model: Model, parts: list[dict[str, Any]], stop: str, usage: Usage) -> dict[str, Any]:
+def _answer(provider: Vendor, model: Model, parts: list[dict[str, Any]], stop: str, usage: Bill) -> dict[str, Any]:
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": stop, "index": 0}
     return {
         "candidates": [candidate],
@@ -54,7 +52,7 @@ def _answer(provider: Provider, model: Model, parts: list[dict[str, Any]], stop:
     }
 
 
-def usage_fields(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: Bill) -> dict[str, Any]:
     """Cached tokens are counted inside the prompt, thoughts beside the candidates."""
     fields = {
         "promptTokenCount": usage.input,

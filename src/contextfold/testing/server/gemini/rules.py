@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import mapping, names, objects, refuse, version
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.signing import digest
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import mapping, names, objects, refuse, version
+from contextfold.testing.server.seals import digest
 
 FIELDS: Final = names(
     "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model "
@@ -56,7 +56,7 @@ def check_fields(body: Mapping[str, Any]) -> None:
         raise refuse("Invalid value at 'generation_config.max_output_tokens' (TYPE_INT32)", "max-tokens")
 
 
-def check_contents(provider: Provider, body: Mapping[str, Any], model: Model) -> list[dict[str, Any]]:
+def check_contents(provider: Vendor, body: Mapping[str, Any], model: Model) -> list[dict[str, Any]]:
     contents = objects(body.get("contents"), "* GenerateContentRequest.contents: contents is not specified", "contents")
     if not contents:
         raise refuse("* GenerateContentRequest.contents: contents is not specified", "no-messages")
@@ -140,7 +140,7 @@ def _match(calls: Sequence[Mapping[str, Any]], responses: Sequence[Mapping[str, 
         raise refuse("Please ensure that function responses have the ids of their function calls.", "result-id")
 
 
-def _signatures(provider: Provider, content: Mapping[str, Any], number: int, model: Model) -> None:
+def _signatures(provider: Vendor, content: Mapping[str, Any], number: int, model: Model) -> None:
     first = True
     for index, part in enumerate(content["parts"]):
         signature = part.get("thoughtSignature")
@@ -161,7 +161,7 @@ def _signatures(provider: Provider, content: Mapping[str, Any], number: int, mod
             _verify(provider, part, f"contents[{number}].parts[{index}]", signature)
 
 
-def _verify(provider: Provider, part: Mapping[str, Any], at: str, signature: str) -> None:
+def _verify(provider: Vendor, part: Mapping[str, Any], at: str, signature: str) -> None:
     """A signature stays on its exact part."""
     facts = provider.seal.facts(signature)
     if facts is None and (signature in FOREIGN or provider.settings.trusts_foreign_seals):

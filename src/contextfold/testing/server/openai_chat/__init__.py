@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contextfold.testing.server import openai_errors
-from contextfold.testing.server.caching import Piece
-from contextfold.testing.server.checks import items, refuse
-from contextfold.testing.server.events import sse
+from contextfold.testing.server.bill import PromptPiece
+from contextfold.testing.server.connection import sse
 from contextfold.testing.server.formats import Accepted, Endpoint, Incoming
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.refusals import Refused
-from contextfold.testing.server.script import Asked
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import Rejection, items, refuse
+from contextfold.testing.server.script import Question
 
 from .answer import tell
 from .rules import check_fields, check_messages
@@ -23,7 +22,7 @@ _TOO_LONG: Final = (
 )
 
 
-class OpenAIChat:
+class ChatCompletionsApi:
     """How Chat Completions are spoken to."""
 
     name = "openai-chat"
@@ -35,29 +34,29 @@ class OpenAIChat:
     def token(self, incoming: Incoming) -> str:
         return openai_errors.token(incoming)
 
-    def shape(self, refused: Refused) -> tuple[int, Mapping[str, Any]]:
+    def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
         return openai_errors.shape(refused, _TOO_LONG)
 
-    def headers(self, refused: Refused) -> Mapping[str, str]:
+    def headers(self, refused: Rejection) -> Mapping[str, str]:
         return openai_errors.headers(refused)
 
-    def chunk(self, refused: Refused) -> bytes:
+    def chunk(self, refused: Rejection) -> bytes:
         return sse(self.shape(refused)[1])
 
 
-def _complete(provider: Provider, incoming: Incoming) -> Accepted:
+def _complete(provider: Vendor, incoming: Incoming) -> Accepted:
     body = incoming.body
     if not isinstance(body.get("model"), str) or not body["model"]:
         raise refuse("you must provide a model parameter", "model")
     model = provider.model(body["model"])
     check_fields(body, model)
     messages = check_messages(body.get("messages"), provider.settings.flavour)
-    pieces = [Piece(b"", 3)]
+    pieces = [PromptPiece(b"", 3)]
     pieces += [provider.piece(each, model) for each in [*items(body.get("tools")), *messages]]
     tokens, window = sum(piece.tokens for piece in pieces), provider.window(model)
     if window is not None and tokens > window:
-        raise Refused("", kind="too_long", rule="window", code=f"{tokens}>{window}")
+        raise Rejection("", kind="too_long", rule="window", code=f"{tokens}>{window}")
     billed = provider.automatic(f"chat\0{body.get('prompt_cache_key', '')}", pieces, model)
-    asked = Asked("openai-chat", model.id, body)
+    asked = Question("openai-chat", model.id, body)
     stream = body.get("stream") is True
     return Accepted(asked, lambda say: tell(provider, model, body, billed, say), stream, billed)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.checks import is_whole, mapping, objects, refuse, version
-from contextfold.testing.server.flavours import Flavour
+from contextfold.testing.server.provider import Flavour
+from contextfold.testing.server.refusals import is_whole, mapping, objects, refuse, version
 
 FIELDS: Final = frozenset(
     [

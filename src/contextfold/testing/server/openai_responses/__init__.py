@@ -7,21 +7,20 @@ from typing import Any, Final
 
 from contextfold.models import Model
 from contextfold.testing.server import openai_errors
-from contextfold.testing.server.caching import Piece
-from contextfold.testing.server.checks import refuse
-from contextfold.testing.server.events import sse
+from contextfold.testing.server.bill import PromptPiece
+from contextfold.testing.server.connection import sse
 from contextfold.testing.server.formats import Accepted, Endpoint, Incoming
-from contextfold.testing.server.provider import Provider
-from contextfold.testing.server.refusals import Refused
-from contextfold.testing.server.script import Asked
+from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.refusals import Rejection, refuse
+from contextfold.testing.server.script import Question
 
-from .answer import Asking, compacted, tell
+from .answer import ReadResponses, compacted, tell
 from .rules import after_compaction, check_fields, check_items, read_items, threshold
 
 _TOO_LONG: Final = "Your input exceeds the context window of this model. Please adjust your input and try again."
 
 
-class OpenAIResponses:
+class ResponsesApi:
     """How the Responses API is spoken to."""
 
     name = "openai-responses"
@@ -34,34 +33,34 @@ class OpenAIResponses:
     def token(self, incoming: Incoming) -> str:
         return openai_errors.token(incoming)
 
-    def shape(self, refused: Refused) -> tuple[int, Mapping[str, Any]]:
+    def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
         return openai_errors.shape(refused, _TOO_LONG)
 
-    def headers(self, refused: Refused) -> Mapping[str, str]:
+    def headers(self, refused: Rejection) -> Mapping[str, str]:
         return openai_errors.headers(refused)
 
-    def chunk(self, refused: Refused) -> bytes:
+    def chunk(self, refused: Rejection) -> bytes:
         error = self.shape(refused)[1]["error"]
         event = {"type": "error", "code": error["code"], "message": error["message"], "param": error["param"]}
         return sse({**event, "sequence_number": 99}, "error")
 
 
-def _respond(provider: Provider, incoming: Incoming) -> Accepted:
+def _respond(provider: Vendor, incoming: Incoming) -> Accepted:
     asking = _read(provider, incoming.body)
-    asked = Asked("openai-responses", asking.model.id, incoming.body)
+    asked = Question("openai-responses", asking.model.id, incoming.body)
     stream = incoming.body.get("stream") is True
     return Accepted(asked, lambda say: tell(provider, asking, say), stream, asking.billed)
 
 
-def _compact(provider: Provider, incoming: Incoming) -> Accepted:
+def _compact(provider: Vendor, incoming: Incoming) -> Accepted:
     asking = _read(provider, incoming.body)
     if "responses/compact" not in asking.model.compaction:
         raise refuse("This model does not support compaction.", "compaction-unsupported", "model")
-    asked = Asked("openai-responses", asking.model.id, incoming.body)
+    asked = Question("openai-responses", asking.model.id, incoming.body)
     return Accepted(asked, lambda say: compacted(provider, asking, say), billed=asking.billed)
 
 
-def _read(provider: Provider, body: dict[str, Any]) -> Asking:
+def _read(provider: Vendor, body: dict[str, Any]) -> ReadResponses:
     if not isinstance(body.get("model"), str) or not body["model"]:
         raise refuse("Missing required parameter: 'model'.", "model", "model", "missing_required_parameter")
     model = provider.model(body["model"])
@@ -73,10 +72,10 @@ def _read(provider: Provider, body: dict[str, Any]) -> Asking:
     least = threshold(body)
     if least is not None and "context_management" not in model.compaction:
         raise refuse("This model does not support compaction.", "compaction-unsupported", "context_management")
-    return Asking(model, body, items, billed, least is not None and billed.usage.input >= least)
+    return ReadResponses(model, body, items, billed, least is not None and billed.usage.input >= least)
 
 
-def _within(provider: Provider, body: Mapping[str, Any], items: list[dict[str, Any]], model: Model) -> list[Piece]:
+def _within(provider: Vendor, body: Mapping[str, Any], items: list[dict[str, Any]], model: Model) -> list[PromptPiece]:
     """The prompt, cut at its beginning when the request allows it, refused when it does not."""
     fixed: list[Any] = [*(body.get("tools") or []), *([body["instructions"]] if body.get("instructions") else [])]
     head, said = [provider.piece(each, model) for each in fixed], [provider.piece(each, model) for each in items]
@@ -84,7 +83,7 @@ def _within(provider: Provider, body: Mapping[str, Any], items: list[dict[str, A
     if window is None or tokens <= window:
         return head + said
     if body.get("truncation") != "auto":
-        raise Refused("", kind="too_long", rule="window", param="input", code=f"{tokens}>{window}")
+        raise Rejection("", kind="too_long", rule="window", param="input", code=f"{tokens}>{window}")
     while said and tokens > window:
         tokens -= said.pop(0).tokens
     return head + said

@@ -1,25 +1,82 @@
-"""What the Responses API answers: output items with ids and seals, kept for `previous_response_id` when stored."""
+"""What the Responses API answers, whole and as numbered events: items with ids and seals, kept when stored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from contextfold.models import Model
-from contextfold.testing.server.answers import arguments, speak
-from contextfold.testing.server.caching import Billed
-from contextfold.testing.server.formats import Told
-from contextfold.testing.server.provider import Provider
+from contextfold.testing.server.bill import Bill, Billed
+from contextfold.testing.server.connection import in_pieces, sse
+from contextfold.testing.server.formats import Reply, arguments, speak
+from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
-from contextfold.testing.server.usage import Usage
 
-from .items import kind_of
-from .stream import chunks
+from .rules import kind_of
+
+
+def chunks(response: Mapping[str, Any]) -> list[bytes]:
+    return [sse({**event, "sequence_number": number}, event["type"]) for number, event in enumerate(_events(response))]
+
+
+def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    begun = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    for index, item in enumerate(response["output"]):
+        place = {"output_index": index}
+        yield {"type": "response.output_item.added", **place, "item": _begun(item)}
+        for event in _inside(item):
+            yield {**event, **place, "item_id": item["id"]}
+        yield {"type": "response.output_item.done", **place, "item": item}
+    yield {"type": f"response.{response['status']}", "response": response}
+
+
+def _begun(item: Mapping[str, Any]) -> dict[str, Any]:
+    empty: dict[str, Any] = {"content": [], "arguments": "", "summary": []}
+    started = {name: empty.get(name, value) for name, value in item.items()}
+    return {**started, "status": "in_progress"} if "status" in item else started
+
+
+def _inside(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    match item["type"]:
+        case "message":
+            for index, part in enumerate(item["content"]):
+                yield from ({**event, "content_index": index} for event in _part(part))
+        case "function_call":
+            for piece in in_pieces(item["arguments"]):
+                yield {"type": "response.function_call_arguments.delta", "delta": piece}
+            done = {"arguments": item["arguments"], "name": item["name"]}
+            yield {"type": "response.function_call_arguments.done", **done}
+        case "reasoning":
+            for index, part in enumerate(item["summary"]):
+                yield from ({**event, "summary_index": index} for event in _summary(part))
+        case _:  # a compaction item comes whole
+            return
+
+
+def _part(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    kind = "refusal" if part["type"] == "refusal" else "text"
+    event = "refusal" if kind == "refusal" else "output_text"
+    yield {"type": "response.content_part.added", "part": {**part, kind: ""}}
+    further: dict[str, Any] = {} if kind == "refusal" else {"logprobs": []}
+    for piece in in_pieces(part[kind]):
+        yield {"type": f"response.{event}.delta", "delta": piece, **further}
+    yield {"type": f"response.{event}.done", kind: part[kind], **further}
+    yield {"type": "response.content_part.done", "part": part}
+
+
+def _summary(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.reasoning_summary_part.added", "part": {**part, "text": ""}}
+    for piece in in_pieces(part["text"]):
+        yield {"type": "response.reasoning_summary_text.delta", "delta": piece}
+    yield {"type": "response.reasoning_summary_text.done", "text": part["text"]}
+    yield {"type": "response.reasoning_summary_part.done", "part": part}
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ReadResponses:
     """A request that breaks no rule."""
 
     model: Model
@@ -29,7 +86,7 @@ class Asking:
     compacts: bool = False
 
 
-def tell(provider: Provider, asking: Asking, say: Say) -> Told:
+def tell(provider: Vendor, asking: ReadResponses, say: Say) -> Reply:
     body = asking.body
     spoken = speak(provider, say, asking.model, "call_", body.get("max_output_tokens"))
     usage = replace(asking.billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
@@ -41,10 +98,10 @@ def tell(provider: Provider, asking: Asking, say: Say) -> Told:
     if body.get("store") is not False:
         provider.stored[response["id"]] = [*asking.items, *output]
         provider.stored.update({item["id"]: item for item in output})
-    return Told(response, usage, chunks(response), asking.model.id)
+    return Reply(response, usage, chunks(response), asking.model.id)
 
 
-def _output(provider: Provider, asking: Asking, say: Say) -> list[dict[str, Any]]:
+def _output(provider: Vendor, asking: ReadResponses, say: Say) -> list[dict[str, Any]]:
     output: list[dict[str, Any]] = []
     reasoning = ""
     if say.thinking:
@@ -64,7 +121,7 @@ def _output(provider: Provider, asking: Asking, say: Say) -> list[dict[str, Any]
     return output
 
 
-def _reasoning(provider: Provider, asking: Asking, thinking: str) -> dict[str, Any]:
+def _reasoning(provider: Vendor, asking: ReadResponses, thinking: str) -> dict[str, Any]:
     number = provider.id("rs_")
     sealed = None
     if "reasoning.encrypted_content" in (asking.body.get("include") or ()):
@@ -73,14 +130,14 @@ def _reasoning(provider: Provider, asking: Asking, thinking: str) -> dict[str, A
     return {"id": number, "type": "reasoning", "summary": summary, "encrypted_content": sealed}
 
 
-def compaction_item(provider: Provider, model: Model, form: str) -> dict[str, Any]:
+def compaction_item(provider: Vendor, model: Model, form: str) -> dict[str, Any]:
     """An opaque item that stands for what came before it, for this model only."""
     number = provider.id("cmp_")
     sealed = provider.seal.sign(kind="compaction", form=form, id=number, model=model.id)
     return {"id": number, "type": "compaction", "encrypted_content": sealed}
 
 
-def compacted(provider: Provider, asking: Asking, say: Say) -> Told:
+def compacted(provider: Vendor, asking: ReadResponses, say: Say) -> Reply:
     """The endpoint's window: what people said, as it was, and one item for all the rest."""
     usage = replace(asking.billed.usage, output=provider.sizes.text(say.text or "-", asking.model))
     users = [item for item in asking.items if kind_of(item) == "message" and item.get("role") == "user"]
@@ -92,10 +149,10 @@ def compacted(provider: Provider, asking: Asking, say: Say) -> Told:
         "output": [*window, compaction_item(provider, asking.model, "endpoint")],
         "usage": usage_fields(usage),
     }
-    return Told(body, usage, (), asking.model.id)
+    return Reply(body, usage, (), asking.model.id)
 
 
-def _as_output(provider: Provider, item: Mapping[str, Any]) -> dict[str, Any]:
+def _as_output(provider: Vendor, item: Mapping[str, Any]) -> dict[str, Any]:
     content = item["content"]
     parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
     number = item.get("id") or provider.id("msg_")
@@ -103,7 +160,7 @@ def _as_output(provider: Provider, item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _response(
-    provider: Provider, asking: Asking, output: list[dict[str, Any]], usage: Usage, *, is_cut: bool
+    provider: Vendor, asking: ReadResponses, output: list[dict[str, Any]], usage: Bill, *, is_cut: bool
 ) -> dict[str, Any]:
     body = asking.body
     return {
@@ -132,7 +189,7 @@ def _response(
     }
 
 
-def usage_fields(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: Bill) -> dict[str, Any]:
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.read, "cache_write_tokens": usage.written},

@@ -11,7 +11,7 @@ import pytest
 from contextfold.domain import Attached, Checkpointed, Draft, EventLog, Logged, Pinned, Shape, ThreadRow, digest
 from contextfold.errors import BadConfiguration, BadMessage, Conflict, NotFound
 
-from .making import NASTY_BODIES, appended, blob_sent, message
+from .messages import NASTY_BODIES, appended, blob_sent, message
 
 
 class AppendingContract:

@@ -10,7 +10,7 @@ from contextfold.domain import Draft, EventLog, Origin, Pinned, ThreadRow, diges
 from contextfold.errors import NotFound
 from contextfold.logs import SealedLog
 
-from .making import appended, blob_sent, message
+from .messages import appended, blob_sent, message
 
 
 class ForgettingContract:

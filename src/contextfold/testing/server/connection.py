@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +16,19 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from .faults import Fault
+
+_PIECE: Final = 24  # characters: several pieces even for a short answer
+
+
+def sse(data: Any, event: str = "") -> bytes:
+    """One event. Providers that name their events name them twice: here, and in the data."""
+    body = data if isinstance(data, bytes) else msgspec.json.encode(data)
+    return (f"event: {event}\n".encode() if event else b"") + b"data: " + body + b"\n\n"
+
+
+def in_pieces(text: str, size: int = _PIECE) -> Iterator[str]:
+    return (text[start : start + size] for start in range(0, len(text), size))
+
 
 JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"

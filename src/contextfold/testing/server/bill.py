@@ -1,7 +1,8 @@
-"""The provider's prompt cache: exact prefixes, a minimum length, lifetimes, and nothing before an answer begins.
+"""What a prompt costs: fresh, read from the provider's cache, written to it; and the clock by which entries grow old.
 
-Two kinds, as providers have them. *Explicit*: entries exist where the client marked a breakpoint, each mark looks back
-a number of blocks for an earlier entry. *Automatic*: every prefix that is long enough is kept and found.
+Caches keep exact prefixes with a minimum length and a lifetime, and nothing before an answer begins. Two kinds, as
+providers have them. *Explicit*: entries exist where the client marked a breakpoint, each mark looks back a number of
+blocks for an earlier entry. *Automatic*: every prefix that is long enough is kept and found.
 """
 
 from __future__ import annotations
@@ -11,14 +12,75 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from .usage import Usage
+from contextfold.models import Prices
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """Tokens of one call; `input` is all of the prompt, however it was paid."""
+
+    fresh: int = 0
+    read: int = 0
+    written: int = 0
+    written_hour: int = 0
+    output: int = 0
+    reasoning: int = 0  # of the output
+
+    @property
+    def input(self) -> int:
+        return self.fresh + self.read + self.written + self.written_hour
+
+    def __add__(self, other: Bill) -> Bill:
+        return Bill(
+            self.fresh + other.fresh,
+            self.read + other.read,
+            self.written + other.written,
+            self.written_hour + other.written_hour,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+        )
+
+    def cost(self, prices: Prices | None) -> float:
+        """USD at these prices; what has no price of its own costs as fresh input does."""
+        if prices is None:
+            return 0.0
+        now = prices.at(self.input)
+        write = _or(now.cache_write, now.input)
+        paid = self.fresh * now.input + self.read * _or(now.cache_read, now.input) + self.written * write
+        return (paid + self.written_hour * _or(now.cache_write_hour, write) + self.output * now.output) / _MILLION
+
+
+def _or(price: float | None, other: float) -> float:
+    return other if price is None else price
+
+
+_START: Final = 1_790_000_000.0
+
+
+class Clock:
+    """Shows seconds since 1970 and moves only when somebody moves it."""
+
+    def __init__(self, start: float = _START) -> None:
+        self._now = start
+
+    def __call__(self) -> float:
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Let this much time pass."""
+        if seconds < 0:
+            raise ValueError(f"Time does not go back by {-seconds} seconds. Use a new clock.")
+        self._now += seconds
+
 
 HOUR: Final = 3_600
 _GRAIN: Final = 128  # automatic caches find prefixes in steps of so many tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PromptPiece:
     """Part of a prompt in order: its exact bytes, its size, and the lifetime in seconds if a breakpoint follows it."""
 
     content: bytes
@@ -40,11 +102,11 @@ class Rules:
 class Billed:
     """What a prompt costs, and the entries it leaves once its answer begins: key to lifetime."""
 
-    usage: Usage
+    usage: Bill
     entries: Mapping[bytes, int] = field(default_factory=dict)
 
 
-class Cache:
+class PromptCache:
     """Entries by the hash of everything before them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -64,7 +126,7 @@ class Cache:
     def is_live(self, key: bytes) -> bool:
         return self._entries.get(key, (0.0, 0))[0] > self._clock()
 
-    def automatic(self, scope: str, pieces: Sequence[Piece], rules: Rules) -> Billed:
+    def automatic(self, scope: str, pieces: Sequence[PromptPiece], rules: Rules) -> Billed:
         """Every long enough prefix is an entry."""
         keys, sums = _chain(scope, pieces)
         total = sums[-1] if sums else 0
@@ -72,31 +134,31 @@ class Cache:
         hit = next((index for index in reversed(eligible) if self.is_live(keys[index])), None)
         read = 0 if hit is None else sums[hit] // _GRAIN * _GRAIN
         written = total - read if rules.writes_cost and total >= rules.least else 0
-        usage = Usage(total - read - written, read, written)
+        usage = Bill(total - read - written, read, written)
         return Billed(usage, {keys[index]: rules.lifetime for index in eligible})
 
-    def explicit(self, scope: str, pieces: Sequence[Piece], rules: Rules) -> Billed:
+    def explicit(self, scope: str, pieces: Sequence[PromptPiece], rules: Rules) -> Billed:
         """Entries only at breakpoints; from each, the nearest earlier entry within the look-back is read."""
         keys, sums = _chain(scope, pieces)
         marks = [index for index, piece in enumerate(pieces) if piece.breakpoint and sums[index] >= rules.least]
         hits = [hit for mark in marks if (hit := self._before(mark, keys, rules.lookback)) is not None]
         total = sums[-1] if sums else 0
         if not marks:
-            return Billed(Usage(total))
+            return Billed(Bill(total))
         read = sums[max(hits)] if hits else 0
         last = max(sums[marks[-1]], read)
         hours = [sums[mark] for mark in marks if (pieces[mark].breakpoint or 0) >= HOUR]
         hour = max(0, max(hours, default=0) - read)
         entries = {keys[mark]: pieces[mark].breakpoint or rules.lifetime for mark in marks}
         entries |= {keys[hit]: entries.get(keys[hit]) or self._entries[keys[hit]][1] for hit in hits}
-        return Billed(Usage(total - last, read, last - read - hour, hour), entries)
+        return Billed(Bill(total - last, read, last - read - hour, hour), entries)
 
     def _before(self, mark: int, keys: Sequence[bytes], lookback: int | None) -> int | None:
         oldest = -1 if lookback is None else max(-1, mark - lookback)
         return next((index for index in range(mark, oldest, -1) if self.is_live(keys[index])), None)
 
 
-def _chain(scope: str, pieces: Sequence[Piece]) -> tuple[list[bytes], list[int]]:
+def _chain(scope: str, pieces: Sequence[PromptPiece]) -> tuple[list[bytes], list[int]]:
     """For each piece the hash and the size of the prompt up to its end."""
     state, size = hashlib.blake2b(scope.encode(), digest_size=16), 0
     keys: list[bytes] = []
