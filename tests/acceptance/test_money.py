@@ -10,7 +10,8 @@ import pytest
 import contextfold as cf
 from contextfold.domain import Measured
 from contextfold.models import paid_for
-from contextfold.testing.server import Clock, StrictServer, strict_server
+from contextfold.testing.server import Clock, StrictServer
+from tests.acceptance.judge import strict_server
 
 anthropic = pytest.importorskip("anthropic")
 
