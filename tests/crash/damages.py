@@ -154,7 +154,7 @@ def zero_page(content: bytearray, chance: Random) -> str:
 
 
 def cut(content: bytearray, chance: Random) -> str:
-    length = chance.choice((chance.randrange(len(content)), chance.randrange(len(content) // PAGE) * PAGE))
+    length = chance.choice((chance.randrange(1, len(content)), chance.randrange(1, len(content) // PAGE) * PAGE))
     del content[length:]
     return f"cut to {length} bytes"
 

@@ -14,7 +14,8 @@ from threading import RLock
 
 import apsw
 
-from contextfold.errors import StoreError
+from contextfold.errors import Corrupt, StoreError
+from contextfold.logs.words import RESCUE
 
 from .failures import FATAL, as_ours
 
@@ -46,6 +47,8 @@ class Database:
                 yield self.connection
             except apsw.Error as error:
                 raise as_ours(error, self.path) from error
+            except (ValueError, TypeError) as error:  # a damaged page gives rows of any kind
+                raise Corrupt(f"{self.path} is damaged: a row cannot be read ({error}). {RESCUE}") from error
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -63,6 +66,8 @@ class Database:
                     yield from self._whole()
             except apsw.Error as error:
                 raise self._noted(error) from error
+            except UnicodeDecodeError as error:
+                raise Corrupt(f"{self.path} is damaged: a row cannot be read ({error}). {RESCUE}") from error
 
     @contextmanager
     def alone(self) -> Iterator[apsw.Connection]:

@@ -43,6 +43,8 @@ LOST_THREADS = (
     " WHERE n.space = t.space AND n.owner = ? AND n.name = t.name AND n.number = t.id)"
 )
 
+_HAS_LOST_SPACES = "SELECT EXISTS (SELECT 1 FROM threads) AND NOT EXISTS (SELECT 1 FROM names WHERE space = 0)"
+
 log = logger("logs")
 
 
@@ -90,6 +92,8 @@ class Directory:
         """The number of the space, None before its first thread."""
         if self._space is None:
             self._space = find(connection, SPACES, THREADS, blob_of(self._name))
+            if self._space is None and value(connection, _HAS_LOST_SPACES):
+                raise Corrupt(f"The names of spaces are damaged, so no thread is found. {RESCUE}")
         return self._space
 
     def address(self, connection: apsw.Connection, thread: str) -> Address:
