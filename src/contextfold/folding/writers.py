@@ -7,6 +7,7 @@ digest needs no model and does not fail. Nothing here knows a provider; names ar
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
@@ -283,8 +284,14 @@ def refusal_of(error: Exception) -> Refusal:
     return Refusal.TIMED_OUT if isinstance(error, TimeoutError) else Refusal.FAILED
 
 
+_KEY_LIKE = re.compile(r"[A-Za-z0-9_+/=-]{16,}")
+
+
 def words_of(error: Exception) -> str:
-    return str(error) if isinstance(error, ProviderFailed) else f"{type(error).__name__}: {error}"
+    """What is told of a failure. Whatever could be a key is left out: libraries repeat the header they sent."""
+    if isinstance(error, ProviderFailed):
+        return str(error)
+    return f"{type(error).__name__}: {_KEY_LIKE.sub('[…]', str(error))}"
 
 
 def _pause(error: Exception, usual: float) -> float:
