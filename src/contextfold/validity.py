@@ -14,6 +14,8 @@ from contextfold.domain import Problem, decode
 from contextfold.errors import BadMessage
 from contextfold.models import find
 
+_TOO_DEEP = "This request is nested too deeply to be read, and no provider would read it. Flatten what is nested in it."
+
 
 def validate(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> list[Problem]:
     """What the provider would reject in this request, and what to do about each; empty when it is sound.
@@ -21,7 +23,10 @@ def validate(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> 
     Without `dialect`, the request itself tells which one it is written in.
     """
     request = _plain(body)
-    return dialects.find(dialect or _dialect_of(request)).check(request)
+    try:
+        return dialects.find(dialect or _dialect_of(request)).check(request)
+    except RecursionError as error:
+        raise BadMessage(_TOO_DEEP) from error
 
 
 def repair(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> Repaired:
@@ -30,7 +35,10 @@ def repair(body: Mapping[str, Any] | bytes, *, dialect: str | None = None) -> Re
     A sound request comes back as it is. Nothing that can be shown is dropped, and repairing twice does nothing more.
     """
     request = _plain(body)
-    return dialects.find(dialect or _dialect_of(request)).repair(request)
+    try:
+        return dialects.find(dialect or _dialect_of(request)).repair(request)
+    except RecursionError as error:
+        raise BadMessage(_TOO_DEEP) from error
 
 
 def _plain(body: Mapping[str, Any] | bytes) -> Mapping[str, Any]:

@@ -105,12 +105,16 @@ def mended(
 
 
 def copied(value: Any) -> Any:
-    """Plain lists and dicts, through and through, so that nothing of the caller's is changed."""
-    if isinstance(value, Mapping):
-        return {key: copied(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [copied(each) for each in value]
-    return value
+    """Plain lists and dicts, through and through, so that nothing of the caller's is changed; at any depth."""
+    whole = [value]
+    waiting: list[Any] = [whole]
+    while waiting:
+        holder = waiting.pop()
+        for key, each in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            if isinstance(each, Mapping | list | tuple):
+                holder[key] = dict(each) if isinstance(each, Mapping) else list(each)
+                waiting.append(holder[key])
+    return whole[0]
 
 
 def late_words(call: object, words: str) -> str:

@@ -35,16 +35,22 @@ def whole(text: str) -> str:
 
 
 def whole_texts(value: Any) -> Any:
-    """The same plain data with every text whole, names of fields included."""
-    match value:
-        case str():
-            return whole(value)
-        case dict():
-            return {whole_texts(name): whole_texts(each) for name, each in value.items()}
-        case list():
-            return [whole_texts(each) for each in value]
-        case _:
-            return value
+    """The same plain data with every text whole, names of fields included; at any depth."""
+    held = [value]
+    waiting: list[Any] = [held]
+    while waiting:
+        holder = waiting.pop()
+        for key, each in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            if isinstance(each, str):
+                holder[key] = whole(each)
+            elif isinstance(each, dict | list):
+                holder[key] = _with_whole_names(each) if isinstance(each, dict) else list(each)
+                waiting.append(holder[key])
+    return held[0]
+
+
+def _with_whole_names(fields: dict[Any, Any]) -> dict[Any, Any]:
+    return {whole(name) if isinstance(name, str) else name: each for name, each in fields.items()}
 
 
 def lone_surrogate(body: Mapping[str, Any]) -> Iterator[Problem]:
@@ -58,7 +64,7 @@ def _is_encodable(body: Mapping[str, Any]) -> bool:
     """Asks the encoder, which is far quicker than a look at every text."""
     try:
         _ENCODER.encode(body)
-    except (TypeError, ValueError, ArithmeticError, RecursionError):
+    except (TypeError, ValueError, ArithmeticError):
         return False
     return True
 

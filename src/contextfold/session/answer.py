@@ -9,7 +9,19 @@ from dataclasses import replace
 
 from contextfold import dialects
 from contextfold.dialects import understand
-from contextfold.domain import Appended, Bill, Detail, Draft, Measured, Projection, Sent, ToolResult, encode
+from contextfold.domain import (
+    Appended,
+    Bill,
+    Detail,
+    Draft,
+    Measured,
+    Message,
+    Projection,
+    Sent,
+    ToolResult,
+    decode,
+    encode,
+)
 from contextfold.errors import BadMessage
 from contextfold.folding import (
     Context,
@@ -37,7 +49,7 @@ def append(desk: Desk, given: object, key: str | None, dialect: str | None = Non
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
     reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
-    if not message.blocks and message.role != "assistant":
+    if not message.blocks and message.role != "assistant" and not _has_content(message):
         raise BadMessage(f"This message of the {message.role} has no content. Give it some, or leave it out.")
     request = desk.turn.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
@@ -81,6 +93,12 @@ def append(desk: Desk, given: object, key: str | None, dialect: str | None = Non
     if too_early is not None:  # nothing to summarize yet: look again when there is more
         desk.turn.signal(Signals(spent=spent_at(too_early, 0)))
     return seq
+
+
+def _has_content(message: Message) -> bool:
+    """Whether a place for words is there, if an empty one: recorded histories hold such messages."""
+    value = decode(message.raw)
+    return isinstance(value, dict) and not {"content", "parts"}.isdisjoint(value)
 
 
 def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:

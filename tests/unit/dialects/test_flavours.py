@@ -24,7 +24,8 @@ ANSWER = {"role": "tool", "tool_call_id": "c1", "content": "print(1)"}
         ("deepseek-v4-pro", "openai-chat:deepseek"),
         ("kimi-k3", "openai-chat:kimi"),
         ("glm-5.3", "openai-chat:zai"),
-        ("deepseek-r1", "openai-chat"),  # from before reasoning was wanted back
+        ("deepseek-r1", "openai-chat:deepseek"),
+        ("deepseek-v3", "openai-chat"),  # it writes no reasoning that could be wanted back
         ("gpt-4.1", "openai-chat"),
         ("claude-sonnet-5-5", "anthropic"),
     ],

@@ -95,7 +95,7 @@ def _readable(path: str, message: dict[str, Any], notes: RepairNotes) -> None:
         message["content"] = ""
     elif isinstance(content, list):
         parts = [part if isinstance(part, dict) else _part(part) for part in content]
-        if any(a is not b for a, b in zip(parts, content, strict=True)):
+        if not all(isinstance(part, dict) for part in content):
             notes.note(f"{path}.content", "malformed", "Bare words became parts of the content.")
             message["content"] = [part for part in parts if part is not None]
     elif content is not None and not isinstance(content, str):
@@ -131,10 +131,14 @@ def _saying(path: str, message: dict[str, Any], notes: RepairNotes) -> Placed | 
         notes.note(path, "null-content", "The message without content was left out.")
         return None
     texts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    if all(part.get("type") == "text" and is_blank(str(part.get("text") or "")) for part in texts):
+    if all(_is_blank_part(part) for part in texts):
         notes.note(path, "empty-message", "The empty message was left out.")
         return None
     return path, message
+
+
+def _is_blank_part(part: object) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text" and is_blank(str(part.get("text") or ""))
 
 
 def _paired(placed: list[Placed], notes: RepairNotes) -> list[Placed]:

@@ -77,7 +77,8 @@ def in_words(message: Message) -> Message:
 
 
 def _called(message: Message) -> list[str]:
-    calls = list(message.get("tool_calls") or ())
+    given = message.get("tool_calls")
+    calls = [call for call in given if isinstance(call, dict)] if isinstance(given, list) else []
     if message.get("function_call"):
         calls.append({"function": message["function_call"]})
     return [f"[Tool call {call.get('id') or ''}: {_spelled(_function(call))}]" for call in calls]

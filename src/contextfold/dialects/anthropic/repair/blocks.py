@@ -78,7 +78,7 @@ def _clean(message: RepairedMessage, ran: ServerRun, notes: RepairNotes) -> None
 
 
 def _cleaned(path: str, block: Block, role: str, notes: RepairNotes) -> Block | None:
-    kind = block.get("type")
+    kind = str(block.get("type"))
     if kind == "text":
         return _text(path, block, notes)
     if kind in _PROOFS:
