@@ -1,17 +1,16 @@
 """The ground floor: what a conversation is, and what a model sees of it. Pure: no I/O, no clock, no chance."""
 
 from .attachments import Attacher, Attachment, AttachmentIndex, Branch, Language, Turn, subject_of
-from .blocks import Block, Document, Image, Opaque, Reasoning, Text, ToolCall, ToolResult, nested
-from .chain import GENESIS, SALT_BYTES, blobs_of, commitment, decode_event, digest, encode_event, link
-from .counts import Count, Counter
-from .cover import Cover, merged
-from .covering import check_cover, cover_of
+from .cover import check_cover, cover_of
 from .events import (
     BRANCH_EVENTS,
+    GENESIS,
+    SALT_BYTES,
     Appended,
     Attached,
     BranchEvent,
     Checkpointed,
+    Cover,
     Detail,
     Event,
     Folded,
@@ -27,10 +26,15 @@ from .events import (
     ToolsProjected,
     Unfolded,
     Unpinned,
+    blobs_of,
+    commitment,
+    decode_event,
+    digest,
+    encode_event,
+    link,
+    merged,
 )
-from .fold_tree import Fold, FoldTree
-from .items import INTERRUPTED, LATE, Edit, FoldedBlock, Item, ItemKind
-from .live_branch import LiveBranch, hidden_by
+from .folds import Fold, FoldTree
 from .log import (
     Draft,
     EventLog,
@@ -42,19 +46,46 @@ from .log import (
     ThreadPage,
     ThreadRow,
 )
-from .messages import Message, Role
+from .messages import (
+    Block,
+    BlockKind,
+    BlockShape,
+    Document,
+    Image,
+    Measure,
+    Message,
+    Opaque,
+    Reasoning,
+    Role,
+    Shape,
+    Text,
+    ToolCall,
+    ToolResult,
+    nested,
+)
 from .path_items import PathItems, Words
-from .projection import Projection
+from .projection import LiveBranch, Projection, hidden_by
 from .raw import decode, encodable, encode
 from .reply import Bill, Problem, Reply
 from .rules import check as check_view
 from .runtime import Environment, Phase
-from .shapes import BlockKind, BlockShape, Measure, Shape
-from .shown import Lens, Shown
 from .tags import Tags, roo_tags
-from .tool_calls import Touch, arguments_of, plan_in, touches_of
-from .tools import ToolKind, kind_of_tool, plain_tool_name, tool_key
-from .view import View, ViewMessage, ViewMessages
+from .tools import ToolKind, Touch, arguments_of, kind_of_tool, plain_tool_name, plan_in, tool_key, touches_of
+from .view import (
+    INTERRUPTED,
+    LATE,
+    Count,
+    Counter,
+    Edit,
+    FoldedBlock,
+    Item,
+    ItemKind,
+    Lens,
+    Shown,
+    View,
+    ViewMessage,
+    ViewMessages,
+)
 
 __all__ = [
     "BRANCH_EVENTS",

@@ -1,20 +1,48 @@
-"""The facts that can happen to a thread.
+"""The facts that can happen to a thread, and how they are sealed.
 
 Each event has two halves. What stands here is the small half, kept readable for ever: outlines, covers, numbers. Words
 (a message, a stand-in, a note) are the event's *body*, stored beside it, so that they can be read late and forgotten.
 
 *Branch* events follow the head and vanish from view when it moves back; *thread* events stay whatever is rewound.
+
+A hash chain seals each event with its place and a commitment to its body. The commitment is salted, so that a forgotten
+body cannot be guessed from it, while the links after it still verify.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import sha256
 from typing import Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
-from .cover import Cover
+from .messages import Shape
 from .reply import Bill
-from .shapes import Shape
+
+
+class Cover(Struct, frozen=True, array_like=True):
+    """The covered places. Ranges are inclusive, ascending and apart."""
+
+    ranges: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[tuple[int, int], ...] = ()
+    folds: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges or self.blocks or self.folds)
+
+
+def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Half-open spans of positions, sorted, with touching neighbours joined."""
+    out: list[tuple[int, int]] = []
+    for start, stop in sorted(spans):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(stop, out[-1][1]))
+        else:
+            out.append((start, stop))
+    return tuple(out)
+
 
 FoldKind: TypeAlias = Literal["clear", "offload", "summary", "window", "prune", "native"]
 Intent: TypeAlias = Literal["rewind", "redo", "edit", "delete"]
@@ -138,3 +166,41 @@ class StandIn(Struct, frozen=True, omit_defaults=True):
     blocks: tuple[str, ...] = ()
     wire: str = ""  # the provider's own message in place of the text, as its JSON …
     dialect: str = ""  # … in this dialect
+
+
+GENESIS = bytes(32)
+SALT_BYTES = 16
+
+_event_encoder = msgspec.json.Encoder()
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode_event(event: Event) -> bytes:
+    """The event as it is stored and sealed."""
+    return _event_encoder.encode(event)
+
+
+def decode_event(stored: bytes) -> Event:
+    return _event_decoder.decode(stored)
+
+
+def commitment(salt: bytes, body: bytes) -> bytes:
+    """What stands for the body in the chain, also after the body and its salt are gone."""
+    return sha256(salt + body).digest()
+
+
+def link(previous: bytes, seq: int, parent: int, at: float, key: str, stored: bytes, committed: bytes) -> bytes:
+    """The next link: changing any earlier event, its order, parent, time, key or body changes it."""
+    named = key.encode("utf-8", "surrogatepass")
+    head = f"{seq} {parent} {at!r} {len(named)} {len(stored)}".encode()
+    return sha256(b"\n".join((previous, head, named, stored, committed))).digest()
+
+
+def digest(blob: bytes) -> str:
+    """The name a blob is kept under."""
+    return sha256(blob).hexdigest()
+
+
+def blobs_of(event: Event) -> tuple[str, ...]:
+    """Digests of the blobs this event names; they are kept as long as one event that names them is."""
+    return tuple(name for name in (event.system, event.tools) if name) if isinstance(event, Sent) else ()

@@ -1,15 +1,89 @@
-"""A message: who spoke, the original bytes, and the neutral blocks read from them.
+"""A message: who spoke, its original bytes, the neutral blocks read from them, and its outline.
 
-The bytes are the record. Nothing here changes them, orders their keys or decodes them twice.
+The bytes are the record; nothing here changes them or orders their keys. *Blocks* are the pieces of a message in words
+that belong to no provider, for rooms that decide (folding, counting, summaries); their text is always encodable, a
+lone surrogate of the original stands in it as its escape. The *outline* (`Shape`) is all that a projection, a rule or a
+strategy must know without reading the body. It is stored beside each event, so a thread of 100,000 messages opens
+without reading what they say.
 """
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from .blocks import Block, Text, ToolCall, ToolResult
+
+class Text(Struct, frozen=True, tag="text"):
+    """Words."""
+
+    text: str
+
+
+class Image(Struct, frozen=True, tag="image"):
+    """A picture: inline base64 in `data`, or somewhere else, named by `url` (an address or a provider's file id)."""
+
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+    detail: str = ""
+
+
+class Document(Struct, frozen=True, tag="document"):
+    """A file given to the model: inline base64 in `data`, plain `text`, or named by `url`."""
+
+    media_type: str = ""
+    data: str = ""
+    text: str = ""
+    url: str = ""
+    title: str = ""
+
+
+class ToolCall(Struct, frozen=True, tag="call"):
+    """The model asks for a tool. `arguments` is JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+class ToolResult(Struct, frozen=True, tag="result"):
+    """What a tool answered to one call; may hold text, images, documents and provider items.
+
+    `name` is set where the original names the tool instead of the call: it answers the first call of that tool.
+    """
+
+    call: str
+    blocks: tuple[Block, ...] = ()
+    is_error: bool = False
+    name: str = ""
+
+
+class Reasoning(Struct, frozen=True, tag="reasoning"):
+    """The model's thinking: readable `text`, the provider's `signature`, or `sealed` content (redacted, encrypted)."""
+
+    text: str = ""
+    signature: str = ""
+    sealed: str = ""
+
+
+class Opaque(Struct, frozen=True, tag="opaque"):
+    """Something of a provider's own that we carry untouched: its kind, and its JSON."""
+
+    kind: str
+    json: str = ""
+
+
+Block: TypeAlias = Text | Image | Document | ToolCall | ToolResult | Reasoning | Opaque
+
+
+def nested(block: Block) -> tuple[Block, ...]:
+    """The block and whatever stands inside it."""
+    if isinstance(block, ToolResult):
+        return (block, *(inner for outer in block.blocks for inner in nested(outer)))
+    return (block,)
+
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
@@ -36,3 +110,68 @@ class Message(Struct, frozen=True):
     def results(self) -> tuple[ToolResult, ...]:
         """What tools answered, in order; each names the call it belongs to."""
         return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+
+BlockKind: TypeAlias = Literal["text", "image", "document", "call", "result", "reasoning", "opaque"]
+
+
+class Measure(Struct, frozen=True, array_like=True):
+    """Raw sizes of a block: characters by class, media by dimensions, exact tokens by encoding where counted."""
+
+    classes: tuple[int, ...] = ()  # in the order of `contextfold.tokens.CLASSES`, trailing zeros left out
+    media: tuple[tuple[str, int, int], ...] = ()  # ("image", width, height) or ("document", pages, 0); 0 where unknown
+    bpe: dict[str, int] = {}
+
+    def __add__(self, other: Measure) -> Measure:
+        longest = zip_longest(self.classes, other.classes, fillvalue=0)
+        shared = {name: self.bpe[name] + other.bpe[name] for name in self.bpe.keys() & other.bpe.keys()}
+        return Measure(tuple(a + b for a, b in longest), self.media + other.media, shared)
+
+
+class BlockShape(Struct, frozen=True, array_like=True):
+    """The outline of a block. `call` is the id that pairs a call with its result, `name` the tool or provider kind."""
+
+    kind: BlockKind
+    size: int = 0  # bytes of the block's content
+    measure: Measure = Measure()
+    call: str = ""
+    name: str = ""
+    is_error: bool = False
+
+    @property
+    def is_blank(self) -> bool:
+        """Text that says nothing: no provider accepts it, so no view shows it."""
+        return self.kind == "text" and self.size == 0
+
+
+class Shape(Struct, frozen=True, array_like=True):
+    """The outline of a message: who spoke, and the kind and size of each piece."""
+
+    role: Role
+    blocks: tuple[BlockShape, ...] = ()
+    size: int = 0  # bytes of the whole message as it was given
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """Ids of the calls it makes, in order."""
+        return tuple(block.call for block in self.blocks if block.kind == "call")
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Ids of the calls it answers, in order."""
+        return tuple(block.call for block in self.blocks if block.kind == "result")
+
+    @property
+    def has_reasoning(self) -> bool:
+        """Whether reasoning is in it, which some providers tie to what follows."""
+        return any(block.kind == "reasoning" for block in self.blocks)
+
+    @property
+    def is_blank(self) -> bool:
+        """Nothing in it would be shown."""
+        return all(block.is_blank for block in self.blocks)
+
+    @property
+    def images(self) -> int:
+        """How many pictures it shows; providers limit them in a request."""
+        return sum(kind == "image" for block in self.blocks for kind, _, _ in block.measure.media)

@@ -1,21 +1,134 @@
-"""The items on the live path, hidden or not: grows with what is said, shrinks when the head moves back.
+"""The items on the live path, hidden or not: they grow with what is said and shrink when the head moves back.
 
-Beside each item it keeps what the next one needs to know: which calls are open, and where a cut may fall.
+Interrupted calls, late results, doubled results and ids used twice are daily life, and providers reject them. The log
+keeps them as they came; here is decided how a view completes broken turns and under which ids calls are shown. That
+depends only on what came before, so that bytes already sent never change.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .call_ids import CallIds
-from .items import FoldedBlock, Item, ItemKind
-from .rules import Edge, keeps_together, leads_on
-from .shapes import BlockShape, Measure, Shape
-from .turns import arrive
+from .messages import BlockShape, Measure, Shape
+from .rules import keeps_together, leads_on
+from .view import FoldedBlock, Item, ItemKind
+
+
+class Arrival(NamedTuple):
+    """What a new message means for the open calls before it."""
+
+    late: tuple[int, ...]  # its result blocks that answer no open call
+    abandoned: tuple[str, ...]  # calls that get a synthetic result in front of it
+    open: tuple[str, ...]  # calls that wait after it
+
+
+_QUIET = Arrival((), (), ())
+
+
+def arrive(waiting: tuple[str, ...], shape: Shape) -> Arrival:
+    """A message that only answers open calls keeps the turn; anything else that shows closes it."""
+    if not waiting and _is_plain(shape):
+        return _QUIET
+    if shape.is_blank:
+        return Arrival((), (), waiting)
+    unanswered, late = _answer(waiting, shape)
+    if _only_answers(shape, late):
+        return Arrival((), (), unanswered)
+    calls = shape.calls if shape.role == "assistant" else ()
+    return Arrival(late, unanswered, calls)
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Neither calls nor results: most messages, so this is asked first."""
+    for block in shape.blocks:  # noqa: SIM110  # a generator here would cost more than the question
+        if block.kind == "call" or block.kind == "result":
+            return False
+    return True
+
+
+def _answer(waiting: tuple[str, ...], shape: Shape) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The calls still open after these results, and the results that no call was waiting for.
+
+    A result that is not the user's side speaking answers nothing: no provider takes it from the assistant.
+    """
+    unanswered, late = list(waiting), []
+    for index, block in enumerate(shape.blocks):
+        if block.kind == "result":
+            if block.call in unanswered and shape.role == "user":
+                unanswered.remove(block.call)
+            else:
+                late.append(index)
+    return tuple(unanswered), tuple(late)
+
+
+def _only_answers(shape: Shape, late: tuple[int, ...]) -> bool:
+    return shape.role == "user" and not late and all(block.kind == "result" or block.is_blank for block in shape.blocks)
+
+
+Aliases = tuple[tuple[int, str], ...]  # (block, id under which it is shown)
+
+
+class CallIds:
+    """The ids in use, in the order of the path; they leave in reverse order when the head moves back."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}  # shown id -> place of its message
+        self._original: dict[str, str] = {}  # of those that were renamed
+        self._tools: dict[str, str] = {}  # shown id -> the tool that was called
+
+    def copy(self) -> CallIds:
+        twin = CallIds()
+        twin._used, twin._original, twin._tools = dict(self._used), dict(self._original), dict(self._tools)
+        return twin
+
+    def truncate(self, length: int) -> None:
+        while self._used and self._used[newest := next(reversed(self._used))] >= length:
+            del self._used[newest]
+            self._original.pop(newest, None)
+            self._tools.pop(newest, None)
+
+    def shown(self, place: int, shape: Shape, waiting: tuple[str, ...]) -> tuple[Shape, Aliases]:
+        """The outline with ids that are unique on the path, and the blocks that had to change."""
+        blocks = list(shape.blocks)
+        aliases: list[tuple[int, str]] = []
+        answered = list(waiting)
+        for index, block in enumerate(blocks):
+            if block.kind == "call":
+                name = self._take(block.call, place)
+                self._tools[name] = block.name
+            elif block.kind == "result" and answered and shape.role == "user":
+                name = self._answer(block.call, block.name, answered)
+            else:
+                continue
+            if name != block.call:
+                blocks[index] = replace(block, call=name)
+                aliases.append((index, name))
+        return (replace(shape, blocks=tuple(blocks)), tuple(aliases)) if aliases else (shape, ())
+
+    def _take(self, call: str, place: int) -> str:
+        name, number = call or f"call-{place}", 1
+        while name in self._used:
+            number += 1
+            name = f"{call or 'call'}-{number}"
+        self._used[name] = place
+        if name != call:
+            self._original[name] = call
+        return name
+
+    def _answer(self, call: str, tool: str, waiting: list[str]) -> str:
+        """The open call this result is for: the first of that id that still waits, or of the tool it names instead."""
+        found = next((name for name in waiting if self._original.get(name, name) == call), None)
+        if found is None and tool:
+            found = next((name for name in waiting if self._tools.get(name) == tool), None)
+        if found is None:
+            return call
+        waiting.remove(found)
+        return found
 
 
 class Words(Struct, frozen=True):
@@ -102,7 +215,7 @@ class PathItems:
 
     def _add(self, item: Item, key: int, waiting: tuple[str, ...]) -> None:
         leads = bool(self._leads and self._leads[-1])
-        joins = bool(self.items) and keeps_together(Edge(self.items[-1], item, self._open[-1], leads))
+        joins = bool(self.items) and keeps_together(item, self._open[-1], leads)
         self.items.append(item)
         self.starts.append(not joins)
         self._keys.append(key)

@@ -2,14 +2,14 @@
 
 This is the one private, changing object of the ground floor, because copying it per event would break the promise of
 flat cost; what it hands out is read-only. It keeps the live path (the branch events from the root to the head), the
-items on it, and the folds and pins that decide which of them show.
+items on it, and the folds and pins that decide which of them show. Whoever may only look gets it as a `LiveBranch`.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from typing import assert_never
+from collections.abc import Iterable, Sequence
+from typing import Protocol, assert_never
 
 from .events import (
     Appended,
@@ -26,15 +26,72 @@ from .events import (
     Unfolded,
     Unpinned,
 )
-from .fold_tree import Fold, FoldTree
-from .items import FoldedBlock, Item, ItemKind
+from .folds import Fold, FoldTree, build, placed
 from .log import Logged
+from .messages import BlockShape
 from .path_items import PathItems, Words
-from .pins import Pins
-from .shapes import BlockShape
-from .shown import Lens, Shown
-from .view import View
-from .visible import build, placed
+from .view import FoldedBlock, Item, ItemKind, Lens, Shown, View
+
+
+class Pins:
+    """Marks in the order they were made; they leave in reverse order when the head moves back."""
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[int, int, bool]] = []  # (seq of the event, message, pinned or unpinned)
+        self.messages: frozenset[int] = frozenset()
+
+    def copy(self) -> Pins:
+        twin = Pins()
+        twin._marks, twin.messages = self._marks[:], self.messages
+        return twin
+
+    def add(self, seq: int, message: int, is_pinned: bool) -> None:
+        self._marks.append((seq, message, is_pinned))
+        self.messages = self.messages | {message} if is_pinned else self.messages - {message}
+
+    def leave(self, after: int) -> None:
+        """Forget the marks made after this seq."""
+        if self._marks and self._marks[-1][0] > after:
+            self._marks = [mark for mark in self._marks if mark[0] <= after]
+            state = {message: is_pinned for _, message, is_pinned in self._marks}
+            self.messages = frozenset(message for message, is_pinned in state.items() if is_pinned)
+
+
+class LivePath:
+    """The branch events from the root to the head: their seqs, and how many items there were after each of them."""
+
+    def __init__(self, seqs: Iterable[int] = (), places: Iterable[int] = ()) -> None:
+        self.seqs, self._places = list(seqs), list(places)
+
+    def __contains__(self, seq: int) -> bool:
+        index = bisect_left(self.seqs, seq)
+        return index < len(self.seqs) and self.seqs[index] == seq
+
+    @property
+    def head(self) -> int:
+        """The newest of them; 0 at the root."""
+        return self.seqs[-1] if self.seqs else 0
+
+    def copy(self) -> LivePath:
+        return LivePath(self.seqs, self._places)
+
+    def after(self, seq: int) -> tuple[int, ...]:
+        return tuple(self.seqs[bisect_right(self.seqs, seq) :])
+
+    def neighbours(self, seq: int) -> tuple[int, int]:
+        """The nearest before and after this seq; 0 where there is none."""
+        before, after = bisect_left(self.seqs, seq), bisect_right(self.seqs, seq)
+        return (self.seqs[before - 1] if before else 0), (self.seqs[after] if after < len(self.seqs) else 0)
+
+    def push(self, seq: int, items: int) -> None:
+        self.seqs.append(seq)
+        self._places.append(items)
+
+    def leave(self, after: int) -> int:
+        """Drop whatever came after this seq; how many items are left."""
+        keep = bisect_right(self.seqs, after)
+        del self.seqs[keep:], self._places[keep:]
+        return self._places[-1] if self._places else 0
 
 
 class Projection:
@@ -42,14 +99,12 @@ class Projection:
 
     def __init__(self, words: Words = Words()) -> None:  # noqa: B008  # a frozen value
         self.events: list[Logged] = []  # every event, abandoned branches included; the event of seq n is at n - 1
-        self.head = 0
         self.items = PathItems(words)
         self.folds = FoldTree()
         self.pins = Pins()
         self.notes: list[int] = []
         self.left: list[int] = []  # heads that were rewound from and can be returned to, newest last
-        self._path: list[int] = []  # seqs of the branch events from the root to the head
-        self._places: list[int] = []  # how many items there were after each of them
+        self._path = LivePath()
         self._edited: dict[int, Item] = {}  # items with folded blocks, by position
         self._shown: Shown | None = None
 
@@ -59,22 +114,25 @@ class Projection:
         return len(self.events)
 
     @property
+    def head(self) -> int:
+        """The event that the next one follows."""
+        return self._path.head
+
+    @property
     def path(self) -> tuple[int, ...]:
         """Seqs of the branch events from the root to the head."""
-        return tuple(self._path)
+        return tuple(self._path.seqs)
 
     def path_after(self, seq: int) -> tuple[int, ...]:
         """Seqs of the branch events on the live path behind this one."""
-        return tuple(self._path[bisect_right(self._path, seq) :])
+        return self._path.after(seq)
 
     def is_on_path(self, seq: int) -> bool:
-        index = bisect_left(self._path, seq)
-        return index < len(self._path) and self._path[index] == seq
+        return seq in self._path
 
     def neighbours(self, seq: int) -> tuple[int, int]:
         """The nearest branch events before and after this seq on the live path; 0 where there is none."""
-        before, after = bisect_left(self._path, seq), bisect_right(self._path, seq)
-        return (self._path[before - 1] if before else 0), (self._path[after] if after < len(self._path) else 0)
+        return self._path.neighbours(seq)
 
     def view(self, lens: Lens) -> View:
         """What the model sees next."""
@@ -107,10 +165,9 @@ class Projection:
     def copy(self) -> Projection:
         """The same thread, to try something on."""
         fork = Projection(self.items.words)
-        fork.events, fork.head, fork.left = self.events[:], self.head, self.left[:]
+        fork.events, fork.left, fork.notes = self.events[:], self.left[:], self.notes[:]
         fork.items, fork.folds, fork.pins = self.items.copy(), self.folds.copy(), self.pins.copy()
-        fork.notes, fork._path, fork._places = self.notes[:], self._path[:], self._places[:]
-        fork._edited = dict(self._edited)
+        fork._path, fork._edited = self._path.copy(), dict(self._edited)
         return fork
 
     def take(self, logged: Logged) -> None:
@@ -146,9 +203,7 @@ class Projection:
                 self.notes.append(seq)
             case _:
                 assert_never(event)
-        self.head = seq
-        self._path.append(seq)
-        self._places.append(len(self.items))
+        self._path.push(seq, len(self.items))
 
     def _push(self, seq: int, kind: ItemKind, event: Appended | Attached) -> None:
         first = len(self.items)
@@ -215,13 +270,10 @@ class Projection:
 
     def leave(self, after: int) -> None:
         """Stand where an earlier event of the live path left it: what came after is no longer on the path."""
-        keep = bisect_right(self._path, after)
-        del self._path[keep:], self._places[keep:]
-        self.items.truncate(self._places[-1] if self._places else 0)
+        self.items.truncate(self._path.leave(after))
         self.pins.leave(after)
         del self.notes[bisect_right(self.notes, after) :]
         self._revive(*self.folds.leave(after))
-        self.head = after
         self._shown = None
 
     def _revive(self, vanished: list[Fold], living: list[Fold]) -> None:
@@ -239,3 +291,56 @@ def _branch(logged: Logged) -> BranchEvent:
     if isinstance(event, Rewound | Sent | Measured | Checkpointed | ToolsProjected):
         raise AssertionError(f"event {logged.seq} is no place for a head")
     return event
+
+
+class LiveBranch(Protocol):
+    """The events of a thread, and the path from the first of them to the head."""
+
+    @property
+    def events(self) -> Sequence[Logged]:
+        """Everything that happened, other branches included; the event of seq n is at n - 1."""
+        ...
+
+    @property
+    def head(self) -> int: ...
+
+    @property
+    def last(self) -> int: ...
+
+    @property
+    def path(self) -> tuple[int, ...]: ...
+
+    @property
+    def items(self) -> PathItems: ...
+
+    @property
+    def folds(self) -> FoldTree: ...
+
+    @property
+    def pins(self) -> Pins: ...
+
+    @property
+    def notes(self) -> Sequence[int]: ...
+
+    @property
+    def left(self) -> Sequence[int]:
+        """Heads that were rewound from and can be returned to, newest last."""
+        ...
+
+    def path_after(self, seq: int) -> tuple[int, ...]: ...
+
+    def is_on_path(self, seq: int) -> bool: ...
+
+    def neighbours(self, seq: int) -> tuple[int, int]: ...
+
+    def view(self, lens: Lens) -> View: ...
+
+    def copy(self) -> Projection:
+        """The same thread, to try something on."""
+        ...
+
+
+def hidden_by(branch: LiveBranch, fold: int) -> list[Item]:
+    """The whole messages and attachments that a fold stands for, also what it took over from folds inside it."""
+    items = branch.items.items
+    return [items[place] for start, stop in branch.folds[fold].spans for place in range(start, stop)]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from .fold_tree import Fold
-from .live_branch import LiveBranch
-from .visible import visibility
+from .folds import Fold, visibility
+from .projection import LiveBranch
 
 
 class Tags(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -1,16 +1,156 @@
-"""A view: what the model sees next. A read-only window on an array that others may go on extending."""
+"""A view: what the model sees next, and how large it is.
+
+A view is made of *items*: messages as they were said, and the few things that stand between them. An item is an outline
+with a place; its words are read when they are shown. Items never change: a folded block makes a new item that carries
+the edit. The array of visible items (`Shown`) is append-only and shared: a view is this array and a length, so one more
+message costs that message. Folding, unfolding, pinning and rewinding make a new array.
+
+Sizes come in two steps. A `Measure` does not depend on a model, so it is stored with its event; a `Counter` turns
+measures into tokens for one model. Only numbers live here, no way of getting them.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from typing import overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, overload
 
-from .blocks import Block
-from .counts import Count
-from .items import Item, ItemKind
-from .messages import Message, Role
-from .shown import Lens, Shown
+from msgspec import Struct
+
+from .messages import Block, Measure, Message, Role, Shape
+
+ItemKind: TypeAlias = Literal["message", "stand_in", "completion", "attachment"]
+
+# Fixed words, because a view must give the same bytes for the same history.
+INTERRUPTED = "[No result: this call was interrupted before its tool answered.]"
+LATE = "[Late result of tool call {call}]"
+
+
+class Edit(Struct, frozen=True, array_like=True):
+    """A folded block: what stands in its place. An empty text leaves the block out."""
+
+    block: int
+    text: str
+
+
+class FoldedBlock(Struct, frozen=True, order=True, array_like=True):
+    """A block that a fold of parts hides: the fold, and which of its texts stands in."""
+
+    block: int
+    fold: int
+    text: int
+
+
+class Item(Struct, frozen=True):
+    """One place in a view."""
+
+    seq: int  # the event behind it; a stand-in has its fold's, a completion that of the message that called
+    kind: ItemKind
+    shape: Shape
+    edits: tuple[Edit, ...] = ()
+    late: tuple[int, ...] = ()  # result blocks without an open call (too late, twice, unknown): shown as labelled text
+    aliases: tuple[tuple[int, str], ...] = ()  # blocks whose call id was used before, and the id they are shown under
+    displaced: bool = False  # a system message that does not stand right behind the user's side
+    folded: tuple[FoldedBlock, ...] = ()  # what `edits` will be once the stand-ins' words are read
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether it must be rendered anew instead of being shown as it was given."""
+        return bool(self.edits or self.late or self.aliases or self.displaced or self.folded)
+
+
+class Count(Struct, frozen=True):
+    """Tokens, and how we know: exactly by a tokenizer, or estimated, by which method, in which parts."""
+
+    tokens: int
+    exact: bool
+    method: str
+    parts: Mapping[str, int] = {}
+    bytes: int = 0
+    images: int = 0
+
+
+class Counter(Protocol):
+    """Counts for one model. Implemented by the tokens room and by whoever plugs in a tokenizer."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether text is counted by the model's own vocabulary."""
+        ...
+
+    @property
+    def method(self) -> str:
+        """How it counts, in a word that reports repeat."""
+        ...
+
+    def shape(self, message: Message) -> Shape:
+        """Weigh a message: the outline that is stored with it."""
+        ...
+
+    def knows(self, shape: Shape) -> bool:
+        """Whether this outline holds what this counter needs; if not, the message must be weighed again."""
+        ...
+
+    def tokens(self, shape: Shape) -> int:
+        """Tokens of one message in a request, overhead included, before calibration."""
+        ...
+
+    def block_tokens(self, measure: Measure) -> int:
+        """Tokens of one block, before calibration."""
+        ...
+
+
+class Lens(Protocol):
+    """How a view is read and weighed: given by whoever holds the log and knows the model."""
+
+    def weigh(self, item: Item) -> int:
+        """Tokens of one item in a request, before calibration."""
+        ...
+
+    def read(self, item: Item) -> Message:
+        """The words of one item."""
+        ...
+
+    def count(self, tokens: int, size: int, images: int) -> Count:
+        """What a view of these raw totals amounts to for the model."""
+        ...
+
+
+class Shown:
+    """Visible items with their running totals; index i of a total is the sum of the first i items."""
+
+    __slots__ = ("_images", "_lens", "_sizes", "_tokens", "cuts", "items")
+
+    def __init__(self, items: list[Item], cuts: bytearray) -> None:
+        self.items = items
+        self.cuts = cuts  # 1 where a cut in front of the item is legal
+        self._lens: Lens | None = None
+        self._tokens, self._sizes, self._images = [0], [0], [0]
+
+    def push(self, item: Item, may_cut: bool) -> None:
+        """One more at the end. Views taken before are shorter, and do not see it."""
+        self.items.append(item)
+        self.cuts.append(may_cut)
+
+    def totals(self, lens: Lens, length: int) -> tuple[int, int, int]:
+        """Tokens, bytes and images of the first `length` items; only what is new is weighed."""
+        self._weigh(lens, length)
+        return self._tokens[length], self._sizes[length], self._images[length]
+
+    def running_tokens(self, lens: Lens, length: int) -> list[int]:
+        """The running sum of tokens, at least `length + 1` long."""
+        self._weigh(lens, length)
+        return self._tokens
+
+    def _weigh(self, lens: Lens, length: int) -> None:
+        if lens is not self._lens:
+            self._lens = lens
+            self._tokens, self._sizes, self._images = [0], [0], [0]
+        tokens, sizes, images = self._tokens, self._sizes, self._images
+        for item in self.items[len(tokens) - 1 : length]:
+            tokens.append(tokens[-1] + lens.weigh(item))
+            sizes.append(sizes[-1] + item.shape.size)
+            images.append(images[-1] + item.shape.images)
 
 
 class ViewMessage:

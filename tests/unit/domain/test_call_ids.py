@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from contextfold.domain import BlockShape, check_view
-from contextfold.domain.call_ids import CallIds
+from contextfold.domain.path_items import CallIds
 from tests.written import Written, assistant, call, result, text, user
 
 

@@ -1,9 +1,9 @@
-"""Validity rules: each file says which neighbours stay together and finds a view that breaks it."""
+"""Validity rules: which neighbours stay together, and what is found in a view that parts them."""
 
 import pytest
 
 from contextfold.domain import BlockShape, Item, Shape, check_view
-from contextfold.domain.rules import RULES, Edge, batch, completion, keeps_together, leads_on, pairing, reasoning
+from contextfold.domain.rules import keeps_together, leads_on
 from tests.written import Written, assistant, blank, call, result, text, thought, user
 
 
@@ -19,18 +19,18 @@ def found(*items: Item) -> list[tuple[str, str]]:
     return [(problem.path, problem.rule) for problem in check_view(items)]
 
 
-def test_each_rule_forbids_its_cut_and_only_its_cut() -> None:
-    forbids = {
-        pairing: Edge(CALL, ANSWER, ("a",)),
-        batch: Edge(ANSWER, item(blank()), ("b",)),
-        completion: Edge(CALL, Item(2, "completion", user(result("a")))),
-        reasoning: Edge(item(assistant(thought())), item(assistant()), leads=True),
-    }
-    assert set(forbids) == set(RULES)
-    assert all(rule.keeps_together(edge) for rule, edge in forbids.items())
-    assert not any(rule.keeps_together(Edge(ANSWER, WORDS)) for rule in RULES)
-    assert all(map(keeps_together, forbids.values()))
-    assert not keeps_together(Edge(ANSWER, WORDS))
+@pytest.mark.parametrize(
+    ("after", "waiting", "is_led"),
+    [
+        (ANSWER, ("a",), False),
+        (item(blank()), ("b",), False),
+        (Item(2, "completion", user(result("a"))), (), False),
+        (item(assistant()), (), True),
+    ],
+)
+def test_each_rule_forbids_its_cut_and_only_its_cut(after: Item, waiting: tuple[str, ...], is_led: bool) -> None:
+    assert keeps_together(after, waiting, is_led)
+    assert not keeps_together(WORDS, (), False)
 
 
 def test_a_sound_view_has_no_problems() -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from contextfold.domain import ToolCall, Touch, touches_of
-from contextfold.domain.tool_calls import LABEL
+from contextfold.domain.tools import LABEL
 
 
 def use(tool: str, **arguments: object) -> Touch:

@@ -3,7 +3,7 @@
 import pytest
 
 from contextfold.domain import Shape, check_view
-from contextfold.domain.turns import Arrival, arrive
+from contextfold.domain.path_items import Arrival, arrive
 from tests.written import Written, assistant, blank, call, result, shape, text, user
 
 
