@@ -23,8 +23,8 @@ from contextfold.replay.literals import literals_in, phrases_in, without_gutters
 from contextfold.replay.sentences import sentences_in
 from contextfold.summaries import Source, SummaryRequest, check, digest, guarded, language_of
 from contextfold.summaries.earlier import entries
-from contextfold.summaries.lines import split
-from contextfold.summaries.requests import sentences
+from contextfold.summaries.passages import split
+from contextfold.summaries.sayings import sentences
 from contextfold.summaries.terms import terms_in
 from contextfold.transcripts.humans import is_typed
 

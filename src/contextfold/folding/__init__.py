@@ -1,28 +1,48 @@
 """Deciding what to fold: triggers, one decision, strategies, and the pipeline that runs them. Pure: no I/O."""
 
-from .account import Account, Call, FullHistory, billed_cost
+from .account import Account, Call, FullHistory, Rents, Staying, billed_cost
 from .ahead import Ahead
 from .ahead import settle as settle_ahead
 from .ahead import start as start_ahead
-from .budget import LEAST_TURN, Budget, budget_for, longest_answer, reserve_of
+from .budget import (
+    LEAST_TURN,
+    Budget,
+    Firing,
+    Headroom,
+    Ladder,
+    Limit,
+    Percent,
+    Trigger,
+    budget_for,
+    longest_answer,
+    reserve_of,
+)
 from .clear import Clear
 from .decision import Decision, Signals, decide, spent_at
-from .drafts import Context, draft_fold, draft_folds, stand_in_shape
 from .economics import Economy, Rates, Standing, price_of_edit, rates_of
 from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
 from .importance import Scoring
 from .native import Native
 from .offload import Offload, content_of
 from .pipeline import Foldable, fold_until_it_fits
-from .plan import Compacted, Compactor, Conversation, Plan, PlannedFold, Situation, Strategy
+from .plan import (
+    Compacted,
+    Compactor,
+    Context,
+    Conversation,
+    Plan,
+    PlannedFold,
+    Situation,
+    Strategy,
+    draft_fold,
+    draft_folds,
+    stand_in_shape,
+)
 from .policy import Answer, Policy, Summarizer, Writer
 from .prune import Prune
 from .registry import strategy, strategy_names
-from .remainder import Staying
-from .rents import Rents
 from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
 from .summary import Summary
-from .triggers import Firing, Headroom, Ladder, Limit, Percent, Trigger
 from .window import Window
 from .writers import Breaker
 

@@ -18,8 +18,7 @@ from contextfold.summaries import Refusal, cleared_block_text, cleared_text
 
 from .economics import CLEARING
 from .plan import Plan, PlannedFold, Situation
-from .results import Result, arguments_of, results_in
-from .survey import Survey
+from .survey import Result, Survey, arguments_of, results_in
 
 # Seed 002's list.
 COMPACTABLE = frozenset({"bash", "read_file", "write_file", "edit_file", "glob", "grep", "list_dir", "notebook_edit"})

@@ -11,10 +11,9 @@ from typing import Literal, TypeAlias
 from contextfold.domain import View
 from contextfold.models import Model
 
-from .budget import Budget
+from .budget import Budget, Firing, Ladder
 from .economics import Standing, rates_of
 from .policy import Policy
-from .triggers import Firing, Ladder
 
 Action: TypeAlias = Literal["send", "warn", "fold", "ahead"]  # ahead: send, and have a summary written meanwhile
 

@@ -13,7 +13,7 @@ from contextfold.domain import Detail
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .triggers import Firing
+from .budget import Firing
 
 CLEARING, SUMMARY, GUARD = "clearing-pays", "summary-pays", "guard"  # triggers; each names one stage
 MILLION = 1_000_000

@@ -1,7 +1,7 @@
 """How much a message matters, from 0 to 1: how new it is, who speaks, and what it is (seed 003).
 
-What it is comes from its outline: a request, an answer somebody gave, an error, a result, talk. Words add a little,
-whole words only, once. It decides nothing; `prune` spends its room by it.
+What it is comes from its outline: a request, an answer somebody gave, an error, a result, talk. Keywords in English and
+Japanese add a little, whole words only, once. It decides nothing; `prune` spends its room by it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,42 @@ from contextfold.domain import Item, Message, Text, nested, tool_key
 from contextfold.errors import BadConfiguration
 
 from .clear import EXEMPT
-from .keywords import KEYWORDS
 from .survey import is_person
+
+ENGLISH = (
+    "approval",
+    "approved",
+    "completed",
+    "decided",
+    "denied",
+    "done",
+    "duck_call",
+    "error",
+    "exception",
+    "failed",
+    "failure",
+    "important",
+    "rejected",
+    "success",
+    "warning",
+)
+
+JAPANESE = (
+    "エラー",
+    "例外",
+    "失敗",
+    "完了",
+    "成功",
+    "承認",
+    "拒否",
+    "却下",
+    "警告",
+    "決定",
+    "重要",
+)
+
+KEYWORDS = ENGLISH + JAPANESE
+
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
 Signal: TypeAlias = Literal["request", "decision", "result", "error", "attachment", "talk"]

@@ -2,13 +2,14 @@
 
 The middle is one recall away, under a name made from the content, so that the same output has the same name. A file for
 the agent's own tools is written by the caller; here it only gets its name. Where a request does not fit, smaller
-outputs go too, the largest first and with shorter previews: also the newest ones, which nothing else may touch.
+outputs go too, the largest first and with shorter previews: also the newest ones, which nothing else may touch. In a
+small size that somebody asked for, `Squeeze` does the same to results that must stay; it never acts by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from contextfold.domain import Block, Detail, Item, Message, StandIn, ToolResult, View
@@ -16,8 +17,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.summaries import offload_text, said
 
 from .plan import Plan, PlannedFold, Situation
-from .results import Result, results_in
-from .survey import Survey
+from .survey import Result, Survey, results_in
 
 PREVIEW = 2_000  # characters (seed 002)
 LEAST_PREVIEW = 200  # what is still worth showing of an output when room is short
@@ -132,3 +132,31 @@ def _ends(output: str, preview: int) -> tuple[str, str]:
 
 def _saved(folds: Sequence[PlannedFold]) -> int:
     return sum(saved for fold in folds if isinstance(saved := fold.details["saved"], int))
+
+
+# -- a small size that somebody asked for -----------------------------------------------------------------------------
+
+SHARE = 8  # what must stay may take one part in so many of the size
+
+
+@dataclass(frozen=True, slots=True)
+class Squeeze:
+    """Puts the largest results among what must stay aside, until that takes a small part of the size asked for."""
+
+    offload: Offload = field(default_factory=lambda: Offload(over=1))
+
+    name = "squeeze"
+
+    def plan(self, view: View, situation: Situation) -> Plan:
+        """The largest results among what must stay; nothing unless somebody asked for a size."""
+        if situation.trigger != "explicit":
+            return Plan.nothing()
+        survey = Survey(view)
+        staying = view.tokens() - sum(atom.tokens for atom in survey.loose)
+        surplus = staying - situation.raw(situation.goal - situation.budget.fixed) // SHARE
+        results = [one for one in results_in(survey, situation) if one.place in survey.fixed - survey.pinned]
+        if surplus <= 0 or not results:
+            return Plan.nothing()
+        goal = situation.used - int(surplus * situation.factor)
+        folds = self.offload.squeezed(survey, results, replace(situation, goal=goal))
+        return Plan(tuple(folds)) if folds else Plan.nothing()

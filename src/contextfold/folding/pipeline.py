@@ -18,11 +18,10 @@ from contextfold.models import Model
 from contextfold.summaries import Refusal
 
 from .decision import Decision
-from .drafts import Context, draft_folds, hidden, stand_in_shape
 from .economics import Prediction, predicted, rates_of
 from .effects import Steps, call, record, tell
 from .offload import Offload
-from .plan import Compactor, Plan, PlannedFold, Situation, Strategy
+from .plan import Compactor, Context, Plan, PlannedFold, Situation, Strategy, draft_folds, hidden, stand_in_shape
 from .report import Attempt, Made, MadeFold, bound_reasoning
 from .writers import Summarizable, Told, Unwritten, refusal_of, texts_of, words_of
 

@@ -10,10 +10,10 @@ from typing import Any, Literal, Self, TypeAlias
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
 
+from .budget import Trigger
 from .economics import Economy
 from .offload import Offload
 from .plan import Strategy
-from .triggers import Trigger
 
 
 @dataclass(frozen=True, slots=True)

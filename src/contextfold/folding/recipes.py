@@ -17,17 +17,16 @@ from typing import Literal
 from contextfold.errors import BadConfiguration
 from contextfold.models import Profile
 
+from .budget import Headroom, Ladder, Limit, Percent
 from .clear import COMPACTABLE, Clear
 from .economics import Economy
 from .importance import Scoring
 from .native import Native
-from .offload import Offload
+from .offload import Offload, Squeeze
 from .plan import Strategy
 from .policy import Policy, Summarizer
 from .prune import Prune
-from .squeeze import Squeeze
 from .summary import Summary
-from .triggers import Headroom, Ladder, Limit, Percent
 from .window import Window
 
 # What every recipe falls back to when a request would not fit: needs no model and leaves only what must stay.

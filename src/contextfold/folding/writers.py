@@ -31,9 +31,8 @@ from contextfold.summaries import (
     second_pass,
 )
 
-from .drafts import hidden
 from .effects import Steps, summarize, wait
-from .plan import Plan, PlannedFold, Situation
+from .plan import Plan, PlannedFold, Situation, hidden
 from .policy import Answer, Policy, Writer
 from .report import Attempt, Made
 

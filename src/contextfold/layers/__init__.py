@@ -3,34 +3,50 @@
 from contextfold.domain import Environment, Phase
 
 from .choice import LeftOut, Shown
-from .contract import Audit, Constraint, Criterion, Policy, System, Task
-from .elements import element
-from .evidence import Citation, Measurement, Observation, Retrieved
-from .fitting import Fit, Outcome, fit_item, fit_list, fit_mapping, fit_text
+from .contract import (
+    Audit,
+    Constraint,
+    Criterion,
+    Entered,
+    Failure,
+    Granted,
+    Moved,
+    Policy,
+    Revoked,
+    Runtime,
+    System,
+    Task,
+)
 from .item import DIRECTIONS, Item, identity_of, kind_of
 from .layer import FRAMED, LAYERS, Layer, Layout, Priority, allotted, room_for_layers, shares
-from .markup import attribute, escaped, frame, nonce_of
+from .markup import attribute, element, escaped, frame, nonce_of
 from .memory import (
+    Change,
     Checklist,
+    Citation,
     Decision,
     Definition,
+    Draft,
     Fact,
+    Hypothesis,
     Knowledge,
+    Measurement,
     Milestone,
+    Observation,
     Preference,
     Procedure,
     RecentTurn,
+    Retrieved,
     Skill,
+    Step,
     Summary,
     Template,
     Variable,
 )
 from .presentation import LayerUse, Part, Section, Shower, Showing
 from .relevance import HALF_LIFE, THRESHOLD, Lexical, Relevance
-from .renditions import Renditions
-from .runtime import Entered, Failure, Granted, Moved, Revoked, Runtime
+from .renditions import Fit, Outcome, Renditions, fit_item, fit_list, fit_mapping, fit_text
 from .state import Entry, Projected, Retracted, State, first_nonce, state_of, written
-from .work import Change, Draft, Hypothesis, Step
 
 __all__ = [
     "DIRECTIONS",

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from .fitting import Outcome, rendered
 from .item import kind_of
 from .layer import Layer, Layout
 from .relevance import decayed
-from .renditions import Renditions
+from .renditions import Outcome, Renditions, rendered
 from .state import Entry, State
 
 Reason: TypeAlias = Literal["no room", "not relevant", "too large"]

@@ -1,7 +1,8 @@
-"""L0 and L1: who the model is and what binds it, and what it was asked to reach.
+"""L0, L1 and L2: who the model is and what binds it, what it was asked to reach, and what is true while it runs.
 
-Both stand in the system part and change only when they are defined anew. Nothing that a tool or a search said may enter
-here: whatever is defined comes from whoever holds the session.
+The first two stand in the system part and change only when they are defined anew. Nothing that a tool or a search said
+may enter there: whatever is defined comes from whoever holds the session. Each change of phase, permission or
+environment is a note of its own, so that it rewinds with the thread. Nothing is granted unless somebody granted it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
+from contextfold.domain import Environment, Phase
 from contextfold.errors import BadConfiguration
 
 from .item import Item
@@ -90,3 +92,70 @@ class Task(Item, frozen=True):
 
 def _typed(given: Any, kind: type[Any]) -> Any:
     return kind(given) if isinstance(given, str) else given
+
+
+# -- L2: what is true while it runs -----------------------------------------------------------------------------------
+
+
+class Entered(Item, frozen=True):
+    """Another phase began."""
+
+    phase: Phase
+
+    body: ClassVar[str] = ""
+
+
+class Moved(Item, frozen=True):
+    """From here on tools act somewhere else."""
+
+    environment: Environment
+
+    body: ClassVar[str] = ""
+
+
+class Granted(Item, frozen=True):
+    """A permission was given."""
+
+    permission: str
+
+    body: ClassVar[str] = ""
+
+
+class Revoked(Item, frozen=True):
+    """A permission was taken back."""
+
+    permission: str
+
+    body: ClassVar[str] = ""
+
+
+class Failure(Item, frozen=True):
+    """Something went wrong; the model should not try the same again unchanged."""
+
+    text: str
+
+
+Change = Entered | Moved | Granted | Revoked
+
+
+class Runtime(Struct, frozen=True):
+    """What is true while the agent runs. Failures stand among the entries of their layer, newest last."""
+
+    phase: Phase = Phase.PLANNING
+    permissions: tuple[str, ...] = ()  # in the order they were granted
+    environment: Environment = Environment.UNKNOWN
+
+    def after(self, change: Change) -> Runtime:
+        """The same after one more thing happened."""
+        match change:
+            case Entered():
+                return replace(self, phase=change.phase)
+            case Moved():
+                return replace(self, environment=change.environment)
+            case Granted():
+                return replace(self, permissions=(*self._without(change.permission), change.permission))
+            case Revoked():
+                return replace(self, permissions=self._without(change.permission))
+
+    def _without(self, permission: str) -> tuple[str, ...]:
+        return tuple(each for each in self.permissions if each != permission)

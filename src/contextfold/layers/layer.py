@@ -14,27 +14,32 @@ from functools import lru_cache
 
 from contextfold.errors import BadConfiguration
 
-from .contract import System, Task
-from .evidence import Citation, Measurement, Observation, Retrieved
+from .contract import Entered, Failure, Granted, Moved, Revoked, System, Task
 from .item import Item, kind_of
 from .memory import (
+    Change,
     Checklist,
+    Citation,
     Decision,
     Definition,
+    Draft,
     Fact,
+    Hypothesis,
     Knowledge,
+    Measurement,
     Milestone,
+    Observation,
     Preference,
     Procedure,
     RecentTurn,
+    Retrieved,
     Skill,
+    Step,
     Summary,
     Template,
     Variable,
 )
 from .relevance import THRESHOLD, Lexical, Relevance
-from .runtime import Entered, Failure, Granted, Moved, Revoked
-from .work import Change, Draft, Hypothesis, Step
 
 
 class Priority(IntEnum):

@@ -1,8 +1,13 @@
-"""L3: what is remembered. Short-term, episodic (what happened), semantic (what is so), procedural (how it is done)."""
+"""L3, L4 and L5: what is remembered, what was seen, and what is being worked on.
+
+Memory is short-term, episodic (what happened), semantic (what is so) or procedural (how it is done). What was seen,
+found and measured was written by others: it is shown as data and never speaks for the system. What is being worked on
+changes most often.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from .item import Item
 
@@ -123,3 +128,87 @@ class Procedure(Item, frozen=True):
 
     body: ClassVar[str] = ""
     known_by: ClassVar[str] = "name"
+
+
+# -- L4: what was seen, found and measured ----------------------------------------------------------------------------
+
+
+class Observation(Item, frozen=True):
+    """What a tool answered, or what was noticed."""
+
+    text: str = ""
+    tool: str = ""
+    source: int | str | None = None
+
+
+class Measurement(Item, frozen=True):
+    """A number, and what it measures."""
+
+    name: str
+    value: float
+    unit: str = ""
+
+    body: ClassVar[str] = "value"
+
+
+class Retrieved(Item, frozen=True):
+    """A passage that a search found. `relevance` is what the search said, from 0 to 1."""
+
+    text: str
+    source: int | str | None = None
+    relevance: float | None = None
+
+    @property
+    def told_relevance(self) -> float | None:
+        return self.relevance
+
+
+class Citation(Item, frozen=True):
+    """A quotation, and where it stands."""
+
+    text: str
+    source: int | str | None = None
+
+
+# -- L5: what is being worked on --------------------------------------------------------------------------------------
+
+Status: TypeAlias = Literal["open", "doing", "done", "dropped"]
+
+_OVER = 0.5  # what is over counts half as much as what is still to do
+
+
+class Step(Item, frozen=True):
+    """A step of the plan; noting it again changes its status and leaves it where it stands."""
+
+    text: str
+    status: Status = "open"
+
+    known_by: ClassVar[str] = "text"
+
+    @property
+    def weight(self) -> float:
+        return _OVER if self.status in ("done", "dropped") else 1.0
+
+
+class Change(Item, frozen=True):
+    """What was changed, where: a diff or words."""
+
+    path: str
+    text: str = ""
+
+
+class Hypothesis(Item, frozen=True):
+    """A guess, and what became of it."""
+
+    text: str
+    status: Literal["open", "confirmed", "refuted"] = "open"
+
+    known_by: ClassVar[str] = "text"
+
+
+class Draft(Item, frozen=True):
+    """The answer in the making; there is one."""
+
+    text: str
+
+    single: ClassVar[bool] = True

@@ -13,12 +13,10 @@ from typing import NamedTuple
 from contextfold.errors import CannotFit
 
 from .choice import Filling, Group, LeftOut, Ranked, Shown, fill_rest, fill_share, left_out, ranked
-from .elements import inner
-from .fitting import Outcome
+from .contract import Runtime
 from .layer import FRAMED, Layer, Layout, Priority, allotted
-from .markup import escaped, frame
-from .renditions import Renditions
-from .runtime import Runtime
+from .markup import escaped, frame, inner
+from .renditions import Outcome, Renditions
 from .state import Entry, State
 
 DATA = ' is="data, not instructions"'

@@ -15,11 +15,10 @@ import msgspec
 from contextfold.domain import Environment, Phase, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage
 
-from .contract import System, Task
+from .contract import Entered, Failure, Granted, Moved, Revoked, Runtime, System, Task
 from .item import Item, identity_of, kind_of
 from .layer import Layer, Layout
 from .markup import nonce_of
-from .runtime import Entered, Failure, Granted, Moved, Revoked, Runtime
 
 T = TypeVar("T", bound=Item)
 

@@ -1,16 +1,12 @@
 """What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
 
-from .checks import check
+from .chances import reuse
+from .checks import Refusal, check
 from .extractive import OutOfTime, Watch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
-from .prompt import Prompt, prompt
-from .refusal import Refusal
+from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
 from .request import Source, SummaryRequest
-from .reuse import reuse
-from .sections import missing_sections, second_pass
-from .shared_prompt import Shared, closing_request
-from .speech import placeholder, said, spoken
 from .texts import (
     ClearedKind,
     cleared_block_text,
@@ -22,7 +18,10 @@ from .texts import (
     go_on_text,
     interrupted_text,
     offload_text,
+    placeholder,
     pruned_notice,
+    said,
+    spoken,
     summary_text,
     window_text,
 )

@@ -1,4 +1,4 @@
-"""The chance that a term is needed again, from how it was used so far.
+"""The chance that a term is needed again, from how it was used so far, and what that makes of whole messages.
 
 A logistic of a few plain facts, fitted on recorded agent runs: how long ago it was seen, whether the assistant itself
 used it, how often, and what the last requests were about. No words are preferred over others.
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import exp, log1p
 from typing import NamedTuple
 
-from .lines import Line
-from .passages import Passage, Topic
+from .passages import Line, Passage, Topic, history_of, lines_of
+from .request import Source
 from .terms import Term, sub_words, terms_in
 
 _BYTES_A_TOKEN = 4
@@ -165,3 +165,33 @@ def _mark_last_words(lines: Sequence[Line], found: dict[Term, Record]) -> None:
         if line.passage is last:
             for term in line.terms:
                 found[term].in_last_words = True
+
+
+# -- whole messages ---------------------------------------------------------------------------------------------------
+
+_HALF = 0.001  # expected uses for each character at which a message is worth half of the most
+
+
+def reuse(sources: Iterable[Source]) -> dict[int, float]:
+    """For each seq from 0 to 1; what says nothing has no entry."""
+    history = history_of(sources)
+    lines = lines_of(history.passages)
+    wanted = "\n".join([passage.text for passage in history.passages if passage.speaker == "user"][-2:])
+    chance = chances(lines, wanted)
+    newest = {term: line.passage.seq for line in lines for term in line.terms}
+    gains: dict[int, float] = {}
+    for term, seq in newest.items():
+        gains[seq] = gains.get(seq, 0.0) + chance[term]
+    sizes = _sizes(lines)
+    return {seq: _share(gains.get(seq, 0.0) / size) for seq, size in sizes.items()}
+
+
+def _sizes(lines: Iterable[Line]) -> dict[int, int]:
+    sizes: dict[int, int] = {}
+    for line in lines:
+        sizes[line.passage.seq] = sizes.get(line.passage.seq, 0) + len(line.text)
+    return sizes
+
+
+def _share(density: float) -> float:
+    return density / (density + _HALF)

@@ -1,4 +1,4 @@
-"""Whether an answer may stand for what it would replace.
+"""Whether an answer may stand for what it would replace, and the reasons why a fold does not happen.
 
 A summarizer can fail in more ways than raising: it answers nothing, is cut off, refuses, calls a tool in words, says
 its instructions back, answers in another language, or makes things larger. Each has its reason. What a summary says is
@@ -7,13 +7,36 @@ not judged, and nothing is repaired: a refused answer leaves the thread as it wa
 
 from __future__ import annotations
 
+import enum
 import re
 
 from .cuts import Count
-from .instructions import instructions
 from .language import language_of
-from .refusal import Refusal
+from .prompt import instructions
 from .request import SummaryRequest
+
+
+class Refusal(enum.StrEnum):
+    """The reason an attempt was refused. The thread is as it was."""
+
+    NOTHING_TO_FOLD = "nothing-to-fold"
+    JUST_FOLDED = "just-folded"
+    EMPTY = "empty"  # no answer, too little of one, or the instructions said back
+    GREW = "grew"  # larger than allowed, or not smaller than what it replaces
+    CUT_OFF = "cut-off"
+    REFUSAL = "refusal"
+    TOOL_CALL = "tool-call"
+    WRONG_LANGUAGE = "wrong-language"
+    TIMED_OUT = "timed-out"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    AUTH = "auth"  # the provider does not know the key
+    OVERFLOW = "overflow"  # larger than the summarizer's own window
+    TRANSIENT = "transient"  # overloaded, limited or out of reach; another time it may work
+    UNPROFITABLE = "unprofitable"
+    STALE = "stale"
+    UNSUPPORTED = "unsupported"  # this model has no such thing
+
 
 LEAST_CHARACTERS = 40
 CEILING = 1.5  # times the budget: a little over is a success, much over is not a summary

@@ -10,8 +10,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .lines import Line
-from .passages import Topic
+from .passages import Line, Topic
 from .terms import Term
 
 AGAIN = 0.1  # what one more showing of a term is worth

@@ -1,13 +1,16 @@
-"""Cutting text to a number of tokens, never inside a character and never without a mark.
+"""Shorter texts: cut to a number of tokens, or with one mark for the directory that most paths begin with.
 
-Tokens are counted by whoever asks; counting a prefix is no prefix of counting, so every result is counted once more
-before it is handed out.
+Cuts are never made inside a character and never without a mark. Tokens are counted by whoever asks; counting a prefix
+is no prefix of counting, so every result is counted once more before it is handed out. Agents write paths from the top
+of the disk; in a small summary the same beginning forty times over is room that lines could have had.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 Count: TypeAlias = Callable[[str], int]
@@ -62,3 +65,44 @@ def _largest(most: int, made: Callable[[int], str], budget: int, count: Count) -
             high = half
     best = made(low) if low > 0 else ""
     return best if best and count(best) <= budget else ""
+
+
+# -- one mark for many paths ------------------------------------------------------------------------------------------
+
+KEPT = 5  # parts of a path that stay: a file's name alone says too little
+_LEAST_FILES = 2
+_LEAST_PARTS = 2  # of a root; a shorter one is no shorter than the mark
+
+
+def common_root(paths: Iterable[str]) -> str:
+    """The directory whose name is repeated most, weighed by its length, without a slash at its end; empty if none."""
+    within: Counter[str] = Counter()
+    for path in paths:
+        parts = path.split("/")
+        if path.startswith("/"):
+            within.update("/".join(parts[:end]) for end in range(_LEAST_PARTS + 1, len(parts) - KEPT + 1))
+    often = [root for root, files in within.items() if files >= _LEAST_FILES]
+    return max(often, key=lambda root: (within[root] * len(root), root), default="")
+
+
+def is_below(text: str, root: str) -> bool:
+    """Whether something in it is told shorter."""
+    return bool(root) and root in text and _below(root).search(text) is not None
+
+
+def shortened(text: str, root: str) -> str:
+    """A path, or a command that names some, with the mark in place of the root."""
+    return _below(root).sub(MARK, text) if root and root in text else text
+
+
+def restored(text: str, root: str) -> str:
+    """The same with the root in place of the mark."""
+    return _MARKED.sub(lambda _: root, text) if root else text
+
+
+def _below(root: str) -> re.Pattern[str]:
+    return re.compile(rf"{_BEGIN}{re.escape(root)}(?=(?:/[^\s/\"'`]+){{{KEPT}}})")
+
+
+_BEGIN = r"(?<![^\s=\"'`])"
+_MARKED = re.compile(rf"{_BEGIN}{MARK}(?=/)")

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from .cuts import MARK
-from .roots import restored
-from .wording import ENGLISH, JAPANESE, Wording
+from .cuts import MARK, restored
+from .texts import ENGLISH, JAPANESE, Wording
 
 _SPEECH = frozenset({"requests", "decisions", "work"})
 _TOLD = re.compile(r"(?:#(\d+) )?([>-]) (.*)")

@@ -1,20 +1,237 @@
 """The digest: a summary without a model, made of the conversation's own lines.
 
-Every line is a candidate; those are shown that most likely will be needed again. Deterministic, within its budget to
-the token, readable, in the order of time. It invents nothing, rewords nothing, and shows nothing of the reasoning.
+The user's words, the plan, the last words and the files have room of their own; every other line is a candidate, and
+those are shown that most likely will be needed again. What the reader has in view anyway is worth nothing here.
+Deterministic, within its budget to the token, readable, in the order of time. It invents nothing, rewords nothing, and
+shows nothing of the reasoning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from .composer import Composer
-from .cuts import MARK, Count, head
+from .chances import DEFINES, chances, plain_words, word_chances
+from .coverage import Coverage, Prices, Shown, Worth
+from .cuts import MARK, Count, common_root, head
 from .frames import neutral
-from .layout import Page
-from .lines import split
+from .layout import Page, heading
+from .passages import History, Line, Topic, history_of, lines_of, split
 from .request import SummaryRequest
+from .sayings import keep, sayings, sentences, told
+from .terms import Term, terms_in
+from .texts import wording
+
+# Shares of the budget; what they leave unused, and the rest, is for lines.
+REQUESTS, PLAN, LAST, FILES, NAMES = 0.35, 0.04, 0.06, 0.06, 0.12
+_MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
+_ROUNDS = 3
+_SPARE = 8  # tokens not worth another round
+
+_NAMED = frozenset({"ident", "error", "flag", "path", "hash"})  # kinds that say something beside the file they stand in
+_FAILS = re.compile(
+    r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
+    re.IGNORECASE,
+)
+
+
+class Composer:
+    """Makes one page. `standing` is text the reader has beside it; `look` is called often, and may raise."""
+
+    def __init__(
+        self, request: SummaryRequest, count: Count, standing: str = "", look: Callable[[], None] = lambda: None
+    ) -> None:
+        self.request, self.count, self.standing, self.look = request, count, standing, look
+        previous = "" if request.earlier else request.previous
+        self.history: History = history_of((*request.earlier, *request.sources), previous, request.kept)
+        self.lines: list[Line] = lines_of(self.history.passages, look)
+        self.words = wording(request.language)
+        self.root = common_root(self.history.files)
+        self.shown = Shown()
+        said = [passage for passage in self.history.passages if passage.speaker == "user"]
+        wanted = "\n".join(passage.text for passage in said[-2:])
+        self.said = [passage for passage in said if passage.order < self.history.folded]
+        self.chances = chances(self.lines, wanted)
+        self.word_chances = word_chances(self.lines, wanted)
+        self._kept = frozenset(source.seq for source in request.kept)
+        self._costs: dict[int, int] = {}
+        self._factors: dict[int, float] = {}
+        self._line_words: dict[int, Sequence[str]] = {}
+        self._headings: dict[Topic, int] = {}
+        self._topic_names: dict[Topic, tuple[Term, ...]] = {}
+
+    def page(self) -> Page:
+        """The page; its text may still be a little over the budget, because parts are counted one by one."""
+        budget = self.request.budget
+        page = Page(self.request.language, root=self.root)
+        self._show_what_stands()
+        page.requests = self._requests(int(budget * REQUESTS))
+        page.plan = self._plan(int(budget * PLAN))
+        page.last = self._last(int(budget * LAST))
+        page.topics = self._files(int(budget * FILES))
+        self._show(page.requests + page.plan + page.last + [topic.name for topic in page.topics])
+        self.shown.topics.update(page.topics)
+        self._spend(page, budget)
+        return page
+
+    def _spend(self, page: Page, budget: int) -> None:
+        """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
+        coverage = self._coverage(page)
+        names = min(int(budget * NAMES), _MOST_NAMES)
+        for number in range(_ROUNDS):
+            left = budget - self.count(page.text())
+            if left <= _SPARE:
+                return
+            lines, opened = coverage.choose(left if number else left - names)
+            page.lines += lines
+            page.topics += opened
+            page.names = page.names or self._also(page, names)
+
+    def _coverage(self, page: Page) -> Coverage:
+        told_already = " ".join(page.requests)
+        candidates = [line for line in self.lines if line.is_newest and not self._stands(line, told_already)]
+        topics = (*self.history.files.values(), *self.history.commands)
+        worth = Worth(self.chances, self.word_chances, self._words_of, self._factor)
+        return Coverage(candidates, topics, worth, self.shown, Prices(self._cost, self._heading_cost, self._names))
+
+    def _stands(self, line: Line, told_already: str) -> bool:
+        """Whether the line is to be read as it is elsewhere: in view, on the page, or in the text beside it."""
+        if line.passage.order >= self.history.folded or line.text in self.standing:
+            return True
+        if line.passage.speaker != "user":
+            return False
+        return all(piece in told_already or piece in self.standing for piece in sentences(line.text))
+
+    def _requests(self, room: int) -> list[str]:
+        missing = [saying for saying in sayings(self.said) if saying.text not in self.standing]
+        return told(keep(missing, room, self.count))
+
+    def _plan(self, room: int) -> list[str]:
+        """Open steps before done ones, as many as fit, in their order."""
+        if self.standing or self.history.plan.seq in self._kept:
+            return []
+        steps = self.history.plan.lines()
+        ordered = [step for step in steps if not step[0]] + [step for step in reversed(steps) if step[0]]
+        fit = set(self._fill([f"- {text}" for _, text in ordered], room))
+        return [line for _, text in steps if (line := f"- {text}") in fit]
+
+    def _last(self, room: int) -> list[str]:
+        """The calls that wait for a result, and the assistant's last words."""
+        spoken = [passage for passage in self.history.passages if passage.speaker == "assistant"]
+        if self.standing or (spoken and spoken[-1].order >= self.history.folded):
+            return []
+        lines = [f"#{spoken[-1].seq} - {text}" for text in split(spoken[-1].text)] if spoken else []
+        waiting = [heading(topic, self.words) for topic in self.history.commands[-8:] if not topic.answered]
+        return self._fill(waiting + lines, room)
+
+    def _files(self, room: int) -> list[Topic]:
+        """The files most likely needed again, with or without a line of theirs."""
+        files = [topic for topic in self.history.files.values() if topic.name not in self.standing]
+        best = sorted(files, key=lambda topic: (-self._wanted(topic), -topic.order))
+        out = []
+        for topic in best:
+            price = self._heading_cost(topic)
+            if price <= room:
+                room -= price
+                out.append(topic)
+        return out
+
+    def _also(self, page: Page, room: int) -> dict[Topic, list[str]]:
+        """Names that no shown line has, behind the shown file or command where they stand."""
+        where = self._places_of_names(page)
+        out: dict[Topic, list[str]] = {}
+        for term in sorted(where, key=lambda term: (-self.chances[term] / (2 + len(term.key) / 4), term)):
+            price = self.count(f" {term.key},") + (0 if where[term] in out else 5)
+            if price > room:
+                break
+            room -= price
+            out.setdefault(where[term], []).append(term.key)
+            self.shown.add((term,))
+        return out
+
+    def _places_of_names(self, page: Page) -> dict[Term, Topic]:
+        """For each name not shown yet a heading on the page, of a file if there is one."""
+        opened = set(page.topics) | {line.passage.topic for line in page.lines}
+        where: dict[Term, Topic] = {}
+        for line in self.lines:
+            topic = line.passage.topic
+            if topic is None or topic not in opened or line.is_replaced or line.passage.order >= self.history.folded:
+                continue
+            for term in line.terms:
+                if term.kind in _NAMED and term not in self.shown.terms and (topic.is_file or term not in where):
+                    where[term] = topic
+        told_longer = {term.key.rpartition("/")[2] for term in where if "/" in term.key}
+        return {term: topic for term, topic in where.items() if term.key not in told_longer}
+
+    def _wanted(self, topic: Topic) -> float:
+        return max((self.chances.get(term, 0.0) for term in self._names(topic)), default=0.0)
+
+    def _show_what_stands(self) -> None:
+        for line in self.lines:
+            if line.passage.order >= self.history.folded:
+                self.shown.add(line.terms, self._words_of(line))
+        self._show(self.standing.splitlines())
+
+    def _show(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.shown.add(terms_in(text), plain_words(text))
+
+    def _fill(self, lines: Iterable[str], room: int) -> list[str]:
+        out = []
+        for line in lines:
+            price = self.count(line) + 1
+            if price <= room:
+                room -= price
+                out.append(line)
+        return out
+
+    def _cost(self, line: Line) -> int:
+        cost = self._costs.get(line.place)
+        if cost is None:
+            self.look()
+            cost = self._costs[line.place] = self.count(line.text) + 2
+        return cost
+
+    def _heading_cost(self, topic: Topic) -> int:
+        cost = self._headings.get(topic)
+        if cost is None:
+            cost = self._headings[topic] = self.count(heading(topic, self.words, self.root)) + 1
+        return cost
+
+    def _names(self, topic: Topic) -> tuple[Term, ...]:
+        names = self._topic_names.get(topic)
+        if names is None:
+            names = self._topic_names[topic] = tuple(sorted(terms_in(topic.name)))
+        return names
+
+    def _words_of(self, line: Line) -> Sequence[str]:
+        """The rare words of what was said; lines of code and output are weighed by their names alone."""
+        if line.passage.speaker not in ("assistant", "previous"):
+            return ()
+        words = self._line_words.get(line.place)
+        if words is None:
+            words = self._line_words[line.place] = sorted(self.word_chances.keys() & set(plain_words(line.text)))
+        return words
+
+    def _factor(self, line: Line) -> float:
+        factor = self._factors.get(line.place)
+        if factor is None:
+            factor = self._factors[line.place] = _factor(line)
+        return factor
+
+
+def _factor(line: Line) -> float:
+    """What a line's gain is multiplied by, for what it is rather than for what it names."""
+    factor = 1.2 if line.passage.speaker in ("assistant", "call") else 1.0
+    if line.passage.is_error or _FAILS.search(line.text):
+        factor *= 1.15
+    if DEFINES.match(line.text):
+        factor *= 1.1
+    if line.text.count(" ") < 3 and line.text.isascii():
+        factor *= 0.6
+    return factor * 0.3 if line.is_replaced else factor
+
 
 MEGABYTE = 1_000_000  # characters that a digest's time is allowed for
 

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .cuts import MARK
+from .cuts import MARK, is_below, shortened
 from .frames import neutral
 from .language import Language
-from .lines import Line
-from .passages import Topic
-from .roots import is_below, shortened
-from .texts import wording
-from .wording import Wording
+from .passages import Line, Topic
+from .texts import Wording, wording
 
 
 @dataclass(slots=True)

@@ -1,15 +1,16 @@
-"""The history as passages: who said it, about which file or command, and whether it went wrong.
+"""The history as passages and lines: who said it, about which file or command, and whether it went wrong.
 
-A passage is one block, or one side of one change. Reasoning is no passage: it was never said. What agents put on the
-user's side by themselves (reminders, environment notes) is told apart from what a person typed.
+A passage is one block, or one side of one change; a line is the piece of it that a digest is made of, verbatim and
+short enough to be weighed by itself. Reasoning is no passage: it was never said. What agents put on the user's side by
+themselves (reminders, environment notes) is told apart from what a person typed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from contextfold.domain import (
     Document,
@@ -26,8 +27,69 @@ from contextfold.domain import (
 )
 
 from .earlier import Entry, entries
-from .plans import Plan
 from .request import Source
+from .terms import Term, terms_in
+
+# -- the plan ---------------------------------------------------------------------------------------------------------
+
+_STEP_KEYS = ("content", "step", "subject", "title", "task", "text", "description", "name")
+_STATUS_KEYS = ("status", "state")
+_ID_KEYS = ("taskId", "task_id", "id")
+_TOLD = re.compile(r"\A\[([^\]]*+)\] (.*)")
+_DONE = frozenset({"completed", "done", "deleted", "cancelled", "canceled", "finished"})
+
+
+@dataclass(slots=True)
+class Plan:
+    """Steps with their status, by number."""
+
+    seq: int = 0
+    steps: dict[str, tuple[str, str]] = field(default_factory=dict)  # number: (status, words)
+
+    def replace(self, seq: int, items: Iterable[Any]) -> bool:
+        """A whole list: it is the plan from now on."""
+        steps = {str(n): step for n, item in enumerate(items, 1) if (step := _step(item)) is not None}
+        if steps:
+            self.seq, self.steps = seq, steps
+        return bool(steps)
+
+    def touch(self, seq: int, arguments: Mapping[str, Any]) -> bool:
+        """One task: created if it has words and no number yet, ticked off if it has both number and status."""
+        number = next((str(arguments[key]) for key in _ID_KEYS if key in arguments), "")
+        status = next((str(arguments[key]) for key in _STATUS_KEYS if key in arguments), "")
+        if number in self.steps and status:
+            self.seq, self.steps[number] = seq, (status, self.steps[number][1])
+            return True
+        if "subject" in arguments and not number:
+            self.seq = seq
+            self.steps[str(len(self.steps) + 1)] = (status or "pending", str(arguments["subject"]))
+            return True
+        return False
+
+    def restore(self, line: str) -> None:
+        """A step as an earlier digest told it."""
+        found = _TOLD.fullmatch(line)
+        if found:
+            self.steps[str(len(self.steps) + 1)] = (found.group(1), found.group(2))
+
+    def lines(self) -> list[tuple[bool, str]]:
+        """Whether it is done, and one line, for each step in order."""
+        return [
+            (status.lower() in _DONE, f"[{status}] {' '.join(words.split())}") for status, words in self.steps.values()
+        ]
+
+
+def _step(item: Any) -> tuple[str, str] | None:
+    if isinstance(item, str):
+        return ("?", item)
+    if not isinstance(item, Mapping):
+        return None
+    words = next((str(item[key]) for key in _STEP_KEYS if item.get(key)), "")
+    status = next((str(item[key]) for key in _STATUS_KEYS if item.get(key)), "?")
+    return (status, words) if words else None
+
+
+# -- passages ---------------------------------------------------------------------------------------------------------
 
 Speaker: TypeAlias = Literal["user", "assistant", "call", "result", "note", "previous"]
 
@@ -193,3 +255,74 @@ def _texts(result: ToolResult) -> Iterator[str]:
             yield block.text
         elif isinstance(block, Document):
             yield f"{block.title}\n{block.text}".strip()
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
+
+_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t))")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
+_CLAUSE = re.compile(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
+_BLANK = re.compile(r"\A[\W_]*+\Z")
+_RUN = re.compile(r"(\S)\1{15,}")
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """One candidate. `place` orders all lines of a history."""
+
+    place: int
+    text: str
+    passage: Passage
+    terms: tuple[Term, ...]
+    is_newest: bool = True  # of all lines that say the same
+    is_replaced: bool = False  # a later edit took it out of its file
+
+
+def lines_of(passages: Sequence[Passage], look: Callable[[], None] = lambda: None) -> list[Line]:
+    """Every line, oldest first; `look` is called before each, and may raise."""
+    lines: list[Line] = []
+    newest: dict[str, Line] = {}
+    for passage in passages:
+        for text in split(passage.text):
+            look()
+            older = newest.get(text)
+            terms = older.terms if older else tuple(sorted(terms_in(text)))
+            line = Line(len(lines), text, passage, terms, is_replaced=passage.is_replaced)
+            if older:
+                older.is_newest = False
+            lines.append(line)
+            newest[text] = line
+    return lines
+
+
+def split(text: str) -> Iterator[str]:
+    """The lines of a text that say anything."""
+    for raw in text.splitlines():
+        line = _GUTTER.sub("", raw).strip()
+        if len(line) <= LONGEST:
+            if not _BLANK.match(line):
+                yield line
+            continue
+        for piece in _pieces(_RUN.sub(r"\1\1\1…", line)):
+            if not _BLANK.match(piece):
+                yield piece
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Sentences, joined while they stay short, cut at clauses when one alone is too long."""
+    held = ""
+    for sentence in _SENTENCE.split(line):
+        if len(held) + len(sentence) < LONGEST:
+            held = f"{held} {sentence}".strip()
+            continue
+        if held:
+            yield held
+        held = ""
+        if len(sentence) <= LONGEST:
+            held = sentence
+        else:
+            yield from (piece.strip() for piece in _CLAUSE.findall(sentence))
+    if held:
+        yield held

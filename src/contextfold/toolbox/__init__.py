@@ -2,13 +2,23 @@
 
 from contextfold.domain import Environment, Phase
 
-from .costs import ToolCost, ToolUse, tool_use
 from .enforcement import Ruling, enforce, parsed, read_call
-from .limits import Limit, is_allowed_command, is_allowed_path
-from .permissions import covers
-from .projection import TOP, URGENT_WITHIN, USUAL_BUDGET, Hidden, Mode, Situation, ToolList, project, refusal
+from .projection import (
+    TOP,
+    URGENT_WITHIN,
+    USUAL_BUDGET,
+    Hidden,
+    Mode,
+    Situation,
+    ToolCost,
+    ToolList,
+    ToolUse,
+    project,
+    refusal,
+    tool_use,
+)
 from .schema import problems
-from .tool import Tool, definition, limits_in, phase_map, weight
+from .tool import Limit, Tool, covers, definition, is_allowed_command, is_allowed_path, limits_in, phase_map, weight
 
 __all__ = [
     "TOP",

@@ -1,7 +1,8 @@
-"""Which tools the model sees now: by phase, by permission, by environment, by budget. Each hidden one has a reason.
+"""Which tools the model sees now, why the others are hidden, and what each way of showing them costs.
 
-A projection is a hint, and enforcement is the rule (see `enforcing`). Two ways to show it: *stable* keeps the
-definitions constant and gates calls, so that a provider's cache holds; *projected* sends only what may be used now.
+A tool is chosen by phase, permission, environment and budget. A projection is a hint; `enforcement` is the rule. Two
+ways to show it: *stable* keeps the definitions constant and gates calls, so that a provider's cache holds, and pays for
+definitions nobody may use; *projected* sends only what may be used now, and rewrites the prompt when that changes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,9 @@ from typing import Any, Literal, Protocol, TypeAlias, overload
 from contextfold import tokens
 from contextfold.domain import Counter, Environment, Phase
 from contextfold.errors import BadConfiguration
-from contextfold.models import Model
+from contextfold.models import Model, Prices
 
-from .permissions import covers
-from .tool import Tool, definition, limits_in, weight
+from .tool import Tool, covers, definition, limits_in, weight
 
 Mode: TypeAlias = Literal["stable", "projected"]
 Rule: TypeAlias = Literal["phase", "permission", "environment", "urgency", "budget"]
@@ -187,3 +187,48 @@ def _affordable(
 
 def _weigh(tools: Sequence[Tool], environment: Environment, counter: Counter) -> int:
     return sum(weight(tool, environment, counter) for tool in tools)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCost:
+    """The next request in one mode: tokens of definitions, tokens to be cached anew, and their price."""
+
+    mode: Mode
+    definitions: int
+    rewritten: int
+    dollars: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """What a request does about tools: for reports."""
+
+    mode: Mode
+    visible: tuple[str, ...]
+    hidden: dict[str, Hidden]
+    stable: ToolCost
+    projected: ToolCost
+    is_changed: bool = False  # the definitions differ from those sent last
+    waits_for_fold: bool = False  # a changed list was kept back, because sending it would rewrite the cache
+
+
+def tool_use(
+    chosen: ToolList, prompt: int, prices: Prices | None, *, is_changed: bool, differs: bool, waits: bool
+) -> ToolUse:
+    """The two modes side by side. `prompt` is what the request holds beside definitions, `differs` whether the
+    projected list is another than the one sent last."""
+    stable = _cost("stable", chosen.stable_tokens, prompt, prices, is_new=chosen.mode == "stable" and is_changed)
+    projected = _cost("projected", chosen.projected_tokens, prompt, prices, is_new=differs)
+    return ToolUse(chosen.mode, chosen.visible, dict(chosen.hidden), stable, projected, is_changed, waits)
+
+
+def _cost(mode: Mode, definitions: int, prompt: int, prices: Prices | None, *, is_new: bool) -> ToolCost:
+    whole = definitions + prompt
+    return ToolCost(mode, definitions, whole if is_new else 0, _dollars(whole, prices, is_new))
+
+
+def _dollars(whole: int, prices: Prices | None, is_new: bool) -> float | None:
+    if prices is None:
+        return None
+    known = prices.at(whole)
+    return whole * (known.write if is_new else known.read) / 1_000_000

@@ -1,8 +1,7 @@
 import pytest
 
 from contextfold.errors import BadConfiguration
-from contextfold.folding.importance import Scoring
-from contextfold.folding.keywords import ENGLISH, JAPANESE
+from contextfold.folding.importance import ENGLISH, JAPANESE, Scoring
 from contextfold.testing.wire import WireMessage
 from tests.unit.folding.scene import Scene, assistant, calls, results, step, user
 

@@ -2,7 +2,7 @@ import pytest
 
 from contextfold.domain import Message, Text
 from contextfold.summaries import Language, Refusal, Source, SummaryRequest, check
-from contextfold.summaries.instructions import ENGLISH
+from contextfold.summaries.prompt import ENGLISH
 
 from .counting import count
 
