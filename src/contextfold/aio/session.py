@@ -130,12 +130,21 @@ class Session(Travels, Layered):
             await asyncio.to_thread(self._worker.stop)
         self._session.close()
 
-    async def append(self, message: object, *, dialect: str | None = None, key: str | None = None) -> int:
+    async def append(
+        self,
+        message: object,
+        *,
+        dialect: str | None = None,
+        key: str | None = None,
+        usage: answer.Usage | None = None,
+    ) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost.
 
         It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
+        `usage` is what an answer was billed, where it does not say so itself: input (all of the prompt), of that read
+        and written (by the cache), and output, in tokens; or a provider's own usage.
         """
-        return await self._drive(answer.append(self.desk, message, key, dialect))
+        return await self._drive(answer.append(self.desk, message, key, dialect, usage))
 
     def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends.

@@ -14,7 +14,7 @@ from .options import SETTINGS
 from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
 from .repairs import OPENING, Repair, Repaired
 from .streams import Listener
-from .usage import bill
+from .usage import bill, neutral_bill
 
 __all__ = [
     "OPENING",
@@ -40,6 +40,7 @@ __all__ = [
     "known",
     "names",
     "neutral",
+    "neutral_bill",
     "newest_fold",
     "plain",
     "reading",

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from contextfold.domain import Bill
+from contextfold.errors import BadMessage
+
+NEUTRAL = Bill.__struct_fields__  # input, output, read, written, written_hour
 
 _WHOLE = ("promptTokenCount", "prompt_token_count", "prompt_tokens", "input_tokens")
 _OUTPUT = ("candidatesTokenCount", "candidates_token_count", "completion_tokens", "output_tokens")
@@ -27,6 +30,33 @@ def bill(usage: Mapping[str, Any]) -> Bill:
     written = max(_number(details, "cache_write_tokens"), _number(usage, "cache_write_tokens"))
     output = _first(usage, _OUTPUT) + _first(usage, _THOUGHTS)
     return Bill(_first(usage, _WHOLE), output, read[0] if read else None, written)
+
+
+def neutral_bill(usage: Bill | Mapping[str, Any]) -> Bill | None:
+    """The bill in our own words: `input` (all of the prompt), of that `read` and `written`, and `output`.
+
+    None where it is in a provider's. Raises `BadMessage` where it is neither, or does not add up.
+    """
+    if isinstance(usage, Mapping):
+        if not any(name in usage for name in NEUTRAL):
+            return None
+        unknown = [name for name in usage if name not in NEUTRAL]
+        wrong = [name for name in NEUTRAL if usage.get(name) is not None and not _is_number(usage[name])]
+        if unknown or wrong:
+            told = f"This usage says {', '.join(map(repr, unknown or wrong))}."
+            raise BadMessage(f"{told} Give numbers of tokens as {', '.join(NEUTRAL)}, or a provider's own usage.")
+        numbers = {name: value for name, value in usage.items() if value is not None}
+        usage = Bill(**numbers)
+    if (usage.read or 0) + usage.written > usage.input:
+        raise BadMessage(
+            f"This usage read {usage.read or 0:,} tokens from the cache and wrote {usage.written:,}, of an input of "
+            f"{usage.input:,}. The input is all of the prompt: add what the cache had to do with it."
+        )
+    return usage
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def bill_beside_the_cache(usage: Mapping[str, Any]) -> Bill:

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import asdict
 
 from contextfold import dialects
-from contextfold.dialects import understand
+from contextfold.dialects import neutral_bill, understand
 from contextfold.domain import (
     Appended,
     Bill,
@@ -17,6 +20,7 @@ from contextfold.domain import (
     Measured,
     Message,
     Projection,
+    Reply,
     Sent,
     ToolResult,
     decode,
@@ -44,16 +48,20 @@ from . import compacting, tools
 from .desk import Desk
 from .request import Request
 
+Usage = Bill | Mapping[str, Any]
 
-def append(desk: Desk, given: object, key: str | None, dialect: str | None = None) -> Steps[int]:
+
+def append(
+    desk: Desk, given: object, key: str | None, dialect: str | None = None, usage: Usage | None = None
+) -> Steps[int]:
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
     reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
+    bill = _bill(reply, usage)
     if not message.blocks and message.role != "assistant" and not _has_content(message):
         raise BadMessage(f"This message of the {message.role} has no content. Give it some, or leave it out.")
     request = desk.turn.request if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
-    bill = dialects.find(message.dialect).bill(reply.usage)
     billed = bill.input
     blobs = _blobs(desk, request)
     refused = tools.rulings(desk, message) if desk.tools.tools is not None and message.calls else ()
@@ -73,7 +81,7 @@ def append(desk: Desk, given: object, key: str | None, dialect: str | None = Non
                 request.model,
                 billed,
                 request.report.after,
-                _numbers(reply.usage),
+                _numbers(reply.usage if usage is None else usage),
                 bill=bill,
                 account={} if account is None else account.details(),
             )
@@ -136,7 +144,21 @@ def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:
     return tuple(encode(part) for part in (desk.turn.frame.system, desk.turn.frame.tools) if part)
 
 
-def _numbers(usage: Mapping[str, object]) -> dict[str, Detail]:
+def _bill(reply: Reply, usage: Usage | None) -> Bill:
+    """What the answer was billed, as its caller says, else as it says itself."""
+    told = None if usage is None else neutral_bill(usage)
+    if told is not None:
+        return told
+    own = reply.usage if not isinstance(usage, Mapping) else usage
+    bill = dialects.find(reply.message.dialect).bill(own)
+    if usage is not None and not (bill.input or bill.output) and any(_numbers(own).values()):
+        raise BadMessage("This usage holds no number of tokens that we know. Give it as input, read, written, output.")
+    return bill
+
+
+def _numbers(usage: Usage) -> dict[str, Detail]:
+    if isinstance(usage, Bill):
+        usage = asdict(usage)
     return {
         name: value for name, value in usage.items() if isinstance(value, int | float) and not isinstance(value, bool)
     }

@@ -175,12 +175,21 @@ class Session(Travels, Layered):
 
     # -- the turn -------------------------------------------------------------------------------------------------
 
-    def append(self, message: object, *, dialect: str | None = None, key: str | None = None) -> int:
+    def append(
+        self,
+        message: object,
+        *,
+        dialect: str | None = None,
+        key: str | None = None,
+        usage: answer.Usage | None = None,
+    ) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost.
 
         It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
+        `usage` is what an answer was billed, where it does not say so itself: input (all of the prompt), of that read
+        and written (by the cache), and output, in tokens; or a provider's own usage.
         """
-        return drive(answer.append(self.desk, message, key, dialect), self.desk)
+        return drive(answer.append(self.desk, message, key, dialect, usage), self.desk)
 
     def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.
