@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, requires, version
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import contextfold as cf
 from contextfold.configuration import unknown_variables
@@ -23,12 +23,14 @@ from .secrets import keys_in
 _REQUIRED = re.compile(r"\A(?P<name>[\w.-]++)[^;]*+(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
 LEAST_ROOM = 200 << 20
 
+Area: TypeAlias = Literal["installation", "settings", "store", "models", "keys"]
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """One thing that was looked at."""
 
-    area: Literal["installation", "settings", "store", "models", "keys"]
+    area: Area
     name: str
     state: Literal["ok", "look", "wrong"]
     told: str

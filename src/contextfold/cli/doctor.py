@@ -24,7 +24,16 @@ from contextfold.domain import Problem
 from contextfold.errors import StoreError
 from contextfold.logs import Rescued, open_sqlite, rescue
 
-from .checks import Check, check_installation, check_keys, check_models, check_plugins, check_settings, check_store
+from .checks import (
+    Area,
+    Check,
+    check_installation,
+    check_keys,
+    check_models,
+    check_plugins,
+    check_settings,
+    check_store,
+)
 from .exits import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
@@ -46,14 +55,22 @@ def run(call: Invocation) -> int:
             *check_installation(call),
             *check_plugins(call),
             *check_settings(call),
-            *(broken or check_store(call, store)),
-            *check_models(call, store),
-            *([] if call.args.no_keys or store is None else check_keys(call, store)),
+            *(broken or _read("store", check_store(call, store))),
+            *_read("models", check_models(call, store)),
+            *([] if call.args.no_keys or store is None else _read("keys", check_keys(call, store))),
         ]
     wrong = sum(check.state == "wrong" for check in checks)
     look = sum(check.state == "look" for check in checks)
     value = {"well": not wrong, "problems": wrong, "look": look, "checks": checks}
     return call.answer(value, lambda: _show(call, checks, wrong, look), PROBLEMS if wrong else DONE)
+
+
+def _read(area: Area, checks: Iterator[Check]) -> Iterator[Check]:
+    """Checks of a store; damage that ends one is what it found."""
+    try:
+        yield from checks
+    except StoreError as error:
+        yield Check(area, "reading", "wrong", str(error))
 
 
 def _rescue(call: Invocation, path: Path) -> int:

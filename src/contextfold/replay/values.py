@@ -117,7 +117,7 @@ class Row(Struct, frozen=True, kw_only=True):
     turns: int  # messages
     requests: int = 0
     invalid: int = 0  # requests a provider would reject
-    unfit: int = 0  # requests that leave too little of the window for the answer
+    unfit: int = 0  # requests that leave less than half of its room for the answer
     refused: int = 0  # times nothing was sent, because the parts that must stay are larger than the window
     lost: int = 0  # messages that cannot be read back byte for byte
     folds: int = 0

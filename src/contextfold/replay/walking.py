@@ -21,6 +21,7 @@ from contextfold.folding import Policy, reserve_of
 from contextfold.models import Model, find
 from contextfold.one_turn import count
 from contextfold.session import Desk, Request, Session
+from contextfold.session.preparation import MOST_BORROWED
 from contextfold.store import open as open_store
 
 from .caching import Tally
@@ -85,7 +86,7 @@ class Walk:
         total = self.tally.request(view, self.desk.turn.frame.tokens, self.sitting.turns[place].at)
         self.context.append(total)
         self.places.append(place)
-        self.unfit += total > self.usable
+        self.unfit += total > self.most
         if request.report.folds:
             self._folded(request, place)
         if request.report.folds or len(self.context) % self.settings.check_every == 0:
@@ -128,7 +129,7 @@ class Walk:
         elif "messages" in body:
             parts = body.get("system"), body.get("tools")
             recounted = count(body["messages"], model=self.desk.model.name, system=parts[0], tools=parts[1]).tokens
-            self.unfit += recounted > self.usable >= self.context[-1]
+            self.unfit += recounted > self.most >= self.context[-1]
 
     def answer(self, place: int) -> None:
         """Append an answer, and count it."""
@@ -142,6 +143,11 @@ class Walk:
     @property
     def view(self) -> View:
         return self.session.view
+
+    @property
+    def most(self) -> int:
+        """The largest request that fits: stand-ins may borrow from the room for the answer, up to a share of it."""
+        return self.usable + (self.window - self.usable) // MOST_BORROWED
 
 
 # What happens ahead of a turn, and who is told after it: the walk, and the turn's number from 0.
