@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
 from contextfold import count
-from contextfold.replay import Report, Settings, replay
+from contextfold.replay import ReplayReport, Settings, replay
 from contextfold.testing import histories
 from contextfold.transcripts import Recording, read
 
@@ -59,7 +59,7 @@ def _replayed(window: int) -> list[Row]:
     ]
 
 
-def _told(report: Report, policy: str, name: str) -> Row:
+def _told(report: ReplayReport, policy: str, name: str) -> Row:
     total = next(each for each in report.totals if each.policy == policy)
     kept = total.retained
     note = f"grounded {_share(kept.grounded.value)}, orders {_share(kept.imperatives.value)}, {total.folds} folds"
@@ -70,7 +70,7 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.0f} %"
 
 
-def _sum(report: Report, field: str) -> float:
+def _sum(report: ReplayReport, field: str) -> float:
     return float(sum(getattr(total, field) for total in report.totals if total.kind == "policy"))
 
 

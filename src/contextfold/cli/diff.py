@@ -24,7 +24,7 @@ from .arguments import UsageError, add_thread, checkpoint_name, seq
 from .invocation import Invocation
 from .paper import Ink, clipped
 from .sessions import session_of
-from .viewing import reader_of
+from .view import reader_of
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ViewChange:
     """A view beside an earlier one."""
 
     start: int
@@ -76,7 +76,7 @@ def run(call: Invocation) -> int:
         return _files(call, checkpoint_name(call.args.files))
     with call.thread() as thread:
         start, stop = _places(call, thread)
-        change = Change(start, stop, thread.view_at(start), thread.view_at(stop))
+        change = ViewChange(start, stop, thread.view_at(start), thread.view_at(stop))
         return call.answer(_plain(change), lambda: _show(call, thread, change))
 
 
@@ -106,7 +106,7 @@ def _places(call: Invocation, thread: cf.Thread) -> tuple[int, int]:
     raise NotFound(f"In {thread.name!r} {missing}. Name two seqs to compare, as `contextfold show` has them.")
 
 
-def _plain(change: Change) -> dict[str, object]:
+def _plain(change: ViewChange) -> dict[str, object]:
     return {
         "from": change.start,
         "to": change.stop,
@@ -118,7 +118,7 @@ def _plain(change: Change) -> dict[str, object]:
     }
 
 
-def _show(call: Invocation, thread: cf.Thread, change: Change) -> None:
+def _show(call: Invocation, thread: cf.Thread, change: ViewChange) -> None:
     old, new = change.before.count.tokens, change.after.count.tokens
     call.out.line(
         Ink(thread.name, "bold"), f" · {change.start} → {change.stop}: {old:,} → {new:,} tokens ({new - old:+,})"

@@ -15,7 +15,7 @@ from contextfold.thread import FoldInfo
 from .arguments import add_thread
 from .invocation import Invocation
 from .paper import Ink
-from .viewing import hidden_messages, messages_on_path, spans
+from .view import hidden_messages, messages_on_path, spans
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -38,8 +38,7 @@ from contextfold.transcripts import (
 from .arguments import add_model
 from .inputs import PIPE, readable, sessions_in
 from .invocation import Invocation
-from .paper import Ink
-from .progress import Progress
+from .paper import Ink, ProgressLine
 
 BATCH = 500  # entries in one commit
 
@@ -115,7 +114,7 @@ def _names(wish: str | None, name: str, beside: str, id: str, at: int) -> list[s
 
 
 def _recording(
-    call: Invocation, store: cf.Store, recording: Recording, names: list[str], progress: Progress
+    call: Invocation, store: cf.Store, recording: Recording, names: list[str], progress: ProgressLine
 ) -> dict[str, object]:
     counts = {"messages": 0, "skipped": 0, "defects": 0}
     batch: list[Entry] = []

@@ -20,8 +20,7 @@ from contextfold.models import nearest
 
 from . import words
 from .exits import DONE
-from .paper import Ink, Paper
-from .progress import Progress
+from .paper import Ink, Paper, ProgressLine
 
 _MOST_NAMES = 1_000  # among which a misspelled one is looked for
 
@@ -57,9 +56,9 @@ class Invocation:
         if not self.args.quiet:
             self.err.line(Ink(self.say("note"), "dim"), f" {text}")
 
-    def progress(self, label: str) -> Progress:
+    def progress(self, label: str) -> ProgressLine:
         """Signs of life for long work."""
-        return Progress(sys.stderr, label, quiet=self.args.quiet)
+        return ProgressLine(sys.stderr, label, quiet=self.args.quiet)
 
     # -- the store --------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     if name == "help":
         name, after = after[0], ["--help"]
-    runner = import_module("contextfold.cli.running")
+    runner = import_module("contextfold.cli.run")
     code: int = runner.run(name, [*before, *after], COMMANDS.get(name))
     return code
 

@@ -1,4 +1,4 @@
-"""What a command writes on: plain lines, a little colour on terminals, tables, wrapped text, JSON.
+"""What a command writes on: plain lines, a little colour on terminals, tables, wrapped text, JSON; how far work is.
 
 Only this file writes escape sequences, and only around text that was made harmless before; a command cannot forget it.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 import msgspec
@@ -189,3 +190,38 @@ def standard(stream: TextIO = sys.stdout) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
+
+
+ON_TERMINALS, ELSEWHERE = 0.1, 5.0  # seconds between two signs of life
+
+
+class ProgressLine:
+    """Tells of one piece of work; says nothing at all when it is done quickly or must be quiet."""
+
+    def __init__(self, out: TextIO, label: str, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._out, self._label, self._clock = out, label, clock
+        self._is_terminal, self._quiet = out.isatty(), quiet
+        self._next = clock() + (ON_TERMINALS if self._is_terminal else ELSEWHERE)
+        self._is_open = False
+
+    def at(self, done: int, of: int = 0, what: str = "") -> None:
+        """So much is done."""
+        now = self._clock()
+        if self._quiet or now < self._next:
+            return
+        self._next = now + (ON_TERMINALS if self._is_terminal else ELSEWHERE)
+        share = f"{done:,} of {of:,} ({100 * done // of} %)" if of else f"{done:,}"
+        line = harmless.line(f"{self._label}: {share}{'  ' + what if what else ''}")
+        if self._is_terminal:
+            self._out.write(f"\r\x1b[K{clipped(line, 78)}")
+            self._is_open = True
+        else:
+            self._out.write(line + "\n")
+        self._out.flush()
+
+    def done(self) -> None:
+        """Leave the terminal as it was."""
+        if self._is_open:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
+            self._is_open = False

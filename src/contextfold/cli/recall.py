@@ -19,7 +19,7 @@ from .exits import DONE, NOT_FOUND
 from .invocation import Invocation
 from .paper import Ink
 from .sessions import session_of
-from .viewing import Reader, hidden_messages, message_as_plain, messages_on_path, reader_of
+from .view import ViewReader, hidden_messages, message_as_plain, messages_on_path, reader_of
 
 AROUND = 60  # characters on each side of a word that was found
 
@@ -54,7 +54,7 @@ def _named(session: cf.Session, fold: int | None, number: int | None) -> list[tu
     return list(zip(hidden_messages(cover, thread.events, messages_on_path(thread)), messages, strict=True))
 
 
-def _show(call: Invocation, reader: Reader, found: list[tuple[int, Message]]) -> None:
+def _show(call: Invocation, reader: ViewReader, found: list[tuple[int, Message]]) -> None:
     for number, message in found:
         call.out.line(f"{number:>6}  ", Ink(message.role, message.role))
         for block in message.blocks:

@@ -23,7 +23,17 @@ from contextlib import ExitStack
 
 from contextfold.folding import recipes
 from contextfold.private import write_private
-from contextfold.replay import Progress, Report, Settings, Share, Total, as_csv, as_html, as_markdown, replay
+from contextfold.replay import (
+    ReplayProgress,
+    ReplayReport,
+    Settings,
+    Share,
+    Total,
+    as_csv,
+    as_html,
+    as_markdown,
+    replay,
+)
 
 from .arguments import size
 from .exits import BAD_INPUT, DONE, INTERRUPTED, PROBLEMS
@@ -58,7 +68,7 @@ def run(call: Invocation) -> int:
         paths = [each for file in call.args.files for each in sessions_in(stack.enter_context(readable(file)))]
         progress = call.progress("replaying")
 
-        def told(at: Progress) -> None:
+        def told(at: ReplayProgress) -> None:
             turns = f" turn {at.turn:,} of {at.of_turns:,}" if at.of_turns else ""
             progress.at(at.files, at.of_files, f"{at.session or at.file} {at.policy}{turns}")
 
@@ -83,7 +93,7 @@ def _settings(call: Invocation) -> Settings:
     )
 
 
-def _code(report: Report) -> int:
+def _code(report: ReplayReport) -> int:
     if not report.complete:
         return INTERRUPTED
     if report.failures and not report.rows:
@@ -91,7 +101,7 @@ def _code(report: Report) -> int:
     return DONE if report.is_sound and not report.failures else PROBLEMS
 
 
-def _write(call: Invocation, report: Report) -> None:
+def _write(call: Invocation, report: ReplayReport) -> None:
     makers: dict[str, Callable[[], str]] = {
         "html": lambda: as_html(report, call.language),
         "csv": lambda: as_csv(report),
@@ -104,7 +114,7 @@ def _write(call: Invocation, report: Report) -> None:
             call.note(call.say("written", file=target))
 
 
-def _show(call: Invocation, report: Report) -> None:
+def _show(call: Invocation, report: ReplayReport) -> None:
     if not report.complete:
         call.out.line(Ink(call.say("replay.cut"), "warn"))
     head = [call.say(f"replay.{name}") for name in _COLUMNS]
@@ -148,7 +158,7 @@ def _share(share: Share) -> str:
     return "-" if share.value is None else f"{share.value:.0%}"
 
 
-def _show_folds(call: Invocation, report: Report) -> None:
+def _show_folds(call: Invocation, report: ReplayReport) -> None:
     folds = [(row, each) for row in report.rows for each in row.foldings]
     folds.sort(key=lambda found: found[1].after - found[1].before)
     if folds:

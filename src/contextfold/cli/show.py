@@ -19,7 +19,7 @@ import contextfold as cf
 from .arguments import add_model, add_thread, seq
 from .invocation import Invocation
 from .paper import Ink, Paper
-from .viewing import as_plain, reader_of
+from .view import as_plain, reader_of
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -19,10 +19,22 @@ import contextfold
 from contextfold.domain import Appended
 from contextfold.folding import recipes
 from contextfold.private import write_private
-from contextfold.replay import Folding, Report, Row, Share, Sitting, Walk, as_html, encode_report, full, report_of, walk
+from contextfold.replay import (
+    Folding,
+    RecordedSession,
+    ReplayReport,
+    Row,
+    Share,
+    Walk,
+    as_html,
+    encode_report,
+    full,
+    report_of,
+    walk,
+)
 
 from .crash import WRITE, Crash, crash, write
-from .making import MODEL, SETTINGS, UNCHECKED, WINDOW, save, sitting
+from .recording import MODEL, SETTINGS, UNCHECKED, WINDOW, save, sitting
 from .screen import Screen, padded
 from .words import Language, chosen, say
 
@@ -76,7 +88,7 @@ def run(tour: Tour) -> int:
     return 0 if is_sound else 1
 
 
-def _live(tour: Tour, session: Sitting) -> Row:
+def _live(tour: Tour, session: RecordedSession) -> Row:
     """The session through the window, written to the store as it goes."""
     whole = walk_size(session)
     tour.screen.line(tour.say("opening", messages=len(session.turns), tokens=whole, window=WINDOW))
@@ -98,7 +110,7 @@ def _live(tour: Tour, session: Sitting) -> Row:
     return row
 
 
-def walk_size(session: Sitting) -> int:
+def walk_size(session: RecordedSession) -> int:
     """Tokens of the whole session in one request."""
     return contextfold.count([turn.raw for turn in session.turns], model=MODEL, system=session.system).tokens
 
@@ -110,7 +122,7 @@ def _tell(tour: Tour, folding: Folding) -> None:
     tour.screen.line(f"      {tour.say('why', reason=folding.reason)}")
 
 
-def _compared(tour: Tour, session: Sitting) -> list[Row]:
+def _compared(tour: Tour, session: RecordedSession) -> list[Row]:
     """The same session through the other policies, and as it would be without any."""
     tour.screen.title(tour.say("comparing"))
     names = (*SETTINGS.policies[1:], "full")
@@ -162,7 +174,7 @@ def _percent(share: Share) -> str:
     return "–" if share.value is None else f"{share.value:.0%}"
 
 
-def _checks(tour: Tour, row: Row, report: Report) -> bool:
+def _checks(tour: Tour, row: Row, report: ReplayReport) -> bool:
     """Three claims, each made on what is there, not on what was meant."""
     tour.screen.title(tour.say("checks"))
     killed = _crash(tour)

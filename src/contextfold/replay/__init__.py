@@ -4,8 +4,8 @@ from contextfold.domain.harmless import short_line as harmless
 
 from .html import as_html
 from .products import full, recorded
-from .running import OnProgress, replay
-from .sitting import Sitting
+from .recorded_session import RecordedSession
+from .run import OnProgress, replay
 from .tables import as_csv, as_markdown
 from .totals import report_of, totals_of, without_times
 from .values import (
@@ -13,10 +13,10 @@ from .values import (
     RECORDED,
     VERSION,
     Cost,
-    Failure,
     Folding,
-    Progress,
-    Report,
+    ReplayFailure,
+    ReplayProgress,
+    ReplayReport,
     Retained,
     Row,
     Settings,
@@ -26,8 +26,8 @@ from .values import (
     encode_report,
     schema,
 )
-from .walking import THREAD, Walk, walk
-from .wording import Lang
+from .walk import THREAD, Walk, walk
+from .words import Lang
 
 __all__ = [
     "FULL",
@@ -35,17 +35,17 @@ __all__ = [
     "THREAD",
     "VERSION",
     "Cost",
-    "Failure",
     "Folding",
     "Lang",
     "OnProgress",
-    "Progress",
-    "Report",
+    "RecordedSession",
+    "ReplayFailure",
+    "ReplayProgress",
+    "ReplayReport",
     "Retained",
     "Row",
     "Settings",
     "Share",
-    "Sitting",
     "Total",
     "Walk",
     "as_csv",

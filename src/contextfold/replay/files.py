@@ -16,16 +16,16 @@ from contextfold.folding.recipes import RECIPES
 from contextfold.transcripts import read
 
 from .products import full, recorded
-from .sitting import Sitting, sittings
-from .values import FULL, RECORDED, Failure, Row, Settings
-from .walking import Step, Walk, walk
+from .recorded_session import RecordedSession, sittings
+from .values import FULL, RECORDED, ReplayFailure, Row, Settings
+from .walk import Step, Walk, walk
 
 Done = Collection[tuple[int, str]]  # sessions of the file and policies that need not be replayed again
-Make = Callable[[Sitting, Settings, Step], Row | None]
+Make = Callable[[RecordedSession, Settings, Step], Row | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Advance:
     """A session under way."""
 
     session: str
@@ -34,7 +34,7 @@ class Moved:
     of_turns: int
 
 
-Found = Row | Failure | Moved
+Found = Row | ReplayFailure | Advance
 Emit = Callable[[Found], None]
 
 
@@ -59,7 +59,7 @@ def replay_file(
                 if (sitting.number, policy) not in done:
                     _replay(sitting, policy, make, settings, emit)
     except (ContextFoldError, OSError) as error:
-        emit(Failure(name, harmless(str(error), 1_000)))
+        emit(ReplayFailure(name, harmless(str(error), 1_000)))
 
 
 def _making(policies: Mapping[str, Policy], settings: Settings) -> Iterator[tuple[str, Make]]:
@@ -74,17 +74,17 @@ def _through(policy: Policy) -> Make:
     return lambda sitting, settings, after: walk(sitting, policy, settings, after=after)
 
 
-def _replay(sitting: Sitting, policy: str, make: Make, settings: Settings, emit: Emit) -> None:
+def _replay(sitting: RecordedSession, policy: str, make: Make, settings: Settings, emit: Emit) -> None:
     if "assistant" not in sitting.roles[1:]:
         return  # nothing was ever asked of a model
 
     def tell(state: Walk, place: int) -> None:
-        emit(Moved(sitting.name, policy, place + 1, len(state.sitting.turns)))
+        emit(Advance(sitting.name, policy, place + 1, len(state.sitting.turns)))
 
     try:
         row = make(sitting, settings, tell)
     except ContextFoldError as error:
-        emit(Failure(sitting.file, harmless(str(error), 1_000), sitting.name, policy))
+        emit(ReplayFailure(sitting.file, harmless(str(error), 1_000), sitting.name, policy))
         return
     if row is not None:
         emit(row)

@@ -13,19 +13,19 @@ from contextfold.folding import Policy
 from contextfold.transcripts import DIALECT, Compaction
 
 from .notes import words_of
-from .sitting import Sitting
+from .recorded_session import RecordedSession
 from .values import FULL, RECORDED, Folding, Row, Settings
-from .walking import Step, Walk, walk
+from .walk import Step, Walk, walk
 
 CLEARED = "[The product cleared this result.]"
 
 
-def full(sitting: Sitting, settings: Settings, after: Step | None = None) -> Row:
+def full(sitting: RecordedSession, settings: Settings, after: Step | None = None) -> Row:
     """The whole history in every request, whatever the window: what everything else is measured against."""
     return walk(sitting, _idle(FULL), settings, kind="full", after=after)
 
 
-def recorded(sitting: Sitting, settings: Settings, after: Step | None = None) -> Row | None:
+def recorded(sitting: RecordedSession, settings: Settings, after: Step | None = None) -> Row | None:
     """The product's own compactions; None where the recording has none."""
     if not sitting.compactions:
         return None

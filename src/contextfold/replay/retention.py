@@ -1,16 +1,19 @@
 """What a view still holds of what was needed later: the measure, computed from the recording alone.
 
 What an agent used after a fold, and nobody showed it again before, it had to remember. No model is asked, and presence
-of a string is not understanding: compare numbers with numbers, not with success at a task.
+of a string is not understanding: compare numbers with numbers, not with success at a task. What is out of view can be
+had back the way its stand-ins say: the handles they show to the model are taken at their word and asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from contextfold.domain import View
+from contextfold.errors import NotFound
+from contextfold.session import Session
 from contextfold.thread import ModelLens
 
 from .literals import Literal, literals_in, widened, without_gutters
@@ -36,7 +39,7 @@ _BY_TEXT = ("quoted", "url", "flag", "hash")
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ViewSnapshot:
     """What a view showed: literals, text, blocks of messages as they were said, and text that is nobody's message."""
 
     place: int  # messages before it
@@ -46,7 +49,7 @@ class Snapshot:
     added: str
 
 
-def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: dict[int, int]) -> Snapshot:
+def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: dict[int, int]) -> ViewSnapshot:
     """Take down what a view shows, before it changes again."""
     literals: set[Literal] = set()
     texts: list[str] = []
@@ -72,7 +75,7 @@ def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: 
             literals |= widened(literals_in(without_gutters(words)))
             texts.append(words)
             added.append(words)
-    return Snapshot(place, frozenset(literals), "\n".join(texts), frozenset(blocks), "\n".join(added))
+    return ViewSnapshot(place, frozenset(literals), "\n".join(texts), frozenset(blocks), "\n".join(added))
 
 
 def needed(notes: Notes, start: int, end: int) -> frozenset[Literal]:
@@ -106,7 +109,7 @@ def typed(notes: Notes, start: int) -> list[Sentence]:
     return found[-MOST:]
 
 
-def retained(notes: Notes, seen: Snapshot, end: int) -> Retained | None:
+def retained(notes: Notes, seen: ViewSnapshot, end: int) -> Retained | None:
     """How much a view kept; None where too little came after it to judge."""
     if end - seen.place < LEAST_AFTER:
         return None
@@ -119,12 +122,12 @@ def retained(notes: Notes, seen: Snapshot, end: int) -> Retained | None:
     return Retained(Share(strict, len(wanted)), _grounded(wanted, seen, before), Share(kept, orders))
 
 
-def _is_there(literal: Literal, seen: Snapshot) -> bool:
+def _is_there(literal: Literal, seen: ViewSnapshot) -> bool:
     kind, key = literal
     return literal in seen.literals or ((kind in _BY_TEXT or "/" in key) and key in seen.text)
 
 
-def _grounded(wanted: Collection[Literal], seen: Snapshot, before: str) -> Share:
+def _grounded(wanted: Collection[Literal], seen: ViewSnapshot, before: str) -> Share:
     """Literals in view with a line around them that shares content words with a line where they stood before."""
     kept = of = 0
     for literal in wanted:
@@ -154,3 +157,38 @@ def surroundings(text: str, key: str) -> Iterable[frozenset[str]]:
         end = text.find("\n", at, stop + REACH)
         line = text[start:at] + " " + text[stop : stop + REACH if end < 0 else end]
         yield frozenset(word.lower() for word in _WORD.findall(line)) - _COMMON
+
+
+# -- what comes back -----------------------------------------------------------------------------------------------
+
+_HANDLE = re.compile(r"recall\((fold|seq)=(\d+)\)")
+
+
+def recallable(session: Session, seqs: Sequence[int]) -> Share:
+    """Messages that are not in view as they were said, and how many of them the shown handles bring back."""
+    whole, shown = set(), []
+    reading = session.thread.lens
+    for item in session.view.items:
+        edits = [edit for edit in reading.resolve(item).edits if edit.text]
+        if item.kind == "message" and not edits:
+            whole.add(item.seq)
+        elif item.kind == "message":
+            shown += [edit.text for edit in edits]
+        elif item.kind == "stand_in":
+            shown += [words_of(block) for block in reading.read(item).blocks]
+    hidden = [seq for seq in seqs if seq not in whole]
+    if not hidden:
+        return Share()
+    back = _recalled(session, {handle for text in shown for handle in _HANDLE.findall(text)})
+    return Share(sum(session.thread.message(seq).raw in back for seq in hidden), len(hidden))
+
+
+def _recalled(session: Session, handles: set[tuple[str, str]]) -> set[bytes]:
+    back: set[bytes] = set()
+    for what, number in handles:
+        try:
+            found = session.recall(fold=int(number)) if what == "fold" else session.recall(seq=int(number))
+        except NotFound:
+            continue  # words of the conversation that look like a handle
+        back.update(message.raw for message in found)
+    return back

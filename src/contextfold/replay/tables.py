@@ -11,8 +11,8 @@ import re
 
 from contextfold.domain.harmless import short_line as harmless
 
-from .values import Cost, Report, Retained, Row, Share, Total
-from .wording import Lang, words
+from .values import Cost, ReplayReport, Retained, Row, Share, Total
+from .words import Lang, words
 
 _COUNTS = (
     "requests",
@@ -37,7 +37,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~!])")
 MARKDOWN = ("sessions", "requests", "invalid", "unfit", "refused", "lost", "folds", "offloads", "tokens", "peak")
 
 
-def as_csv(report: Report) -> str:
+def as_csv(report: ReplayReport) -> str:
     """A line for each session and policy."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -52,7 +52,7 @@ def as_csv(report: Report) -> str:
     return out.getvalue()
 
 
-def as_markdown(report: Report, lang: Lang = "en") -> str:
+def as_markdown(report: ReplayReport, lang: Lang = "en") -> str:
     """The totals by policy, and what failed."""
     said = words(lang)
     head = [said["policy"], *(said[name] for name in MARKDOWN), said["cost"], said["against_full"]]

@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from msgspec.structs import replace
 
-from .values import FULL, RECORDED, Cost, Failure, Report, Retained, Row, Settings, Share, Total
+from .values import FULL, RECORDED, Cost, ReplayFailure, ReplayReport, Retained, Row, Settings, Share, Total
 
 _SUMMED = (
     "requests",
@@ -28,16 +28,16 @@ _SUMMED = (
 def report_of(
     settings: Settings,
     rows: Iterable[Row],
-    failures: Iterable[Failure] = (),
+    failures: Iterable[ReplayFailure] = (),
     *,
     files: Sequence[str] = (),
     complete: bool = True,
-) -> Report:
+) -> ReplayReport:
     """Everything found, in a fixed order."""
     order = {name: number for number, name in enumerate((*settings.policies, FULL, RECORDED))}
     places = {file: number for number, file in enumerate(files)}
     sorted_rows = sorted(rows, key=lambda row: (places.get(row.file, len(places)), row.number, order[row.policy]))
-    return Report(
+    return ReplayReport(
         contextfold=version("contextfold"),
         settings=settings,
         complete=complete,
@@ -84,7 +84,7 @@ def _session(row: Row) -> tuple[str, int]:
     return row.file, row.number
 
 
-def without_times(report: Report) -> Report:
+def without_times(report: ReplayReport) -> ReplayReport:
     """The report as two replays of the same sessions have it in common."""
     return replace(
         report,

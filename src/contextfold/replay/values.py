@@ -139,7 +139,7 @@ class Row(Struct, frozen=True, kw_only=True):
     defects: int = 0  # of the recording itself
 
 
-class Failure(Struct, frozen=True):
+class ReplayFailure(Struct, frozen=True):
     """A file, or one policy on one session, that could not be replayed, and why."""
 
     file: str
@@ -174,7 +174,7 @@ class Total(Struct, frozen=True, kw_only=True):
     cpu: float = 0.0
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class ReplayReport(Struct, frozen=True, kw_only=True):
     """Everything a replay found."""
 
     version: int = VERSION
@@ -184,7 +184,7 @@ class Report(Struct, frozen=True, kw_only=True):
     files: int = 0
     totals: tuple[Total, ...] = ()
     rows: tuple[Row, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ReplayFailure, ...] = ()
 
     @property
     def is_sound(self) -> bool:
@@ -193,7 +193,7 @@ class Report(Struct, frozen=True, kw_only=True):
         return not any(total.invalid or total.unfit or total.lost for total in ours)
 
 
-class Progress(Struct, frozen=True):
+class ReplayProgress(Struct, frozen=True):
     """How far a replay is. A session's turns move while it runs; rows count what is finished."""
 
     files: int  # finished
@@ -208,14 +208,14 @@ class Progress(Struct, frozen=True):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a report."""
-    return msgspec.json.schema(Report)
+    return msgspec.json.schema(ReplayReport)
 
 
-def encode_report(report: Report) -> bytes:
+def encode_report(report: ReplayReport) -> bytes:
     """The report as JSON."""
     return msgspec.json.encode(report)
 
 
-def decode_report(data: bytes) -> Report:
+def decode_report(data: bytes) -> ReplayReport:
     """A report read back."""
-    return msgspec.json.decode(data, type=Report)
+    return msgspec.json.decode(data, type=ReplayReport)

@@ -19,8 +19,8 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .files import Found, Moved, named, replay_file
-from .values import Failure, Row, Settings
+from .files import Advance, Found, named, replay_file
+from .values import ReplayFailure, Row, Settings
 
 TELL_EVERY = 16  # turns; a message for each would cost more than the turn
 
@@ -30,7 +30,7 @@ class FoundRow(Struct, frozen=True, tag="row"):
 
 
 class FoundFailure(Struct, frozen=True, tag="failure"):
-    failure: Failure
+    failure: ReplayFailure
 
 
 class FoundMove(Struct, frozen=True, tag="move"):
@@ -44,7 +44,7 @@ class Ended(Struct, frozen=True, tag="ended"):
     """The file is done."""
 
 
-class Task(Struct, frozen=True):
+class FileTask(Struct, frozen=True):
     """A file, what the report calls it, and the sessions and policies that are done."""
 
     path: str
@@ -55,7 +55,7 @@ class Task(Struct, frozen=True):
 News: TypeAlias = FoundRow | FoundFailure | FoundMove | Ended
 
 _NEWS: msgspec.json.Decoder[News] = msgspec.json.Decoder(News)
-_TASK = msgspec.json.Decoder(Task)
+_TASK = msgspec.json.Decoder(FileTask)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Crew:
     """The processes at work, what each is doing, and what is still to be done."""
 
     settings: Settings
-    tasks: Mapping[Path, Task]
+    tasks: Mapping[Path, FileTask]
     waiting: list[Path]  # the next one last
     processes: dict[Connection, SpawnProcess] = field(default_factory=dict)
     busy: dict[Connection, Path] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Crew:
 
 
 def work_in_processes(
-    tasks: Mapping[Path, Task],
+    tasks: Mapping[Path, FileTask],
     settings: Settings,
     jobs: int,
     take: Callable[[Path, Found], None],
@@ -137,7 +137,7 @@ def _hear(crew: Crew, connection: Connection, take: Callable[[Path, Found], None
     except (EOFError, OSError):
         del crew.busy[connection]
         name = crew.tasks[path].name
-        take(path, Failure(name, "The process that replayed this file ended before it was done."))
+        take(path, ReplayFailure(name, "The process that replayed this file ended before it was done."))
         end(path)
         crew.replace(connection)
         return
@@ -156,7 +156,7 @@ def _found(news: FoundRow | FoundFailure | FoundMove) -> Found:
         case FoundFailure():
             return news.failure
         case FoundMove():
-            return Moved(news.session, news.policy, news.turn, news.of_turns)
+            return Advance(news.session, news.policy, news.turn, news.of_turns)
 
 
 def _work(connection: Connection, settings: bytes) -> None:
@@ -177,8 +177,8 @@ def _send(connection: Connection, found: Found) -> None:
     match found:
         case Row():
             connection.send_bytes(msgspec.json.encode(FoundRow(found)))
-        case Failure():
+        case ReplayFailure():
             connection.send_bytes(msgspec.json.encode(FoundFailure(found)))
-        case Moved() if found.turn % TELL_EVERY == 0:
+        case Advance() if found.turn % TELL_EVERY == 0:
             news = FoundMove(found.session, found.policy, found.turn, found.of_turns)
             connection.send_bytes(msgspec.json.encode(news))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from contextfold.replay import Report, decode_report
+from contextfold.replay import ReplayReport, decode_report
 from tests.unit.cli.conftest import Cli
 
 pytestmark = pytest.mark.usefixtures("store")
@@ -29,7 +29,7 @@ def test_policies_are_compared_side_by_side(cli: Cli) -> None:
 def test_the_answer_for_programs_is_the_documented_report(cli: Cli) -> None:
     told = cli("replay", "session.jsonl", *POLICIES, "--json")
     report = decode_report(told.out.encode())
-    assert isinstance(report, Report)
+    assert isinstance(report, ReplayReport)
     assert {total.policy for total in report.totals} >= {"balanced", "sliding_window", "full"}
     assert report.is_sound
     again = cli("replay", "session.jsonl", *POLICIES, "--json")

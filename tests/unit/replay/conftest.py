@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from contextfold.replay import Report, replay
+from contextfold.replay import ReplayReport, replay
 from tests.unit.replay.recordings import SETTINGS, claude_code, plain
 
 # A terminal escape, a mark that turns text around, markup, and a formula, as far as a file name can hold them.
@@ -14,7 +14,7 @@ HOSTILE = "=cmd\x1b[31m\u202e<img src=x onerror=alert(1)>|*.jsonl"
 
 
 @pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def report(tmp_path_factory: pytest.TempPathFactory) -> ReplayReport:
     """Two sessions, one of them with a compaction of the product, the other under a hostile name; and a failure."""
     folder: Path = tmp_path_factory.mktemp("recordings")
     odd = folder / "odd<b>.bin"

@@ -15,7 +15,7 @@ import pytest
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult
 from contextfold.replay.literals import Literal, literals_in, phrases_in, without_gutters
 from contextfold.replay.notes import Notes
-from contextfold.replay.retention import Snapshot, needed, retained
+from contextfold.replay.retention import ViewSnapshot, needed, retained
 from contextfold.replay.sentences import orders_kept, sentences_in
 
 HARNESS = Path(__file__).parents[4] / "shared" / "measure" / "retention"
@@ -95,7 +95,7 @@ def test_the_same_literals_are_needed_and_kept(harness: Any, run: Any, share: fl
     have, text = retention.view_lits(view)
     strict = retention.score(need.strict, have, text)
     grounded = retention.grounded(need.strict, have, text, need.contexts)
-    seen = Snapshot(start, frozenset(ours(have)), text, frozenset(), "")
+    seen = ViewSnapshot(start, frozenset(ours(have)), text, frozenset(), "")
     found = retained(notes, seen, end)
     assert found is not None
     assert (found.strict.of, found.strict.kept) == (

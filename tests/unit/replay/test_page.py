@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from contextfold.replay import Report, as_html
-from contextfold.replay.html.drawing import short, thinned
+from contextfold.replay import ReplayReport, as_html
+from contextfold.replay.html.drawings import short, thinned
 from contextfold.replay.html.sections import FIELDS
 
 
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module", params=["en", "ja"])
-def page(request: pytest.FixtureRequest, report: Report) -> Page:
+def page(request: pytest.FixtureRequest, report: ReplayReport) -> Page:
     return Page(as_html(report, request.param))
 
 
@@ -65,7 +65,7 @@ def test_the_page_needs_nothing_from_outside(page: Page) -> None:
     assert policies[0].startswith("default-src 'none'")
 
 
-def test_the_page_says_what_the_json_says(page: Page, report: Report) -> None:
+def test_the_page_says_what_the_json_says(page: Page, report: ReplayReport) -> None:
     for total in report.totals:
         for field in FIELDS:
             assert int(page.cells[total.policy, field]) == getattr(total, field)
@@ -77,7 +77,7 @@ def test_the_page_says_what_the_json_says(page: Page, report: Report) -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
-def test_the_language_of_the_page_is_declared(report: Report, lang: Any) -> None:
+def test_the_language_of_the_page_is_declared(report: ReplayReport, lang: Any) -> None:
     page = Page(as_html(report, lang))
     assert next(given for tag, given in page.tags if tag == "html")["lang"] == lang
     assert ("折りたたみ" in page.text) == (lang == "ja")
@@ -100,20 +100,20 @@ def test_drawings_can_be_heard_and_tables_read(page: Page) -> None:
     assert [tag for tag, _ in page.tags].count("h1") == 1
 
 
-def test_each_fold_has_its_mark_and_its_reason(report: Report) -> None:
+def test_each_fold_has_its_mark_and_its_reason(report: ReplayReport) -> None:
     text = as_html(report)
     foldings = [folding for row in report.rows for folding in row.foldings]
     assert text.count("h9l-4.5 8z") == len(foldings)
     assert len(re.findall(r"[\d,]+ → [\d,]+", text)) == len(foldings)
 
 
-def test_a_failed_check_is_said_in_words_and_not_only_by_colour(report: Report) -> None:
+def test_a_failed_check_is_said_in_words_and_not_only_by_colour(report: ReplayReport) -> None:
     bad = replace(report, totals=(replace(report.totals[0], lost=3), *report.totals[1:]))
     assert "✗" in as_html(bad)
     assert "✗" not in as_html(report)
 
 
-def test_a_report_cut_short_or_empty_is_still_a_page(report: Report) -> None:
+def test_a_report_cut_short_or_empty_is_still_a_page(report: ReplayReport) -> None:
     assert "cut short" in Page(as_html(replace(report, complete=False))).text
     empty = replace(report, rows=(), totals=(), failures=(), files=0)
     assert "Replay report" in Page(as_html(empty)).text

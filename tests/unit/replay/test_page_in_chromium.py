@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contextfold.replay import Report, as_html
+from contextfold.replay import ReplayReport, as_html
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium o
 
 @pytest.mark.parametrize(("lang", "scheme", "width"), [("en", "light", 1280), ("ja", "dark", 400)])
 def test_the_report_opens_without_an_error_and_shows_the_numbers_of_the_json(
-    report: Report, tmp_path: Path, lang: Any, scheme: Any, width: int
+    report: ReplayReport, tmp_path: Path, lang: Any, scheme: Any, width: int
 ) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     page_file = tmp_path / "report.html"
@@ -55,7 +55,7 @@ def test_the_report_opens_without_an_error_and_shows_the_numbers_of_the_json(
     _agree(cells, report)
 
 
-def _agree(cells: list[list[str]], report: Report) -> None:
+def _agree(cells: list[list[str]], report: ReplayReport) -> None:
     shown = {(policy, field): (value, text) for policy, field, value, text in cells}
     for total in report.totals:
         for field in ("requests", "invalid", "unfit", "lost", "folds", "tokens", "peak"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from contextfold.replay import Report, as_csv, as_markdown, decode_report, encode_report, harmless, schema
+from contextfold.replay import ReplayReport, as_csv, as_markdown, decode_report, encode_report, harmless, schema
 
 PAGE = Path(__file__).parents[3] / "docs" / "replay.md"
 
@@ -48,7 +48,7 @@ def conforms(value: Any, part: Any, definitions: Any) -> bool:
             return True
 
 
-def test_the_json_keeps_to_its_schema(report: Report) -> None:
+def test_the_json_keeps_to_its_schema(report: ReplayReport) -> None:
     told = schema()
     value = json.loads(encode_report(report))
     assert conforms(value, told, told["$defs"])
@@ -56,7 +56,7 @@ def test_the_json_keeps_to_its_schema(report: Report) -> None:
     assert not conforms({**value, "complete": "yes"}, told, told["$defs"])
 
 
-def test_a_report_is_read_back_as_it_was_written(report: Report) -> None:
+def test_a_report_is_read_back_as_it_was_written(report: ReplayReport) -> None:
     assert decode_report(encode_report(report)) == report
 
 
@@ -68,7 +68,7 @@ def test_every_field_of_the_json_is_explained() -> None:
     assert sorted(name for name in fields if f"`{name}`" not in page) == []
 
 
-def test_csv_has_a_line_for_each_session_and_policy(report: Report) -> None:
+def test_csv_has_a_line_for_each_session_and_policy(report: ReplayReport) -> None:
     lines = list(csv.DictReader(io.StringIO(as_csv(report))))
     assert len(lines) == len(report.rows)
     for line, row in zip(lines, report.rows, strict=True):
@@ -77,13 +77,13 @@ def test_csv_has_a_line_for_each_session_and_policy(report: Report) -> None:
         assert int(line["strict_of"]) == row.retained.strict.of
 
 
-def test_a_file_name_is_no_formula_in_csv(report: Report) -> None:
+def test_a_file_name_is_no_formula_in_csv(report: ReplayReport) -> None:
     names = {line["file"] for line in csv.DictReader(io.StringIO(as_csv(report)))}
     assert any(name.startswith("'=cmd") for name in names)
 
 
 @pytest.mark.parametrize("lang", ["en", "ja"])
-def test_markdown_shows_the_totals_and_what_failed(report: Report, lang: Any) -> None:
+def test_markdown_shows_the_totals_and_what_failed(report: ReplayReport, lang: Any) -> None:
     text = as_markdown(report, lang)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(rows) == 2 + len(report.totals)
@@ -92,12 +92,12 @@ def test_markdown_shows_the_totals_and_what_failed(report: Report, lang: Any) ->
     assert "odd\\<b\\>.bin" in text
 
 
-def test_a_report_cut_short_says_so(report: Report) -> None:
+def test_a_report_cut_short_says_so(report: ReplayReport) -> None:
     assert "cut short" in as_markdown(replace(report, complete=False))
     assert "cut short" not in as_markdown(report)
 
 
-def test_nothing_a_file_is_called_reaches_a_terminal(report: Report) -> None:
+def test_nothing_a_file_is_called_reaches_a_terminal(report: ReplayReport) -> None:
     for text in (as_csv(report), as_markdown(report), encode_report(report).decode()):
         assert "\x1b" not in text
         assert "\u202e" not in text

@@ -11,10 +11,10 @@ from html import escape
 from itertools import groupby
 
 from contextfold.replay.tables import money, percent, shares_of
-from contextfold.replay.values import Report, Row, Total
-from contextfold.replay.wording import Lang, words
+from contextfold.replay.values import ReplayReport, Row, Total
+from contextfold.replay.words import Lang, words
 
-from .drawing import Bar, Frame, Line, Part, bars, shares, timeline
+from .drawings import Bar, BarPiece, ContextCurve, Frame, bars, shares, timeline
 from .sections import KEPT, Words, checks, failures, foldings_table, kept_table, label, rows_table, totals_table
 from .style import STYLE, colour
 
@@ -30,7 +30,7 @@ _LOGO = (
 )
 
 
-def as_html(report: Report, lang: Lang = "en") -> str:
+def as_html(report: ReplayReport, lang: Lang = "en") -> str:
     """The whole page."""
     said = words(lang)
     body = "".join(
@@ -57,7 +57,7 @@ def as_html(report: Report, lang: Lang = "en") -> str:
     )
 
 
-def _header(report: Report, said: Words) -> str:
+def _header(report: ReplayReport, said: Words) -> str:
     models = list(dict.fromkeys(row.model for row in report.rows))
     named = ", ".join(models[:3]) + (" …" if len(models) > 3 else "")
     window = report.settings.window
@@ -79,12 +79,12 @@ def _banner(said: Words) -> str:
     return f'<p class="banner" role="status">{said["cut"]}</p>'
 
 
-def _footer(report: Report, said: Words) -> str:
+def _footer(report: ReplayReport, said: Words) -> str:
     made = said["made_by"].format(version=escape(report.contextfold))
     return f"<footer><p>{said['how']}</p><p>{made}</p></footer>"
 
 
-def _cost(report: Report, said: Words) -> str:
+def _cost(report: ReplayReport, said: Words) -> str:
     priced = [total for total in report.totals if total.cost is not None]
     if not priced:
         return ""
@@ -100,9 +100,9 @@ def _cost(report: Report, said: Words) -> str:
     )
 
 
-def _parts(total: Total, kinds: Iterable[str], said: Words) -> list[Part]:
+def _parts(total: Total, kinds: Iterable[str], said: Words) -> list[BarPiece]:
     return [
-        Part(value, f"var(--k-{kind})", f"{said[f'cost_{kind}']}: ${value:,.2f}")
+        BarPiece(value, f"var(--k-{kind})", f"{said[f'cost_{kind}']}: ${value:,.2f}")
         for kind in kinds
         if (value := getattr(total.cost, kind))
     ]
@@ -113,7 +113,7 @@ def _cost_note(total: Total) -> str:
     return money(total.cost) + share
 
 
-def _kept(report: Report, said: Words) -> str:
+def _kept(report: ReplayReport, said: Words) -> str:
     shown = [(number, total) for number, total in enumerate(report.totals) if total.kind != "full"]
     if not any(share.of for _, total in shown for share in shares_of(total)):
         return ""
@@ -128,13 +128,13 @@ def _kept(report: Report, said: Words) -> str:
     )
 
 
-def _largest(report: Report, said: Words) -> str:
+def _largest(report: ReplayReport, said: Words) -> str:
     """The session with the most to fold comes first: it tells most at a glance."""
     cards = _cards(report, said, 0, 1)
     return f'<h2>{said["context_title"]}</h2><p class="soft">{said["context_note"]}</p>{cards}' if cards else ""
 
 
-def _others(report: Report, said: Words) -> str:
+def _others(report: ReplayReport, said: Words) -> str:
     """Further sessions, as many as a page can bear."""
     cards = _cards(report, said, 1, MOST_SESSIONS)
     more = len(_by_session(report)) - MOST_SESSIONS
@@ -142,13 +142,13 @@ def _others(report: Report, said: Words) -> str:
     return f"<h2>{said['others_title']}</h2>{cards}{note}" if cards else ""
 
 
-def _cards(report: Report, said: Words, start: int, stop: int) -> str:
+def _cards(report: ReplayReport, said: Words, start: int, stop: int) -> str:
     colours = {total.policy: colour(number, total.kind) for number, total in enumerate(report.totals)}
     largest = sorted(_by_session(report), key=lambda rows: -max(row.peak for row in rows))
     return "".join(_session(rows, colours, said) for rows in largest[start:stop])
 
 
-def _by_session(report: Report) -> list[list[Row]]:
+def _by_session(report: ReplayReport) -> list[list[Row]]:
     return [list(rows) for _, rows in groupby(report.rows, key=lambda row: (row.file, row.number))]
 
 
@@ -174,7 +174,7 @@ def _panel(row: Row, whole: Sequence[tuple[int, int]], shade: str, frame: Frame,
     marks = [(folding.turn, folding.before, folding.after) for folding in row.foldings]
     facts = f"{said['folds']} {row.folds:,} · {said['peak']} {row.peak:,} · {money(row.cost)}"
     dot = f'<span class="dot" style="background:{shade}"></span>'
-    drawing = timeline(f"{label(row, said)}: {facts}", Line(_points(row), marks, shade), whole, frame)
+    drawing = timeline(f"{label(row, said)}: {facts}", ContextCurve(_points(row), marks, shade), whole, frame)
     return (
         f'<figure><figcaption>{dot}{escape(row.policy)} <span class="soft">{escape(facts)}</span></figcaption>'
         f"{drawing}</figure>"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from contextfold.replay.tables import money, percent, shares_of
-from contextfold.replay.values import Report, Row, Total
+from contextfold.replay.values import ReplayReport, Row, Total
 
 from .style import colour
 
@@ -23,7 +23,7 @@ def label(total: Total | Row, said: Words) -> str:
     return said[total.kind] if total.kind != "policy" else total.policy
 
 
-def checks(report: Report, said: Words) -> str:
+def checks(report: ReplayReport, said: Words) -> str:
     """Three claims over all policies of ours, each with the number it rests on."""
     ours = [total for total in report.totals if total.kind == "policy"]
     count = f"{sum(total.requests for total in ours):,}"
@@ -41,7 +41,7 @@ def checks(report: Report, said: Words) -> str:
     return f'<ul class="checks" aria-label="{said["checks"]}">{"".join(items)}</ul>'
 
 
-def totals_table(report: Report, said: Words) -> str:
+def totals_table(report: ReplayReport, said: Words) -> str:
     """Every policy with its numbers."""
     names = [said[field] for field in FIELDS] + [said["cost"], said["against_full"]]
     head = f'<th scope="col" class="text">{said["policy"]}</th>' + "".join(
@@ -56,7 +56,7 @@ def totals_table(report: Report, said: Words) -> str:
     return table(said["all_policies"], head, rows)
 
 
-def kept_table(report: Report, said: Words) -> str:
+def kept_table(report: ReplayReport, said: Words) -> str:
     """What stayed in view, as shares and as counts."""
     head = f'<th scope="col" class="text">{said["policy"]}</th>'
     head += "".join(f'<th scope="col">{said[name]}</th>' for name in KEPT)
@@ -72,7 +72,7 @@ def kept_table(report: Report, said: Words) -> str:
     return table(said["kept_title"], head, rows)
 
 
-def rows_table(report: Report, said: Words) -> str:
+def rows_table(report: ReplayReport, said: Words) -> str:
     """Every session with every policy."""
     texts = ("file", "session", "policy")
     head = "".join(f'<th scope="col" class="text">{said[name]}</th>' for name in texts)
@@ -109,7 +109,7 @@ def foldings_table(rows: Sequence[Row], said: Words) -> str:
     return table(said["foldings"], head, lines) if lines else ""
 
 
-def failures(report: Report, said: Words) -> str:
+def failures(report: ReplayReport, said: Words) -> str:
     """What could not be replayed, and why."""
     if not report.failures:
         return ""

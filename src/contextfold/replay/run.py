@@ -18,13 +18,13 @@ from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Policy
 
-from .files import Found, Moved, named, replay_file
-from .keeping import Kept, KeptFile, KeptRow
+from .files import Advance, Found, named, replay_file
+from .results import Kept, KeptFile, KeptRow
 from .totals import report_of
-from .values import FULL, RECORDED, Failure, Progress, Report, Row, Settings
-from .workers import Task, work_in_processes
+from .values import FULL, RECORDED, ReplayFailure, ReplayProgress, ReplayReport, Row, Settings
+from .workers import FileTask, work_in_processes
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[ReplayProgress], None]
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Run:
     names: Mapping[Path, str]  # … and what they are called in the report
     kept: Kept
     on_progress: OnProgress | None
-    failures: dict[Path, list[Failure]] = field(default_factory=dict)
+    failures: dict[Path, list[ReplayFailure]] = field(default_factory=dict)
     finished: int = 0
     rows: int = 0
 
@@ -46,9 +46,9 @@ class Run:
                 self.kept.add(KeptRow(self.files[path], found))
                 self.rows += 1
                 self.tell(path, found.session, found.policy, found.turns, found.turns)
-            case Failure():
+            case ReplayFailure():
                 self.failures.setdefault(path, []).append(found)
-            case Moved():
+            case Advance():
                 self.tell(path, found.session, found.policy, found.turn, found.of_turns)
 
     def end(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class Run:
     def tell(self, path: Path, session: str = "", policy: str = "", turn: int = 0, of_turns: int = 0) -> None:
         if self.on_progress is not None:
             done, of, name = self.finished, len(self.files), self.names[path]
-            self.on_progress(Progress(done, of, self.rows, name, session, policy, turn, of_turns))
+            self.on_progress(ReplayProgress(done, of, self.rows, name, session, policy, turn, of_turns))
 
 
 def replay(
@@ -71,7 +71,7 @@ def replay(
     jobs: int = 1,
     keep: str | os.PathLike[str] | None = None,
     on_progress: OnProgress | None = None,
-) -> Report:
+) -> ReplayReport:
     """Replay recorded sessions through policies.
 
     `policies` gives policies that are no recipes, by the names in `settings.policies`; they run in this process.
@@ -90,7 +90,7 @@ def replay(
         run.finished = len(files) - len(todo)
         try:
             if jobs > 1 and policies is None and len(todo) > 1:
-                tasks = {path: Task(str(path), run.names[path], _done(run, path)) for path in todo}
+                tasks = {path: FileTask(str(path), run.names[path], _done(run, path)) for path in todo}
                 work_in_processes(tasks, chosen, jobs, run.take, run.end)
             else:
                 _work_here(run, todo, made, chosen)
@@ -111,7 +111,7 @@ def _done(run: Run, path: Path) -> frozenset[tuple[int, str]]:
     return frozenset(run.kept.rows.get(run.files[path], ()))
 
 
-def _report(run: Run, settings: Settings, is_complete: bool) -> Report:
+def _report(run: Run, settings: Settings, is_complete: bool) -> ReplayReport:
     """Everything kept of these files, under the names they have today."""
     names = {digest: run.names[path] for path, digest in run.files.items()}
     rows = [replace(row, file=name) for digest, name in names.items() for row in run.kept.rows.get(digest, {}).values()]

@@ -14,8 +14,7 @@ from contextfold import errors
 from contextfold.cli import exits, words
 from contextfold.cli.arguments import parser_for, size
 from contextfold.cli.commands import COMMANDS, OPTIONS, help_text
-from contextfold.cli.paper import Ink, Paper, wants_color
-from contextfold.cli.progress import Progress
+from contextfold.cli.paper import Ink, Paper, ProgressLine, wants_color
 from tests.unit.cli.conftest import Cli
 
 
@@ -154,7 +153,7 @@ def test_progress_is_rewritten_on_terminals_and_rare_elsewhere() -> None:
     clock = iter(range(0, 1_000, 1))
     terminal, pipe, quiet = Terminal(), io.StringIO(), Terminal()
     for out, is_quiet in ((terminal, False), (pipe, False), (quiet, True)):
-        progress = Progress(out, "work", quiet=is_quiet, clock=lambda: next(clock))
+        progress = ProgressLine(out, "work", quiet=is_quiet, clock=lambda: next(clock))
         for done in range(12):
             progress.at(done, 12, "\x1b[31mname")
         progress.done()

@@ -8,7 +8,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.cli.paper import Paper
-from contextfold.cli.viewing import call_arguments, spans
+from contextfold.cli.view import call_arguments, spans
 from contextfold.domain import ToolCall
 from tests.unit.cli.conftest import MODEL, Cli
 

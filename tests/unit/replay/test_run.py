@@ -14,10 +14,18 @@ import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding.recipes import RECIPES
-from contextfold.replay import Progress, Report, Settings, decode_report, encode_report, replay, without_times
-from contextfold.replay.keeping import Kept
-from contextfold.replay.running import called
-from contextfold.replay.workers import Task, work_in_processes
+from contextfold.replay import (
+    ReplayProgress,
+    ReplayReport,
+    Settings,
+    decode_report,
+    encode_report,
+    replay,
+    without_times,
+)
+from contextfold.replay.results import Kept
+from contextfold.replay.run import called
+from contextfold.replay.workers import FileTask, work_in_processes
 from tests.unit.replay.recordings import POLICIES, SETTINGS, claude_code, plain
 
 CUT = """
@@ -40,24 +48,24 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def whole(files: list[Path]) -> Report:
+def whole(files: list[Path]) -> ReplayReport:
     """What one process finds in one go."""
     return replay(files, SETTINGS)
 
 
-def same(one: Report, other: Report) -> bool:
+def same(one: ReplayReport, other: ReplayReport) -> bool:
     return encode_report(without_times(one)) == encode_report(without_times(other))
 
 
-def test_a_session_replayed_twice_gives_identical_numbers(files: list[Path], whole: Report) -> None:
+def test_a_session_replayed_twice_gives_identical_numbers(files: list[Path], whole: ReplayReport) -> None:
     assert same(replay(files, SETTINGS), whole)
 
 
-def test_several_processes_find_what_one_finds(files: list[Path], whole: Report) -> None:
+def test_several_processes_find_what_one_finds(files: list[Path], whole: ReplayReport) -> None:
     assert same(replay(files, SETTINGS, jobs=2), whole)
 
 
-def test_totals_add_up(whole: Report) -> None:
+def test_totals_add_up(whole: ReplayReport) -> None:
     report = whole
     assert report.complete
     assert report.is_sound
@@ -75,7 +83,7 @@ def test_totals_add_up(whole: Report) -> None:
 
 
 def test_progress_ends_at_the_end(files: list[Path]) -> None:
-    told: list[Progress] = []
+    told: list[ReplayProgress] = []
     replay(files[:1], SETTINGS, on_progress=told.append)
     assert (told[-1].files, told[-1].of_files, told[-1].rows) == (1, 1, 3)
     assert [each.rows for each in told] == sorted(each.rows for each in told)
@@ -83,9 +91,9 @@ def test_progress_ends_at_the_end(files: list[Path]) -> None:
 
 
 def test_a_cancelled_replay_gives_what_is_finished_and_goes_on_later(
-    files: list[Path], tmp_path: Path, whole: Report
+    files: list[Path], tmp_path: Path, whole: ReplayReport
 ) -> None:
-    def cut(progress: Progress) -> None:
+    def cut(progress: ReplayProgress) -> None:
         if progress.rows == 5:
             raise KeyboardInterrupt
 
@@ -158,7 +166,7 @@ def test_a_process_that_dies_takes_only_its_file_with_it(files: list[Path]) -> N
             os.kill(_child(), signal.SIGKILL)
         found.append(each)
 
-    tasks = {path: Task(str(path), path.name) for path in (files[0], files[2])}
+    tasks = {path: FileTask(str(path), path.name) for path in (files[0], files[2])}
     work_in_processes(tasks, SETTINGS, 1, take, ended.append)
     assert sorted(ended) == sorted(tasks)
     assert [str(each) for each in found if "ended before" in str(each)]

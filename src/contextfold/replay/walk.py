@@ -24,10 +24,9 @@ from contextfold.session import Desk, Request, Session
 from contextfold.session.preparation import MOST_BORROWED
 from contextfold.store import open as open_store
 
-from .caching import Tally
-from .recalled import recallable
-from .retention import Snapshot, retained, snapshot
-from .sitting import Sitting
+from .recorded_session import RecordedSession
+from .retention import ViewSnapshot, recallable, retained, snapshot
+from .tally import Tally
 from .values import Folding, Kind, Retained, Row, Settings
 
 THREAD = "replay"
@@ -38,7 +37,7 @@ UNBOUNDED = 2**31  # a window nothing reaches: for rows that fold nothing by the
 class Walk:
     """The state of one session on its way through one policy."""
 
-    sitting: Sitting
+    sitting: RecordedSession
     settings: Settings
     policy: Policy
     kind: Kind
@@ -52,7 +51,7 @@ class Walk:
     context: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     foldings: list[Folding] = field(default_factory=list)
-    pending: Snapshot | None = None  # what the newest folding left in view, judged when its time is over
+    pending: ViewSnapshot | None = None  # what the newest folding left in view, judged when its time is over
     invalid: int = 0
     unfit: int = 0
     refused: int = 0
@@ -155,7 +154,7 @@ Step: TypeAlias = Callable[[Walk, int], None]
 
 
 def walk(
-    sitting: Sitting,
+    sitting: RecordedSession,
     policy: Policy,
     settings: Settings,
     *,
@@ -177,7 +176,7 @@ def walk(
         return _row(state, started)
 
 
-def model_of(sitting: Sitting, settings: Settings) -> Model:
+def model_of(sitting: RecordedSession, settings: Settings) -> Model:
     """The model a session is replayed for, with the window that was asked for."""
     model = find(settings.model or sitting.model)
     return model if settings.window is None else replace(model, window=settings.window, assumed=False)

@@ -35,7 +35,7 @@ _SHORTER = 3  # lines of what a tool answered
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ViewReader:
     """How much of each message to show, and what is known about its surroundings."""
 
     paper: Paper
@@ -233,7 +233,7 @@ def message_as_plain(seq: int, message: Message) -> dict[str, object]:
     return {"seq": seq, "role": message.role, "message": decode(message.raw) if message.raw else None}
 
 
-def reader_of(paper: Paper, thread: cf.Thread, *, is_full: bool) -> Reader:
+def reader_of(paper: Paper, thread: cf.Thread, *, is_full: bool) -> ViewReader:
     """A reader for one thread as it is now."""
     folds = {fold.id: fold for fold in thread.folds}
-    return Reader(paper, folds, thread.events, thread.view.pinned, messages_on_path(thread), is_full)
+    return ViewReader(paper, folds, thread.events, thread.view.pinned, messages_on_path(thread), is_full)

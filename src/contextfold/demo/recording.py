@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from contextfold.domain import encode
 from contextfold.private import write_private
-from contextfold.replay import Settings, Sitting
+from contextfold.replay import RecordedSession, Settings
 from contextfold.testing import histories
 from contextfold.transcripts import Recorded
 
@@ -28,16 +28,16 @@ SETTINGS = Settings(
 UNCHECKED = replace(SETTINGS, check_every=1_000)
 
 
-def sitting(language: Language) -> Sitting:
+def sitting(language: Language) -> RecordedSession:
     """The session, as if it had been recorded."""
     messages = histories.session(SEED, tokens=TOKENS, language=language)
     turns = tuple(
         Recorded(encode(message), (number,), human=_is_typed(message)) for number, message in enumerate(messages, 1)
     )
-    return Sitting(FILE, "demo", 0, "generated", histories.SYSTEM, turns, tools=tuple(histories.tools()))
+    return RecordedSession(FILE, "demo", 0, "generated", histories.SYSTEM, turns, tools=tuple(histories.tools()))
 
 
-def save(given: Sitting, directory: Path) -> Path:
+def save(given: RecordedSession, directory: Path) -> Path:
     """The session as JSON lines, for whoever wants to replay it."""
     path = directory / FILE
     write_private(path, b"".join(turn.raw + b"\n" for turn in given.turns))

@@ -17,7 +17,7 @@ from msgspec import Struct
 from contextfold.errors import BadConfiguration
 from contextfold.private import write_private
 
-from .values import VERSION, Failure, Row, Settings
+from .values import VERSION, ReplayFailure, Row, Settings
 
 
 class Head(Struct, frozen=True, tag_field="is", tag="replay"):
@@ -38,7 +38,7 @@ class KeptFile(Struct, frozen=True, tag_field="is", tag="file"):
     """A file that was replayed to its end, and what failed in it."""
 
     digest: str
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ReplayFailure, ...] = ()
 
 
 _LINE = msgspec.json.Decoder(Head | KeptRow | KeptFile)

@@ -15,7 +15,7 @@ LABEL = 168
 ROW = 34
 
 
-class Part(NamedTuple):
+class BarPiece(NamedTuple):
     """A piece of a bar."""
 
     value: float
@@ -27,7 +27,7 @@ class Bar(NamedTuple):
     """A labelled bar of one or more pieces, with what is written behind it."""
 
     label: str
-    parts: Sequence[Part]
+    parts: Sequence[BarPiece]
     note: str
 
 
@@ -74,7 +74,7 @@ def shares(title: str, rows: Sequence[tuple[str, float | None, str]]) -> str:
     return svg(title, width, (height + 16) * len(rows), "".join(drawn))
 
 
-class Line(NamedTuple):
+class ContextCurve(NamedTuple):
     """Requests as points (message, tokens), and where something was folded: message, tokens before, tokens after."""
 
     points: Sequence[tuple[int, int]]
@@ -95,7 +95,7 @@ PANEL, TALL, LEFT, FOOT, HEAD = 520, 196, 46, 26, 14
 WIDE, HIGH = PANEL - LEFT - 8, TALL - FOOT - HEAD
 
 
-def timeline(title: str, line: Line, whole: Sequence[tuple[int, int]], frame: Frame) -> str:
+def timeline(title: str, line: ContextCurve, whole: Sequence[tuple[int, int]], frame: Frame) -> str:
     """One policy's requests over a session, the whole history faintly behind, the window dashed."""
     plot = _curve(_placed(whole, frame), "whole") + _area(line, frame)
     marks = "".join(_mark(*mark, line.colour, frame) for mark in line.marks)
@@ -120,7 +120,7 @@ def _curve(points: Sequence[tuple[float, float]], kind: str) -> str:
     return f'<path class="{kind}" d="{_path(points)}"/>' if points else ""
 
 
-def _area(line: Line, frame: Frame) -> str:
+def _area(line: ContextCurve, frame: Frame) -> str:
     points = _placed(line.points, frame)
     if not points:
         return ""

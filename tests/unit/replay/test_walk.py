@@ -12,24 +12,24 @@ import contextfold as cf
 from contextfold import transcripts
 from contextfold.domain import encode
 from contextfold.folding.recipes import RECIPES
-from contextfold.replay import Row, Settings, Sitting, Walk, full, recorded, walk
-from contextfold.replay.sitting import DEFAULT_MODEL, sit_down
+from contextfold.replay import RecordedSession, Row, Settings, Walk, full, recorded, walk
+from contextfold.replay.recorded_session import DEFAULT_MODEL, sit_down
 from contextfold.testing import histories
 from tests.unit.replay.recordings import SETTINGS, claude_code, plain
 
 
-def seated(path: Path) -> Sitting:
+def seated(path: Path) -> RecordedSession:
     (recording,) = transcripts.read(path)
     return sit_down(path.name, recording, 0)
 
 
 @pytest.fixture
-def sitting(tmp_path: Path) -> Sitting:
+def sitting(tmp_path: Path) -> RecordedSession:
     return seated(plain(tmp_path))
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_recipe_sends_valid_requests_that_fit_and_loses_nothing(sitting: Sitting, recipe: str) -> None:
+def test_every_recipe_sends_valid_requests_that_fit_and_loses_nothing(sitting: RecordedSession, recipe: str) -> None:
     row = walk(sitting, RECIPES[recipe](), SETTINGS)
     assert (row.invalid, row.unfit, row.refused, row.lost) == (0, 0, 0, 0)
     assert row.requests == sum(role == "assistant" for role in sitting.roles)
@@ -38,7 +38,7 @@ def test_every_recipe_sends_valid_requests_that_fit_and_loses_nothing(sitting: S
     assert row.tokens == sum(row.context) == row.read + row.written
 
 
-def test_each_folding_says_where_why_and_how_far(sitting: Sitting) -> None:
+def test_each_folding_says_where_why_and_how_far(sitting: RecordedSession) -> None:
     row = walk(sitting, RECIPES["sliding_window"](), SETTINGS)
     for folding in row.foldings:
         assert folding.trigger == "limit"
@@ -49,14 +49,14 @@ def test_each_folding_says_where_why_and_how_far(sitting: Sitting) -> None:
         assert sitting.roles[folding.turn] == "assistant"
 
 
-def test_what_is_out_of_view_comes_back_by_the_handles_the_model_sees(sitting: Sitting) -> None:
+def test_what_is_out_of_view_comes_back_by_the_handles_the_model_sees(sitting: RecordedSession) -> None:
     for recipe in ("balanced", "sliding_window"):
         row = walk(sitting, RECIPES[recipe](), SETTINGS)
         assert row.recallable.of > 0
         assert row.recallable.kept == row.recallable.of
 
 
-def test_the_cache_is_read_as_far_as_the_bytes_before_are_the_same(sitting: Sitting) -> None:
+def test_the_cache_is_read_as_far_as_the_bytes_before_are_the_same(sitting: RecordedSession) -> None:
     """Prepared once more by hand: a request breaks the prefix when the one before is not its beginning."""
     sent = list(_sent(sitting))
     broken = [new for old, new in pairwise(sent) if new[: len(old)] != old]
@@ -64,7 +64,7 @@ def test_the_cache_is_read_as_far_as_the_bytes_before_are_the_same(sitting: Sitt
     assert row.breaks == len(broken) == len(row.foldings)
 
 
-def _sent(sitting: Sitting) -> Iterator[list[bytes]]:
+def _sent(sitting: RecordedSession) -> Iterator[list[bytes]]:
     def after(state: Walk, place: int) -> None:
         request = state.desk.turn.request
         if request is None and place + 1 < len(sitting.turns) and sitting.roles[place + 1] == "assistant":
@@ -79,7 +79,7 @@ def _sent(sitting: Sitting) -> Iterator[list[bytes]]:
     return iter(requests)
 
 
-def test_full_sends_everything_whatever_the_window(sitting: Sitting) -> None:
+def test_full_sends_everything_whatever_the_window(sitting: RecordedSession) -> None:
     row = full(sitting, SETTINGS)
     assert (row.kind, row.folds, row.breaks, row.lost) == ("full", 0, 0, 0)
     assert row.unfit == sum(tokens > row.usable for tokens in row.context) > 0
@@ -100,7 +100,7 @@ def test_the_products_own_compactions_are_a_row(tmp_path: Path) -> None:
     assert row.billed == 1_203 * row.requests
 
 
-def test_a_recording_without_compactions_has_no_such_row(sitting: Sitting) -> None:
+def test_a_recording_without_compactions_has_no_such_row(sitting: RecordedSession) -> None:
     assert recorded(sitting, SETTINGS) is None
 
 
@@ -133,14 +133,14 @@ def test_a_session_is_replayed_for_the_model_it_was_recorded_with(tmp_path: Path
     assert unnamed.window == cf.model(DEFAULT_MODEL).window
 
 
-def test_a_window_too_small_for_what_must_stay_is_told_not_sent(sitting: Sitting) -> None:
+def test_a_window_too_small_for_what_must_stay_is_told_not_sent(sitting: RecordedSession) -> None:
     row = walk(sitting, RECIPES["balanced"](), Settings(policies=("balanced",), window=600, model="gpt-4o"))
     assert row.refused > 0
     assert (row.invalid, row.unfit, row.lost) == (0, 0, 0)
     assert row.requests + row.refused == sum(role == "assistant" for role in sitting.roles)
 
 
-def test_a_replay_may_keep_its_thread(sitting: Sitting, tmp_path: Path) -> None:
+def test_a_replay_may_keep_its_thread(sitting: RecordedSession, tmp_path: Path) -> None:
     row = walk(sitting, RECIPES["balanced"](), SETTINGS, store=tmp_path / "kept.db", thread="kept")
     with cf.open(tmp_path / "kept.db") as store:
         assert store.verify() == []
@@ -155,7 +155,9 @@ def test_nothing_asked_means_no_request(tmp_path: Path) -> None:
     assert (row.requests, row.tokens, row.context) == (0, 0, ())
 
 
-def test_tools_a_caller_knows_are_part_of_each_request(sitting: Sitting) -> None:
+def test_tools_a_caller_knows_are_part_of_each_request(sitting: RecordedSession) -> None:
     tools = tuple(histories.tools())
-    with_tools = Sitting(sitting.file, sitting.name, 0, sitting.format, sitting.system, sitting.turns, tools=tools)
+    with_tools = RecordedSession(
+        sitting.file, sitting.name, 0, sitting.format, sitting.system, sitting.turns, tools=tools
+    )
     assert full(with_tools, SETTINGS).context[0] > full(sitting, SETTINGS).context[0] + 100

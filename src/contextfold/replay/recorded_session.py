@@ -25,7 +25,7 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
 @dataclass(frozen=True)
-class Sitting:
+class RecordedSession:
     """One session, ready to be replayed as often as there are policies."""
 
     file: str
@@ -75,10 +75,10 @@ class Sitting:
         return any(each <= place for each in self.compacted)
 
 
-def sit_down(file: str, recording: Recording, number: int, stop: frozenset[Literal] = frozenset()) -> Sitting:
+def sit_down(file: str, recording: Recording, number: int, stop: frozenset[Literal] = frozenset()) -> RecordedSession:
     """Read a recording to its end."""
     whole = recording.whole()
-    return Sitting(
+    return RecordedSession(
         harmless(file),
         harmless(recording.name),
         number,
@@ -91,7 +91,7 @@ def sit_down(file: str, recording: Recording, number: int, stop: frozenset[Liter
     )
 
 
-def sittings(file: str, recordings: Iterator[Recording]) -> Iterator[Sitting]:
+def sittings(file: str, recordings: Iterator[Recording]) -> Iterator[RecordedSession]:
     """Every session of a file that has at least one answer to ask for."""
     for number, recording in enumerate(recordings):
         yield sit_down(file, recording, number)
