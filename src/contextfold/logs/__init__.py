@@ -1,9 +1,9 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
+from .entries import Sealed, SealedLog
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
 from .rescue import Rescued, rescue
-from .sealed import Sealed, SealedLog
 from .sqlite import Address, DerivedTable, SqliteLog, open_sqlite
 
 __all__ = [

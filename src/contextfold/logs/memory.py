@@ -30,11 +30,22 @@ from contextfold.domain import (
     encode_event,
 )
 
-from .keys import Written, earlier_append
+from .entries import (
+    Salts,
+    Sealed,
+    Written,
+    broken,
+    earlier_append,
+    moved_on,
+    name_taken,
+    no_blob,
+    no_event,
+    no_place_to_fork,
+    no_thread,
+    seal,
+)
 from .redaction import Redaction, calls_of, forgotten_key, holds_words
 from .register import Register
-from .sealed import Salts, Sealed, broken, seal
-from .words import moved_on, name_taken, no_blob, no_event, no_place_to_fork, no_thread
 
 
 class _Thread:

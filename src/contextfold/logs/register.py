@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from contextfold.domain import ListedThread, ThreadChange, ThreadPage, ThreadRow
 
-from .sealed import Sealed
-from .words import bad_page, counted, name_taken, stored_kind
+from .entries import Sealed, bad_page, counted, name_taken, stored_kind
 
 Undo = Callable[[], object]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from contextfold.domain import GENESIS, Logged, ThreadRow, blobs_of, encode_event
 from contextfold.errors import Corrupt, NotFound
 
-from .sealed import Sealed, SealedLog, is_linked
+from .entries import Sealed, SealedLog, is_linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Rescued:
 
 def rescue(source: SealedLog, target: SealedLog) -> list[Rescued]:
     """Copy every thread that is found, as far as it verifies."""
-    return [_Thread(source, row).save(target) for row in source.threads()]
+    return [_ThreadRescue(source, row).save(target) for row in source.threads()]
 
 
-class _Thread:
+class _ThreadRescue:
     def __init__(self, source: SealedLog, row: ThreadRow) -> None:
         self._source, self._row = source, row
         self._lost: list[int] = []

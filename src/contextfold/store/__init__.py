@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .live_threads import KEPT_BYTES
-from .snapshots_named import snapshots_in
+from contextfold.thread.live import KEPT_BYTES
+
+from .belongings import snapshots_in
 from .store import Store, open
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 

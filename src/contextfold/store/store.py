@@ -34,14 +34,11 @@ from contextfold.domain import (
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
 from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import LogStretch, Thread, locked
-from contextfold.thread.live import Live, ProcessLock
+from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock
 
-from .artifacts_named import artifacts_in
+from .belongings import artifacts_in, snapshots_in
 from .library import Library, Places, read
-from .live_threads import KEPT_BYTES, LiveThreads
-from .outlines import outline_for
-from .snapshots_named import snapshots_in
-from .takeover import take_task
+from .takeover import outline_for, take_task
 
 Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
 _MOST_NAMES = 10  # in an error

@@ -3,19 +3,27 @@
 Nothing is left out. A fold that would part a call from its result hides the rest, whole atoms only; where nothing
 remains to hide, its words become a message, and the import says so. Every event has a key, so that reading the same
 recording again adds only what is new.
+
+A thread that comes from elsewhere has the outlines that its bytes measure, whatever it says itself. Notes keep the
+outline they came with: how they are shown depends on more than their bytes, and it is never counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from contextfold import dialects
+import msgspec
+from msgspec.structs import replace
+
+from contextfold import dialects, models, tokens
 from contextfold.domain import (
     Appended,
+    Attached,
     Detail,
     Draft,
+    Event,
     Folded,
     FoldKind,
     Measured,
@@ -29,8 +37,31 @@ from contextfold.domain import (
 )
 from contextfold.errors import CannotCover
 from contextfold.loggers import logger
+from contextfold.logs import Outline
 from contextfold.thread import Thread
+from contextfold.thread.thread import stand_in_shape
 from contextfold.transcripts import BILLED, DIALECT, Compaction, Recorded, RooEvent, RooSaid, RooTask
+
+
+def outline_for(settings: Mapping[str, str]) -> Outline:
+    """Measures as the model of the thread counts."""
+    counter = tokens.counter_for(models.find(settings.get("model", "")))
+
+    def measured(event: Event, body: bytes) -> Event:
+        match event:
+            case Appended():
+                return replace(event, shape=counter.shape(dialects.find(event.dialect).parse(body)))
+            case Folded():
+                words = msgspec.json.decode(body, type=StandIn)
+                return replace(event, shape=stand_in_shape(counter, event.cover, words))
+            case Attached():
+                text = msgspec.json.decode(body, type=str)
+                return replace(event, shape=counter.shape(Message("user", (Text(text),))))
+            case _:
+                return event
+
+    return measured
+
 
 log = logger("takeover")
 

@@ -18,7 +18,7 @@ import pytest
 from contextfold.domain import ThreadRow
 from contextfold.errors import ContextFoldError, Corrupt, DiskFull, NotFound, NotOurs, ReadOnly, StoreError, TooNew
 from contextfold.logs import open_sqlite
-from contextfold.logs.sqlite.path import mount_kind, refuse_network
+from contextfold.logs.sqlite.open import mount_kind, refuse_network
 from contextfold.logs.sqlite.schema import APPLICATION_ID, VERSION, version_of
 from contextfold.testing.log_contract import appended
 from tests.crash.disk import Disk, failing, full_disk, lost_fsync

@@ -13,8 +13,8 @@ import contextfold as cf
 from contextfold import logs
 from contextfold.domain import Logged, ThreadRow
 from contextfold.errors import BadConfiguration, NotFound
-from contextfold.store.live_threads import LiveThreads
 from contextfold.testing import histories
+from contextfold.thread.live import LiveThreads
 
 MODEL = "claude-sonnet-5-5"
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from contextfold.domain import ThreadRow, encode
-from contextfold.logs.sealed import Sealed
+from contextfold.logs.entries import Sealed
 
 
 class _Line(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="line"):

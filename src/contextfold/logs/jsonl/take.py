@@ -1,6 +1,7 @@
 """Reading an exported thread back, line by line, trusting none of them.
 
-Every line is parsed into our own types and followed along the chain. What does not fit is refused with its number.
+Every line is parsed into our own types and followed along the chain; what an event cannot say, whoever sealed it (a
+later event named by an earlier one, a size below nothing), is refused too, with the number of its line.
 """
 
 from __future__ import annotations
@@ -17,9 +18,21 @@ from msgspec.structs import replace
 from contextfold.domain import (
     GENESIS,
     SALT_BYTES,
+    Appended,
+    Attached,
+    Checkpointed,
     Event,
+    Folded,
     Logged,
+    Measured,
+    Noted,
+    Pinned,
     Projection,
+    Rewound,
+    Sent,
+    Shape,
+    Unfolded,
+    Unpinned,
     blobs_of,
     decode,
     decode_event,
@@ -27,10 +40,50 @@ from contextfold.domain import (
     encode_event,
 )
 from contextfold.errors import ContextFoldError, Corrupt, NotOurs, TooNew
-from contextfold.logs.sealed import Sealed, is_linked, next_link
+from contextfold.logs.entries import Sealed, is_linked, next_link
 
-from .impossible import refuse_impossible
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, Line, decode_line, taken
+
+
+def refuse_impossible(event: Event, seq: int) -> None:
+    """Raises ValueError."""
+    for named in _seqs(event):
+        if not 0 <= named < seq:
+            raise ValueError(f"event {seq} speaks of event {named}")
+    if isinstance(event, Folded | Sent) and not (math.isfinite(event.factor) and event.factor > 0):
+        raise ValueError(f"event {seq} has a factor that no count can have")
+    if isinstance(event, Appended | Folded | Attached | Noted):
+        _refuse_sizes(event.shape, seq)
+
+
+def _seqs(event: Event) -> Iterator[int]:
+    """All places of the thread that an event names."""
+    match event:
+        case Folded(cover=cover):
+            for first, last in cover.ranges:
+                if not 0 < first <= last:
+                    raise ValueError(f"a fold covers what lies between {first} and {last}")
+                yield last
+            yield from (seq for seq, _ in cover.blocks)
+            yield from cover.folds
+        case Unfolded(fold=named) | Pinned(message=named) | Unpinned(message=named) | Measured(sent=named):
+            yield named
+        case Sent(head=named) | Checkpointed(head=named):
+            yield named
+        case Rewound(to=to, left=left):
+            yield from (to, left)
+        case _:
+            return
+
+
+def _refuse_sizes(shape: Shape, seq: int) -> None:
+    sizes = [shape.size]
+    for block in shape.blocks:
+        sizes += (block.size, *block.measure.classes, *block.measure.bpe.values())
+        sizes += (number for _, *numbers in block.measure.media for number in numbers)
+    if min(sizes) < 0 or max(sizes) > 1 << 40:
+        raise ValueError(f"event {seq} has a size that nothing can have")
+
 
 _HASH_BYTES = 32
 

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from contextfold.domain import GENESIS, ThreadRow, blobs_of, decode_event
 from contextfold.errors import Corrupt, NotFound, StoreError
-from contextfold.logs.sealed import Sealed, SealedLog, is_linked
-from contextfold.logs.words import damaged, no_thread
+from contextfold.logs.entries import Sealed, SealedLog, damaged, is_linked, no_thread
 
 from .lines import BlobLine, EndLine, EventLine, HeaderLine, encode_line
 from .take import Outline, take_entries, take_header

@@ -12,14 +12,12 @@ import apsw
 
 from contextfold.domain import SALT_BYTES, Draft, Logged
 from contextfold.errors import Corrupt
-from contextfold.logs.keys import Written, earlier_append
-from contextfold.logs.sealed import Salts, Sealed, seal
-from contextfold.logs.words import RESCUE, moved_on
+from contextfold.logs.entries import RESCUE, Salts, Sealed, Written, earlier_append, moved_on, seal
 
 from . import catalogue
+from .database import checksum_of, row, rows, value
 from .directory import DIGESTS, NAME, Address, blob_of, find
 from .read import EVENTS, NO_END, Following, bodies, link_at, telling
-from .rows import checksum_of, row, rows, value
 from .schema import INLINE_LIMIT
 
 _TIP = "SELECT seq, link FROM events WHERE space = ? AND thread = ? ORDER BY seq DESC LIMIT 1"

@@ -12,8 +12,7 @@ import apsw
 
 from contextfold.errors import Corrupt, StoreError
 
-from .database import Database
-from .failures import translated
+from .database import Database, translated
 from .schema import name_file
 from .verify import verify
 

@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from contextfold.domain import ListedThread, ThreadChange, ThreadPage, ThreadRow
-from contextfold.logs.sealed import Sealed
-from contextfold.logs.words import bad_page, counted, name_taken, stored_kind
+from contextfold.logs.entries import Sealed, bad_page, counted, name_taken, stored_kind
 
+from .database import Row, rows
 from .directory import NAME, THREADS, Address, blob_of, find, text_of
-from .rows import Row, rows
 
 _HAPPENED = "INSERT INTO bodies (space, thread, seq) VALUES (?, ?, 0)"
 _BEGIN = "INSERT INTO activity (space, thread, changed, at) VALUES (?, ?, ?, ?)"

@@ -1,7 +1,12 @@
 """The one connection of a log: transactions, shared commits, and the refusal to go on after a failed one.
 
 Statements may come from several Python threads, one at a time. A forked process must open the store itself: SQLite
-connections do not survive a fork.
+connections do not survive a fork. The driver's values are of any kind; STRICT tables vouch for what comes out of ours.
+Its errors are said as ours where they enter.
+
+A store may also be opened without ever writing to it. One that a process has open is then read beside it, through its
+WAL. One that nobody has open is read as it lies there: no lock is taken and no file is made beside it; whoever begins
+to write meanwhile is noticed before the next read.
 """
 
 from __future__ import annotations
@@ -10,14 +15,94 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from struct import Struct
 from threading import RLock
+from typing import Any, TypeAlias
+from zlib import crc32
 
 import apsw
 
-from contextfold.errors import Corrupt, StoreError
-from contextfold.logs.words import RESCUE
+from contextfold.errors import Corrupt, DiskFull, NotOurs, ReadOnly, StoreError
+from contextfold.logs.entries import RESCUE
 
-from .failures import FATAL, as_ours
+Row: TypeAlias = tuple[Any, ...]
+
+_numbers = Struct("<qqqqd").pack
+_HALF = 0xFFFFFFFF
+
+
+def rows(connection: apsw.Connection, statement: str, values: Row = ()) -> list[Row]:
+    """All rows of a query."""
+    return connection.execute(statement, values).fetchall()
+
+
+def row(connection: apsw.Connection, statement: str, values: Row = ()) -> Row | None:
+    """The first row of a query, if there is one."""
+    return connection.execute(statement, values).fetchone()
+
+
+def value(connection: apsw.Connection, statement: str, values: Row = ()) -> Any:
+    """The single value of a query, None if there is no row."""
+    found = connection.execute(statement, values).fetchone()
+    return None if found is None else found[0]
+
+
+def checksum_of(previous: bytes, event: Row, body: bytes) -> int:
+    """Of an event's row with the link before it, and of its body, kept beside it as one number.
+
+    With it reading finds damage in events without their bodies, and in bodies without the chain: a hash of everything
+    would cost half as much as reading itself.
+    """
+    both = crc32(body) << 32 | row_checksum(previous, event)
+    return both - (1 << 64) if both >> 63 else both
+
+
+def row_checksum(previous: bytes, event: Row) -> int:
+    seq, parent, step, body, at, key, stored, link, *_ = event
+    return crc32(b"".join((_numbers(seq, parent, step, body or 0, at), previous, link, key or b"", b"\n", stored)))
+
+
+def is_row(checksum: int, previous: bytes, event: Row) -> bool:
+    """Whether an event's row is the one that the checksum was made of."""
+    return checksum & _HALF == row_checksum(previous, event)
+
+
+def is_body(checksum: int, body: bytes) -> bool:
+    """Whether these are the bytes that the checksum was made of."""
+    return checksum >> 32 & _HALF == crc32(body)
+
+
+# A failed write or fsync may have lost what the system had already taken, so trying again could pretend durability.
+FATAL = (apsw.IOError, apsw.CorruptError)
+
+
+def as_ours(error: apsw.Error, path: str) -> StoreError:
+    """The error as a caller can act on it."""
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreError(f"Another process has been writing to {path} for too long. Try again when it is done.")
+        case apsw.FullError():
+            return DiskFull(f"There is no room left for {path}; nothing was written. Make room and try again.")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return ReadOnly(f"{path} cannot be written to. Check the file, its folder and how the disk is mounted.")
+        case apsw.NotADBError():
+            return NotOurs(f"{path} is not a contextfold store, or its first page is damaged. Choose another path.")
+        case apsw.CorruptError():
+            return Corrupt(f"{path} is damaged ({error}). Keep the file, and restore a backup.")
+        case apsw.CantOpenError():
+            return StoreError(f"{path} cannot be opened ({error}). Check the path and its permissions.")
+        case apsw.IOError():
+            return StoreError(f"The disk failed under {path} ({error}). Check the disk, then open the store again.")
+        case _:
+            return StoreError(f"SQLite refused to work on {path}: {error}.")
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    try:
+        yield
+    except apsw.Error as error:
+        raise as_ours(error, path) from error
 
 
 class Database:
@@ -223,3 +308,59 @@ class Database:
             with self.lock:
                 self._closed = True
                 self.connection.close()
+
+
+READING = "mode=ro"
+LYING_STILL = "immutable=1"
+
+
+class ReadOnlyDatabase(Database):
+    """An open store file that refuses every write."""
+
+    is_read_only = True
+
+    def __init__(self, path: Path, connect: Callable[[str], apsw.Connection]) -> None:
+        self._file, self._connect = path, connect
+        self._lies_still = lies_still(path)
+        self._facts = _facts(path)
+        super().__init__(connect(LYING_STILL if self._lies_still else READING), str(path))
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        with self.lock:
+            self._look()
+            with super().reading() as connection:
+                yield connection
+            if self._lies_still and self._facts != _facts(self._file):
+                raise StoreError(f"{self.path} was changed while it was read. Read again.")
+
+    def refuse_to_write(self) -> None:
+        raise ReadOnly(f"{self.path} was opened with read_only=True. Open it without that to write.")
+
+    def is_current(self) -> bool:
+        with self.lock:
+            return not self._look() and super().is_current()
+
+    def _look(self) -> bool:
+        """Open the file again if it lay still and somebody writes now, or wrote meanwhile; whether that was so."""
+        if not self._lies_still or (lies_still(self._file) and self._facts == _facts(self._file)):
+            return False
+        self._lies_still, self._facts = lies_still(self._file), _facts(self._file)
+        try:
+            connection = self._connect(LYING_STILL if self._lies_still else READING)
+        except apsw.Error as error:
+            raise as_ours(error, self.path) from error
+        self.connection.close()
+        self.connection = connection
+        return True
+
+
+def lies_still(path: Path) -> bool:
+    """Whether nobody has the file open, and all of it is in the file: there is no WAL beside it, or an empty one."""
+    wal, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    return not index.exists() and (not wal.exists() or wal.stat().st_size == 0)
+
+
+def _facts(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -14,10 +14,9 @@ import apsw
 from contextfold.domain import Draft, Logged
 from contextfold.errors import StoreError
 
-from .database import Database
+from .database import Database, rows, value
 from .directory import Address, addresses
 from .read import EVENTS, NO_END, Following, bodies
-from .rows import rows, value
 
 _PIECE = 512
 _SPACE, _THREAD = 0, 0  # where a derived table's version stands

@@ -14,9 +14,9 @@ from msgspec import Struct
 from contextfold.domain import Origin, ThreadRow, decode, encode
 from contextfold.errors import Corrupt
 from contextfold.loggers import logger
-from contextfold.logs.words import RESCUE, no_place_to_fork, no_thread
+from contextfold.logs.entries import RESCUE, no_place_to_fork, no_thread
 
-from .rows import Row, row, rows, value
+from .database import Row, row, rows, value
 
 SPACES: Final = 0
 THREADS: Final = 0

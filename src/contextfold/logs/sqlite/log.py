@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 import apsw
 
 from contextfold.domain import Draft, ListedThread, Logged, Problem, ThreadChange, ThreadPage, ThreadRow
-from contextfold.logs.sealed import Salts, Sealed
-from contextfold.logs.words import name_taken, no_thread
+from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
 
 from . import catalogue, read
 from .append import Appending, keep_blob

@@ -18,12 +18,10 @@ import msgspec
 
 from contextfold.domain import GENESIS, Logged, decode_event
 from contextfold.errors import Corrupt
-from contextfold.logs.sealed import Sealed, is_linked
-from contextfold.logs.words import RESCUE, damaged, no_blob
+from contextfold.logs.entries import RESCUE, Sealed, damaged, is_linked, no_blob
 
-from .database import Database
+from .database import Database, Row, is_body, is_row, rows, value
 from .directory import DIGESTS, Address, origin_of, text_of
-from .rows import Row, is_body, is_row, rows, value
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies

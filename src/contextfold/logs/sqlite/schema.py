@@ -12,7 +12,7 @@ from typing import Final
 
 import apsw
 
-from .rows import rows
+from .database import rows
 
 APPLICATION_ID: Final = 0x63666C64  # "cfld"
 PAGE_SIZE: Final = 16384

@@ -11,12 +11,11 @@ from hashlib import sha256
 
 from contextfold.domain import Problem
 from contextfold.errors import Corrupt
-from contextfold.logs.sealed import broken
+from contextfold.logs.entries import broken
 
-from .database import Database
+from .database import Database, rows
 from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, Address, addresses, row_seal, text_of
 from .read import UNREADABLE, events, link_at, sealed
-from .rows import rows
 
 _NAMED_BLOBS = (
     "SELECT n.name, n.number, b.bytes FROM names AS n"

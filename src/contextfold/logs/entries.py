@@ -1,0 +1,264 @@
+"""What every log does alike, whatever keeps the events: sealing them, knowing a retry, counting, and why they refuse.
+
+A sealed event is what verifying, exporting and restoring work on. Every log of this room can hand its events out in
+this form and take them back, so that there is one way of checking a chain and one file format.
+
+A caller whose acknowledgement was lost appends again with the same idempotency key. The answer is then what was written
+the first time, judged by bytes. Anything that would drop a message silently is refused instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from contextfold.domain import (
+    Appended,
+    Attached,
+    Draft,
+    Event,
+    EventLog,
+    Folded,
+    Logged,
+    Noted,
+    Origin,
+    Problem,
+    ThreadPage,
+    ThreadRow,
+    commitment,
+    decode_event,
+    encode_event,
+    link,
+)
+from contextfold.errors import BadConfiguration, BadMessage, Conflict, Corrupt, KeyConflict, NotFound
+
+from .redaction import forgotten_key
+
+Salts: TypeAlias = Callable[[int], bytes]  # so many random bytes; `os.urandom` unless a test wants the same every time
+
+
+class Sealed(Struct, frozen=True):
+    """One event as it stands in the chain.
+
+    A forgotten body is None and leaves its commitment; that is empty where words of the event went too, and otherwise.
+    """
+
+    seq: int
+    parent: int
+    at: float
+    key: str
+    stored: bytes
+    salt: bytes
+    body: bytes | None
+    committed: bytes
+    link: bytes
+
+    @property
+    def logged(self) -> Logged:
+        return Logged(self.seq, self.parent, self.at, decode_event(self.stored), self.key)
+
+
+class SealedLog(EventLog, Protocol):
+    """An event log that can be copied event by event, links included."""
+
+    def sealed(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Sealed]:
+        """The thread's own events in order, with bodies, salts and links."""
+        ...
+
+    def link_at(self, thread: str, seq: int) -> bytes:
+        """The link after this seq, found along the thread's lineage."""
+        ...
+
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
+        """Make a thread that holds exactly these events, and the blobs among them; the name must be free."""
+        ...
+
+
+def seal(previous: bytes, seq: int, draft: Draft, salts: Salts, size: int) -> Sealed:
+    """The draft as the next event. A body that is empty has nothing to hide and gets no salt."""
+    at = float(draft.at)
+    if not math.isfinite(at):
+        raise BadConfiguration(f"An event's time must be a finite number, not {draft.at!r}. Pass seconds since 1970.")
+    try:
+        stored = encode_event(draft.event)
+    except UnicodeEncodeError as error:
+        raise BadMessage(
+            f"A {type(draft.event).__name__} event holds a text that has no UTF-8 ({error.reason}). Escape it first."
+        ) from error
+    salt = salts(size) if draft.body else b""
+    committed = commitment(salt, draft.body)
+    sealed = link(previous, seq, draft.parent, at, draft.key, stored, committed)
+    return Sealed(seq, draft.parent, at, draft.key, stored, salt, draft.body, b"", sealed)
+
+
+def broken(thread: str, first: int, previous: bytes, entries: Iterable[Sealed]) -> Iterator[Problem]:
+    """What does not verify in one thread. Checking goes on from the kept link, so one damaged event is one problem."""
+    expected = first
+    for entry in entries:
+        place = f"{thread}/{entry.seq}"
+        if entry.seq != expected:
+            yield Problem(
+                f"{thread}/{expected}", "sequence", f"Events before {entry.seq} are missing. Restore a backup."
+            )
+        if not is_linked(previous, entry):
+            yield Problem(place, "chain", "The event or its body was changed after it was written. Restore a backup.")
+        elif not is_readable(entry.stored):
+            yield Problem(
+                place, "event", "The event cannot be read by this version. Open it with the one that wrote it."
+            )
+        previous, expected = entry.link, entry.seq + 1
+
+
+def next_link(previous: bytes, entry: Sealed) -> bytes:
+    committed = entry.committed if entry.body is None else commitment(entry.salt, entry.body)
+    return link(previous, entry.seq, entry.parent, entry.at, entry.key, entry.stored, committed)
+
+
+def is_linked(previous: bytes, entry: Sealed) -> bool:
+    """Whether the entry is what its link says. One whose outline was forgotten too has nothing left to be proven by:
+    its link is kept, and what follows is proven by that."""
+    return (entry.body is None and not entry.committed) or next_link(previous, entry) == entry.link
+
+
+def is_readable(stored: bytes) -> bool:
+    try:
+        decode_event(stored)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    return True
+
+
+class Written(Struct, frozen=True):
+    """An event of an earlier append, and its body; None when it was forgotten."""
+
+    logged: Logged
+    body: bytes | None
+
+
+FindKey: TypeAlias = Callable[[str], int | None]
+AppendOf: TypeAlias = Callable[[int], Sequence[Written]]
+
+
+def earlier_append(drafts: Sequence[Draft], find: FindKey, append_of: AppendOf) -> tuple[Logged, ...] | None:
+    """The events of the same append made earlier, None if there was none; raises `KeyConflict` for another one.
+
+    `find` gives the seq a key was used at, `append_of` all events that were written together with a seq.
+    """
+    keys = [draft.key for draft in drafts if draft.key]
+    if not keys:
+        return None
+    _refuse_twins(keys)
+    known = (found for key in keys for found in (find(key), find(forgotten_key(key))))
+    used = [seq for seq in known if seq is not None]
+    if not used:
+        return None
+    then = append_of(used[0])
+    _refuse_others(drafts, then)
+    return tuple(written.logged for written in then)
+
+
+def _refuse_twins(keys: Sequence[str]) -> None:
+    for key in keys:
+        if keys.count(key) > 1:
+            raise KeyConflict(f"The key {key!r} stands twice in one append. Give each message its own key.")
+
+
+def _refuse_others(drafts: Sequence[Draft], then: Sequence[Written]) -> None:
+    by_key = {written.logged.key: written for written in then if written.logged.key}
+    for draft in drafts:
+        if not draft.key:
+            # Whatever accompanied a message (a fold at the door, a measurement) may come out differently in a retry,
+            # but a message must be found again, or answering would lose it.
+            if isinstance(draft.event, Appended) and not any(_is_same(draft, written) for written in then):
+                raise KeyConflict(
+                    "A message without a key came with a key that was used before, in an append without that message. "
+                    "Append the message alone, or give it its own key.",
+                    actual=then[0].logged.seq,
+                )
+            continue
+        written = by_key.get(draft.key) or by_key.get(forgotten_key(draft.key))
+        if written is None or not _is_same(draft, written):
+            raise KeyConflict(
+                f"The key {draft.key!r} was used before for something else (near seq {then[0].logged.seq}). "
+                f"Use a new key for a new message.",
+                actual=then[0].logged.seq,
+            )
+
+
+def _is_same(draft: Draft, written: Written) -> bool:
+    """Same fact, same bytes. Measures may have changed with a newer version; forgotten bytes are taken at their key."""
+    if written.body is not None and draft.body != written.body:
+        return False
+    return _is_same_fact(draft.event, written.logged.event)
+
+
+def _is_same_fact(now: Event, then: Event) -> bool:
+    match now:
+        case Appended() | Noted() | Attached():
+            return type(now) is type(then)
+        case Folded():
+            return isinstance(then, Folded) and now.kind == then.kind and now.cover == then.cover
+        case _:
+            return now == then
+
+
+RESCUE = "Restore a backup, or save what verifies with `contextfold doctor --rescue NEW.db`; other threads can be read."
+_APPENDED, _FOLDED = b'["appended"', b'["folded"'
+
+
+def stored_kind(stored: bytes) -> str:
+    """The kind of an event as it is stored, also of one that this version does not know: its first text."""
+    return stored.split(b'"', 2)[1].decode()
+
+
+def counted(written: Iterable[tuple[bytes, bytes | None]]) -> tuple[int, int, int]:
+    """Messages, folds and bytes among stored events with their bodies."""
+    messages = folds = size = 0
+    for stored, body in written:
+        messages += stored.startswith(_APPENDED)
+        folds += stored.startswith(_FOLDED)
+        size += len(body or b"")
+    return messages, folds, size
+
+
+def no_thread(name: str) -> NotFound:
+    return NotFound(f"There is no thread {name!r} in this store. Create it first.")
+
+
+def no_event(thread: str, seq: int) -> NotFound:
+    return NotFound(f"Thread {thread!r} has no event {seq} of its own. Name the thread the event was written in.")
+
+
+def no_blob(digest: str) -> NotFound:
+    return NotFound(f"Nothing is kept under {digest!r}. It was forgotten, or never stored here.")
+
+
+def no_place_to_fork(origin: Origin) -> NotFound:
+    return NotFound(f"Thread {origin.thread!r} has no event {origin.seq} to fork at. Fork at a seq it holds.")
+
+
+def name_taken(name: str) -> Conflict:
+    return Conflict(f"There is a thread {name!r} already. Choose another name.")
+
+
+def bad_page(page: ThreadPage) -> BadConfiguration:
+    return BadConfiguration(
+        f"Threads in the order {page.order!r} cannot go on after {page.after!r}. Order by name and pass the last "
+        f"title, or by activity and pass the last row's `changed`."
+    )
+
+
+def moved_on(thread: str, expected: int, actual: int) -> Conflict:
+    return Conflict(
+        f"Thread {thread!r} is at seq {actual}, not at {expected}: somebody else wrote to it. Read on and decide anew.",
+        expected=expected,
+        actual=actual,
+    )
+
+
+def damaged(thread: str, seq: int) -> Corrupt:
+    return Corrupt(f"Event {seq} of thread {thread!r} is damaged in the file. {RESCUE}", thread=thread, seq=seq)

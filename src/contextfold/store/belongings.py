@@ -1,0 +1,100 @@
+"""What lies outside a store and is named by its events: snapshots of files, and outputs put aside.
+
+For whoever must find all of them at once, or forget them; checkpoints take and restore snapshots. A log may come
+from anywhere and name any directory, so a file is erased only if its name is made from its content.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from contextfold.domain import Checkpointed, Folded, Logged, Rewound
+from contextfold.errors import NotFound, WorkspaceError
+from contextfold.loggers import logger
+from contextfold.workspace import Snapshots
+
+snapshots_log = logger("workspace")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSnapshot:
+    """A snapshot by name: whose files, which, and where an older log says it is kept."""
+
+    workspace: str
+    snapshot: str
+    home: str = field(default="", compare=False)
+
+    def forget(self) -> None:
+        """Erase it, if it is still there."""
+        try:
+            Snapshots.holding(self.workspace, self.snapshot, named=self.home).forget(self.snapshot)
+        except NotFound:
+            return
+        except (WorkspaceError, OSError) as error:
+            snapshots_log.warning("Snapshot %s of %s was not erased: %s", self.snapshot, self.workspace, error)
+
+
+def snapshots_in(entries: Iterable[Logged]) -> set[NamedSnapshot]:
+    """Those of checkpoints, and those taken before files were rewound."""
+    found = set()
+    for entry in entries:
+        event = entry.event
+        if isinstance(event, Checkpointed):
+            names = [event.snapshot]
+        elif isinstance(event, Rewound):
+            names = [str(event.details.get(name, "")) for name in ("snapshot", "undo")]
+        else:
+            continue
+        workspace, home = (str(event.details.get(name, "")) for name in ("workspace", "home"))
+        found |= {NamedSnapshot(workspace, name, home) for name in names if name}
+    return found
+
+
+artifacts_log = logger("artifacts")
+
+_NAME: Final = re.compile(r"([0-9a-f]{16})\.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedArtifact:
+    """A file by its directory and name."""
+
+    directory: str
+    name: str
+
+    def forget(self) -> None:
+        """Overwrite and remove it, if it is there and what it seems to be."""
+        path = Path(self.directory) / self.name
+        try:
+            if path.is_symlink() or not path.is_file():
+                return
+            content = path.read_bytes()
+            if sha256(content).hexdigest()[:16] + ".txt" != self.name:
+                artifacts_log.warning("%s was not erased: it is not what was put aside there.", path)
+                return
+            with path.open("r+b") as file:
+                file.write(bytes(len(content)))
+                file.flush()
+                os.fsync(file.fileno())
+            path.unlink()
+        except OSError as error:
+            artifacts_log.warning("%s was not erased: %s", path, error)
+
+
+def artifacts_in(entries: Iterable[Logged], is_own: bool = True, seq: int | None = None) -> set[NamedArtifact]:
+    """Those that folds name; with `seq` only those of that message. A fork's are asked for with the message only."""
+    found = set()
+    for entry in entries:
+        if not isinstance(entry.event, Folded) or (seq is None and not is_own):
+            continue
+        directory, name = (entry.event.details.get(each) for each in ("directory", "artifact"))
+        covers = seq is None or any(covered == seq for covered, _ in entry.event.cover.blocks)
+        if covers and isinstance(directory, str) and isinstance(name, str) and _NAME.fullmatch(name):
+            found.add(NamedArtifact(directory, name))
+    return found
