@@ -50,6 +50,43 @@ def tampered(path: Path, *statements: str) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE activity SET messages = messages + 1 WHERE thread = 1",
+        "UPDATE activity SET messages = 0 WHERE thread = 1",
+        "UPDATE activity SET folds = 1 WHERE thread = 1",
+        "UPDATE activity SET size = size + 1 WHERE thread = 1",
+        "UPDATE activity SET at = at + 1 WHERE thread = 1",
+        "UPDATE activity SET changed = 1 WHERE thread = 1",
+        "UPDATE activity SET changed = 99 WHERE thread = 1",
+        "UPDATE activity SET alias = CAST('b' AS BLOB) WHERE thread = 1",
+        "UPDATE activity SET alias = CAST('nobody' AS BLOB) WHERE thread = 1",
+        "UPDATE activity SET archived = 2 WHERE thread = 1",
+        "UPDATE activity SET forgotten = 1 WHERE thread = 1",
+    ],
+)
+def test_what_lists_show_of_a_thread_is_what_its_events_say(path: Path, change: str) -> None:
+    assert problems(path) == []
+    tampered(path, change)
+    assert problems(path) == [("a", "list")]
+
+
+def test_a_thread_that_lists_do_not_know_is_found(path: Path) -> None:
+    tampered(path, "DELETE FROM activity WHERE thread = 2")
+    assert problems(path) == [("b", "list")]
+
+
+def test_lists_are_sound_after_renaming_putting_away_and_forgetting_everything(path: Path) -> None:
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
+        log.rename("a", "c")
+        log.archive("c", True)
+        log.forget("b")
+        assert log.verify() == []
+        log.append("b", [message(b"again", parent=5)], expected=5)
+        assert log.verify() == []
+
+
 def problems(path: Path) -> list[tuple[str, str]]:
     with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         return [(problem.path, problem.rule) for problem in log.verify()]

@@ -1,4 +1,4 @@
-"""Looking at everything: the file's own structure, every chain, every body, every blob, every name.
+"""Looking at everything: the file's own structure, every chain, every body, every blob, every name, every list.
 
 Reads only, in pieces, so that others may write meanwhile. It proves that nothing changed by accident; somebody who can
 write the file and knows this code could seal a forgery anew.
@@ -13,7 +13,7 @@ from contextfold.domain import Problem
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import broken
 
-from .database import Database, rows
+from .database import Database, rows, value
 from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, Address, addresses, row_seal, text_of
 from .read import UNREADABLE, events, link_at, sealed
 
@@ -29,6 +29,30 @@ _LOST_KEYS = (
     "SELECT t.name, e.seq FROM events AS e JOIN threads AS t ON t.space = e.space AND t.id = e.thread"
     " WHERE e.key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names AS n"
     " WHERE n.space = e.space AND n.owner = e.thread AND n.name = e.key AND n.number = e.seq)"
+)
+# Whether a list shows of a thread what its events say. After all of a thread was forgotten counting begins anew, so
+# forgotten messages and folds may be counted or not; bytes never are. One statement: others may write meanwhile.
+_IS_LISTED = (
+    "SELECT count(*) FROM activity AS a JOIN threads AS t ON t.space = a.space AND t.id = a.thread"
+    " JOIN bodies AS b ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread"
+    " JOIN ("
+    "SELECT coalesce(sum(e.kind = 'a'), 0) AS messages, coalesce(sum(e.kind = 'a' AND e.is_kept), 0) AS kept_messages,"
+    " coalesce(sum(e.kind = 'f'), 0) AS folds, coalesce(sum(e.kind = 'f' AND e.is_kept), 0) AS kept_folds,"
+    " coalesce(sum(CASE WHEN e.is_kept THEN e.size END), 0) AS size, max(e.seq) AS seq, max(e.body) AS body FROM ("
+    "SELECT e.seq, e.body, e.body IS NOT NULL AND f.seq IS NULL AS is_kept,"
+    " CASE WHEN substr(e.event, 1, 11) = CAST('[\"appended\"' AS BLOB) THEN 'a'"
+    " WHEN substr(e.event, 1, 9) = CAST('[\"folded\"' AS BLOB) THEN 'f' END AS kind,"
+    " coalesce(length(b.bytes), (SELECT length(bytes) FROM bodies WHERE id = b.blob), 0) AS size FROM events AS e"
+    " LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
+    " LEFT JOIN forgotten AS f ON f.space = e.space AND f.thread = e.thread AND f.seq = e.seq"
+    " WHERE e.space = ?1 AND e.thread = ?2) AS e"
+    ") AS s LEFT JOIN events AS e ON e.space = a.space AND e.thread = a.thread AND e.seq = s.seq"
+    " WHERE a.space = ?1 AND a.thread = ?2 AND a.at = coalesce(e.at, t.created)"
+    " AND b.seq IN (0, s.seq) AND a.changed >= coalesce(s.body, 0) AND a.size = s.size"
+    " AND a.messages BETWEEN s.kept_messages AND s.messages AND a.folds BETWEEN s.kept_folds AND s.folds"
+    " AND a.archived IN (0, 1) AND a.forgotten IN (0, 1) AND NOT (a.forgotten AND (a.messages OR a.folds OR a.size))"
+    " AND (a.alias IS NULL OR EXISTS (SELECT 1 FROM names AS n"
+    " WHERE n.space = a.space AND n.owner = ?3 AND n.name = a.alias AND n.number = a.thread))"
 )
 
 
@@ -56,12 +80,11 @@ def _chains(database: Database) -> Iterator[Problem]:
     with database.reading() as connection:
         found = addresses(connection)
     for address in found:
-        is_sound = True
-        for problem in _broken(database, address):
-            is_sound = False
-            yield problem
-        if is_sound:
-            yield from _unread(database, address)
+        for look in (_broken, _unread, _listed):  # a thread that one of them finds damaged would bewilder the next
+            problems = list(look(database, address))
+            yield from problems
+            if problems:
+                break
 
 
 def _broken(database: Database, address: Address) -> Iterator[Problem]:
@@ -84,6 +107,22 @@ def _unread(database: Database, address: Address) -> Iterator[Problem]:
             pass
     except Corrupt as error:
         yield Problem(f"{address.name}/{error.seq}", "checksum", "The event's row is damaged. Restore a backup.")
+
+
+def _listed(database: Database, address: Address) -> Iterator[Problem]:
+    """What lists show of a thread follows from its events: counts, size, the last activity, the name it goes by."""
+    try:
+        with database.reading() as connection:
+            is_listed = bool(value(connection, _IS_LISTED, (address.space, address.thread, THREADS)))
+    except Corrupt:
+        is_listed = False
+    if not is_listed:
+        yield Problem(
+            address.name,
+            "list",
+            "What lists show of it is not what its events say. These are whole: save them with "
+            "`contextfold doctor --rescue NEW.db`, or restore a backup.",
+        )
 
 
 def _blobs(database: Database) -> Iterator[Problem]:
