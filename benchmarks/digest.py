@@ -10,7 +10,7 @@ import contextfold as cf
 from benchmarks.frame import Row, at_most, cpu, reported
 from contextfold import dialects
 from contextfold.domain import encode
-from contextfold.summaries import Source, SummaryRequest, digest
+from contextfold.summaries import SourceMessage, SummaryRequest, digest
 from contextfold.testing import histories
 from contextfold.tokens.encoders import encoder
 
@@ -35,7 +35,7 @@ def written(tokens: int) -> tuple[float, int]:
     exact, anthropic = encoder("o200k"), dialects.find("anthropic")
     assert exact is not None
     raw = [encode(message) for message in histories.session(4, tokens=tokens)]
-    sources = tuple(Source(seq, anthropic.parse(each)) for seq, each in enumerate(raw, 1))
+    sources = tuple(SourceMessage(seq, anthropic.parse(each)) for seq, each in enumerate(raw, 1))
     size = sum(exact.count(each.decode()) for each in raw)
     request = SummaryRequest(sources, budget=2_800)
     return cpu(lambda: digest(request, exact.count), repeat=3), size

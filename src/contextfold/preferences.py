@@ -17,15 +17,15 @@ from contextfold import providers
 from contextfold.configuration import Configuration
 from contextfold.errors import BadConfiguration
 from contextfold.folding import (
+    Condense,
     Headroom,
     Ladder,
-    Limit,
     Percent,
     Policy,
     Prune,
     Strategy,
     Summarizer,
-    Summary,
+    TokenLimit,
     Trigger,
     Window,
     recipes,
@@ -98,7 +98,7 @@ def adjusted(policy: Policy, said: Profile) -> Policy:
     if said.keep_messages != INHERIT:
         policy = policy.with_(stages=_keeping(policy, said.keep_messages))
     if said.condensing_prompt:
-        if not any(isinstance(stage, Summary | Prune) for stage in policy.stages):
+        if not any(isinstance(stage, Condense | Prune) for stage in policy.stages):
             raise _refused("condensing_prompt", policy.name, "it never asks for a summary")
         policy = policy.with_(prompt=said.condensing_prompt)
     return policy
@@ -109,7 +109,7 @@ def _triggers(policy: Policy, said: Profile) -> tuple[Trigger, ...]:
     ladders = [trigger for trigger in policy.triggers if isinstance(trigger, Ladder)]
     if ladders:
         return tuple(_climbed(ladder, said) for ladder in ladders)
-    known = [trigger for trigger in policy.triggers if isinstance(trigger, Percent | Headroom | Limit)]
+    known = [trigger for trigger in policy.triggers if isinstance(trigger, Percent | Headroom | TokenLimit)]
     if len(known) != len(policy.triggers):
         raise _refused("threshold", policy.name, "it has triggers of its own")
     if said.threshold == INHERIT:
@@ -123,7 +123,7 @@ def _climbed(ladder: Ladder, said: Profile) -> Ladder:
     return replace(ladder, enter=enter, warn=min(ladder.warn, enter), high=max(ladder.high, enter), goal=goal)
 
 
-def _share(trigger: Percent | Headroom | Limit) -> float:
+def _share(trigger: Percent | Headroom | TokenLimit) -> float:
     """The share of the usable input at which a trigger fires, about."""
     if isinstance(trigger, Percent):
         return trigger.percent / 100 if trigger.percent > 0 else 0.75
@@ -137,13 +137,13 @@ def _goal(share: float, usual: float, said: Profile) -> float:
 
 
 def _keeping(policy: Policy, messages: int) -> tuple[Strategy, ...]:
-    if not any(isinstance(stage, Summary | Window) for stage in policy.stages):
+    if not any(isinstance(stage, Condense | Window) for stage in policy.stages):
         raise _refused("keep_messages", policy.name, "what it keeps goes by importance")
     return tuple(_kept(stage, messages) for stage in policy.stages)
 
 
 def _kept(stage: Strategy, messages: int) -> Strategy:
-    if isinstance(stage, Summary):
+    if isinstance(stage, Condense):
         return replace(stage, keep_last=messages, fills=False)
     return replace(stage, keep_last=messages) if isinstance(stage, Window) else stage
 

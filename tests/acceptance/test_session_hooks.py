@@ -12,7 +12,7 @@ import pytest
 import contextfold as cf
 from contextfold import testing
 from contextfold.errors import CannotFit
-from contextfold.folding import Decision, Plan, Situation
+from contextfold.folding import FoldDecision, Plan, Situation
 from contextfold.session import FoldNotice
 from contextfold.summaries import Prompt
 from contextfold.testing.models import raising
@@ -84,7 +84,7 @@ async def test_counting_that_drifts_is_told_once(opened: Open) -> None:
 
 
 async def test_a_warning_is_told_once_for_each_time_the_ladder_is_climbed(opened: Open) -> None:
-    told: list[Decision] = []
+    told: list[FoldDecision] = []
     session = await opened(200_000, policy=cf.recipes.duckflow(maximum=4_000), on_warning=told.append)
     for number in range(9):
         await say(session, [user(f"{number} {WORD * 320}")])

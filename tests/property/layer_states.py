@@ -34,7 +34,7 @@ def item(random: Random) -> Item:
     together = random.choice(("", "", "", "pair one", "pair two"))
     always = random.random() < 0.1
     kinds = (
-        lambda: L.System(role=text, policies=[other, L.Policy(text, name=other)], constraints=[text], audit=other),
+        lambda: L.System(role=text, policies=[other, L.SafetyRule(text, name=other)], constraints=[text], audit=other),
         lambda: L.Task(goal=text, success=[other, L.Criterion(text, check=other)], output={text: other}),
         lambda: L.Granted(text),
         lambda: L.Entered(random.choice(list(L.Phase))),

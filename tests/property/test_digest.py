@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contextfold import dialects
 from contextfold.domain import Message, Reasoning, Text, ToolCall, ToolResult, encode
-from contextfold.summaries import Source, SummaryRequest, digest, ledger, summary_text
+from contextfold.summaries import SourceMessage, SummaryRequest, digest, ledger, summary_text
 from contextfold.summaries.texts import ENGLISH, JAPANESE
 from contextfold.testing import histories, nasty
 from contextfold.tokens.encoders import encoder
@@ -21,8 +21,8 @@ count = ENCODER.count
 THOUGHT = "kept_to_itself_4711"
 
 
-def sources(messages: list[Message]) -> tuple[Source, ...]:
-    return tuple(Source(seq, message) for seq, message in enumerate(messages, 1))
+def sources(messages: list[Message]) -> tuple[SourceMessage, ...]:
+    return tuple(SourceMessage(seq, message) for seq, message in enumerate(messages, 1))
 
 
 def parsed(raw: list[dict[str, object]]) -> list[Message]:
@@ -161,7 +161,7 @@ def test_the_next_digest_updates_the_one_before_instead_of_quoting_it() -> None:
     page, order = "", "Never touch the file called sacred.txt, whatever happens."
     said.insert(0, Message("user", (Text(order),)))
     for start in range(0, len(said), 25):
-        part = tuple(Source(start + seq, message) for seq, message in enumerate(said[start : start + 25], 1))
+        part = tuple(SourceMessage(start + seq, message) for seq, message in enumerate(said[start : start + 25], 1))
         page = digest(SummaryRequest(part, previous=page, budget=1_500), count)
         assert count(page) <= 1_500
         assert page.count("## What the user said, word for word") == 1

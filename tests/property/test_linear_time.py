@@ -21,7 +21,7 @@ from contextfold.dialects.partial_json import partial
 from contextfold.domain import Message, Text, ToolCall, touches_of
 from contextfold.replay.literals import literals_in, phrases_in, without_gutters
 from contextfold.replay.sentences import sentences_in
-from contextfold.summaries import Source, SummaryRequest, check, digest, guarded, language_of
+from contextfold.summaries import SourceMessage, SummaryRequest, check, digest, guarded, language_of
 from contextfold.summaries.earlier import entries
 from contextfold.summaries.passages import split
 from contextfold.summaries.sayings import sentences
@@ -129,7 +129,7 @@ def test_no_pattern_takes_longer_than_its_text_grows() -> None:
 
 
 def _digest(text: str) -> str:
-    sources = (Source(1, Message("user", (Text(text),))), Source(2, Message("assistant", (Text(text),))))
+    sources = (SourceMessage(1, Message("user", (Text(text),))), SourceMessage(2, Message("assistant", (Text(text),))))
     return digest(SummaryRequest(sources, budget=400), len)
 
 

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 from contextfold import session as plain
 from contextfold.domain import Attacher, Message, View
-from contextfold.folding import Decision, Policy, Report
+from contextfold.folding import FoldDecision, Policy, Report
 from contextfold.models import Model
 from contextfold.preferences import Chosen
 from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answer, preparation, telemetry
@@ -185,7 +185,7 @@ class Session(Travels, Layered):
         """The provider refused the last request as too long: fold on the next `prepare`."""
         await self._worker.run(lambda: self._session.overflowed(told))
 
-    async def preview(self) -> Decision:
+    async def preview(self) -> FoldDecision:
         """What `prepare` would decide now, and why; nothing happens."""
         return await self._worker.run(self._session.preview)
 

@@ -1,6 +1,6 @@
 """Deciding what to fold: triggers, one decision, strategies, and the pipeline that runs them. Pure: no I/O."""
 
-from .account import Account, Call, FullHistory, Rents, Staying, billed_cost
+from .account import Account, FullHistory, PricedRequest, Rents, Staying, billed_cost
 from .ahead import Ahead
 from .ahead import settle as settle_ahead
 from .ahead import start as start_ahead
@@ -10,15 +10,15 @@ from .budget import (
     Firing,
     Headroom,
     Ladder,
-    Limit,
     Percent,
+    TokenLimit,
     Trigger,
     budget_for,
     longest_answer,
     reserve_of,
 )
 from .clear import Clear
-from .decision import Decision, Signals, decide, spent_at
+from .decision import FoldDecision, Signals, decide, spent_at
 from .economics import Economy, Rates, Standing, price_of_edit, rates_of
 from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
 from .importance import Scoring
@@ -42,7 +42,7 @@ from .policy import Answer, Policy, Summarizer, Writer
 from .prune import Prune
 from .registry import strategy, strategy_names
 from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
-from .summary import Summary
+from .summary import Condense
 from .window import Window
 from .writers import Breaker
 
@@ -56,21 +56,20 @@ __all__ = [
     "Breaker",
     "Budget",
     "CacheEffect",
-    "Call",
     "Clear",
     "Compacted",
     "Compactor",
+    "Condense",
     "Context",
     "Conversation",
-    "Decision",
     "Economy",
     "Effect",
     "Firing",
+    "FoldDecision",
     "Foldable",
     "FullHistory",
     "Headroom",
     "Ladder",
-    "Limit",
     "Made",
     "MadeFold",
     "Native",
@@ -79,6 +78,7 @@ __all__ = [
     "Plan",
     "PlannedFold",
     "Policy",
+    "PricedRequest",
     "Prune",
     "Rates",
     "Record",
@@ -94,8 +94,8 @@ __all__ = [
     "Strategy",
     "Summarize",
     "Summarizer",
-    "Summary",
     "Tell",
+    "TokenLimit",
     "Trigger",
     "Wait",
     "Window",

@@ -3,7 +3,7 @@
 `Account` is a handful of numbers that is written into each `Sent` event, so the newest one is all that a reopened
 thread must read; money once spent stays spent, whatever is rewound. `Rents` and `Staying` follow a view, one new
 message at a time, and start again when a fold, an unfold, a pin or a rewind made a new one. They mirror what `Clear`
-and `Summary` would do and choose nothing themselves. Costs are estimates until a provider's bill corrects them.
+and `Condense` would do and choose nothing themselves. Costs are estimates until a provider's bill corrects them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FULL_QUESTION = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PricedRequest:
     """One request, as far as its cost goes. Tokens are calibrated but for `said`."""
 
     size: int
@@ -45,7 +45,7 @@ class FullHistory:
     bill: float = 0.0
     tokens: int = 0
 
-    def after(self, call: Call, new: int, rates: Rates, window: float) -> FullHistory:
+    def after(self, call: PricedRequest, new: int, rates: Rates, window: float) -> FullHistory:
         """With one more request and what was said for it; a window that is full makes it ask for a summary."""
         tokens = max(0, self.tokens + new)
         size = call.fixed + int(tokens * call.factor)
@@ -112,7 +112,7 @@ class Account:
             "summary": self.summary,
         }
 
-    def after(self, call: Call, economy: Economy, rates: Rates) -> Account:
+    def after(self, call: PricedRequest, economy: Economy, rates: Rates) -> Account:
         """With one more request."""
         full = self.with_full_history(call, rates)
         paid = call.cached * rates.read + (call.size - call.cached) * rates.write
@@ -120,18 +120,18 @@ class Account:
             full, bill=self.bill + paid, said=call.said, rent=self.rent_with(call, economy), summary=call.summary
         )
 
-    def with_full_history(self, call: Call, rates: Rates) -> Account:
+    def with_full_history(self, call: PricedRequest, rates: Rates) -> Account:
         """Full history's next request added, and none of ours."""
         new = call.said - self.said
         doubt = UNSURE * abs(new) * call.factor
         late = self.late.after(call, new, rates, call.usable + doubt)
         return replace(self, late=late, early=self.early.after(call, new, rates, call.usable - doubt))
 
-    def rent_before(self, call: Call) -> int:
+    def rent_before(self, call: PricedRequest) -> int:
         """The rent since the last summary."""
         return self.rent if call.summary == self.summary else 0
 
-    def rent_with(self, call: Call, economy: Economy) -> int:
+    def rent_with(self, call: PricedRequest, economy: Economy) -> int:
         """The same, with this request."""
         spare = call.size - call.fixed - economy.size(call.usable) - paying_tail(call.usable)
         return self.rent_before(call) + max(0, spare)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from contextfold.domain import Counter, View
 from contextfold.summaries import Refusal
 
-from .decision import Decision
+from .decision import FoldDecision
 from .effects import Running, Steps, begin
 from .pipeline import Foldable, fold_as_planned
 from .plan import Plan, Strategy
@@ -27,7 +27,7 @@ class Ahead:
     """What is being written, for which part of which branch."""
 
     strategy: Strategy
-    decision: Decision
+    decision: FoldDecision
     plan: Plan
     head: int  # of the thread when it was asked for
     made: Made  # what was tried for it so far
@@ -56,7 +56,7 @@ class _Still:
         return self.seen
 
 
-def start(desk: Foldable, decision: Decision, stages: Sequence[Strategy], head: int) -> Steps[Ahead | None]:
+def start(desk: Foldable, decision: FoldDecision, stages: Sequence[Strategy], head: int) -> Steps[Ahead | None]:
     """Ask for the summary that the stages would make now; None when there is nothing to summarize."""
     aimed = replace(decision, action="fold", trigger="ahead", goal=decision.goal or decision.used // 2)
     situation = desk.situation(aimed)

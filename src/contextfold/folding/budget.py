@@ -170,7 +170,7 @@ class Headroom:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class TokenLimit:
     """A number of tokens (seed 004): used up to the limit fits. Without a number, the usable input."""
 
     tokens: int | None = None

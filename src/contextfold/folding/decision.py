@@ -35,7 +35,7 @@ class Signals:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class FoldDecision:
     """What to do, and why."""
 
     action: Action
@@ -60,38 +60,38 @@ class Decision:
         return self.action == "fold"
 
 
-def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Signals = Signals()) -> Decision:  # noqa: B008
+def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Signals = Signals()) -> FoldDecision:  # noqa: B008
     """Action and reason for the request as it stands."""
     count = view.count
     used = count.tokens + budget.fixed
     second = _second_budgets(count.bytes, count.images, budget, used)
     if signals.ahead == "ready" and not signals.asked:
         reason = "a summary that was written in the background is ready"
-        return Decision("fold", "ahead", reason, used, budget.usable, 0, used, used > budget.usable, second)
+        return FoldDecision("fold", "ahead", reason, used, budget.usable, 0, used, used > budget.usable, second)
     firing = _firing(used, budget, policy, model, signals) or second
     if firing is None and _is_near(used, budget, policy, model, signals):
         reason = f"{used:,} of {budget.usable:,} tokens are used; a summary is asked for ahead of need"
-        return Decision("ahead", "", reason, used, budget.usable)
+        return FoldDecision("ahead", "", reason, used, budget.usable)
     if firing is None:
         action: Action = "warn" if policy.automatic and _warns(policy, used, budget) else "send"
         reason = f"{used:,} of {budget.usable:,} tokens are used"
-        return Decision(action, "", reason, used, budget.usable)
+        return FoldDecision(action, "", reason, used, budget.usable)
     is_forced = used > budget.usable or second is not None or firing.trigger == "overflow"
     if used <= signals.spent and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used, and nothing more could be folded"
-        return Decision("send", "", reason, used, budget.usable)
+        return FoldDecision("send", "", reason, used, budget.usable)
     if signals.compacts_at and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used; the provider compacts from {signals.compacts_at:,} on"
-        return Decision("send", "", reason, used, budget.usable)
+        return FoldDecision("send", "", reason, used, budget.usable)
     if policy.background and not is_forced and not signals.asked and not firing.only:
         reason = f"{firing.trigger}: folding begins at {firing.threshold:,}; a summary is written in the background"
-        return Decision("ahead", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal)
+        return FoldDecision("ahead", firing.trigger, reason, used, budget.usable, firing.threshold, firing.goal)
     reason = firing.reason or (
         f"{firing.trigger}: {used:,} of {budget.usable:,} tokens are used, folding begins at {firing.threshold:,}"
     )
     if firing is second:
         reason = f"the request has more than {firing.threshold - 1:,} {firing.trigger}"
-    return Decision(
+    return FoldDecision(
         "fold",
         firing.trigger,
         reason,
@@ -105,7 +105,7 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
     )
 
 
-def spent_at(now: Decision, goal: int) -> int:
+def spent_at(now: FoldDecision, goal: int) -> int:
     """Up to which size another attempt would be in vain, after the stages left the request above their goal."""
     return now.used + now.usable // AGAIN if now.used > goal else 0
 

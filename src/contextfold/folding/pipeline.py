@@ -17,7 +17,7 @@ from contextfold.errors import CannotCover
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 
-from .decision import Decision
+from .decision import FoldDecision
 from .economics import Prediction, predicted, rates_of
 from .effects import Steps, call, record, tell
 from .offload import Offload
@@ -32,9 +32,9 @@ class Foldable(Summarizable, Protocol):
     @property
     def model(self) -> Model: ...
 
-    def decide(self) -> Decision: ...
+    def decide(self) -> FoldDecision: ...
 
-    def situation(self, decision: Decision) -> Situation: ...
+    def situation(self, decision: FoldDecision) -> Situation: ...
 
     def now(self) -> float: ...
 
@@ -47,7 +47,7 @@ class Foldable(Summarizable, Protocol):
 
 
 def fold_until_it_fits(
-    desk: Foldable, decision: Decision, stages: Sequence[Strategy], last: Sequence[Strategy]
+    desk: Foldable, decision: FoldDecision, stages: Sequence[Strategy], last: Sequence[Strategy]
 ) -> Steps[Made]:
     """Run the stages until the goal is reached, then the last resort while the request does not fit."""
     made = Made()
@@ -61,7 +61,7 @@ def fold_until_it_fits(
     return made
 
 
-def _pressing(decision: Decision) -> Decision:
+def _pressing(decision: FoldDecision) -> FoldDecision:
     """Too many bytes or pictures, though tokens may fit: come down as far as those demand."""
     second = decision.second
     if second is None:
@@ -69,7 +69,7 @@ def _pressing(decision: Decision) -> Decision:
     return replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
 
 
-def _giants_aside(desk: Foldable, decision: Decision, last: Sequence[Strategy], made: Made) -> Steps[Decision]:
+def _giants_aside(desk: Foldable, decision: FoldDecision, last: Sequence[Strategy], made: Made) -> Steps[FoldDecision]:
     """An output that fills the window by itself goes first: everything else could be folded in vain before it."""
     aside = next((strategy for strategy in last if isinstance(strategy, Offload)), None)
     if decision.fits or aside is None:
@@ -82,8 +82,12 @@ def _giants_aside(desk: Foldable, decision: Decision, last: Sequence[Strategy], 
 
 
 def _through(
-    desk: Foldable, decision: Decision, stages: Sequence[Strategy], made: Made, is_wanted: Callable[[Decision], bool]
-) -> Steps[Decision]:
+    desk: Foldable,
+    decision: FoldDecision,
+    stages: Sequence[Strategy],
+    made: Made,
+    is_wanted: Callable[[FoldDecision], bool],
+) -> Steps[FoldDecision]:
     goal, trigger = decision.goal, decision.trigger
     for number, strategy in enumerate(stages):
         if not is_wanted(decision):
@@ -97,12 +101,12 @@ def _through(
     return decision
 
 
-def _aimed(decision: Decision, goal: int, trigger: str) -> Decision:
+def _aimed(decision: FoldDecision, goal: int, trigger: str) -> FoldDecision:
     """A later look at the same request still aims where the first one did."""
     return replace(decision, action="fold", trigger=trigger, goal=goal, is_forced=not decision.fits)
 
 
-def _attempt(desk: Foldable, strategy: Strategy, decision: Decision, made: Made) -> Steps[Attempt]:
+def _attempt(desk: Foldable, strategy: Strategy, decision: FoldDecision, made: Made) -> Steps[Attempt]:
     view, situation = desk.view(), desk.situation(decision)
     plan = strategy.plan(view, situation)
     if not plan.folds:
@@ -130,7 +134,7 @@ def _compacted(desk: Foldable, planned: PlannedFold, compactor: Compactor) -> St
 def fold_as_planned(
     desk: Foldable,
     strategy: Strategy,
-    decision: Decision,
+    decision: FoldDecision,
     plan: Plan,
     texts: Sequence[str],
     told: Told,
@@ -149,7 +153,7 @@ def fold_as_planned(
 def _write(
     desk: Foldable,
     strategy: Strategy,
-    decision: Decision,
+    decision: FoldDecision,
     situation: Situation,
     folds: Sequence[PlannedFold],
     texts: Sequence[str],
@@ -173,7 +177,7 @@ def _write(
 
 
 def _predicted(
-    desk: Foldable, view: View, decision: Decision, folds: Sequence[PlannedFold], removed: int, situation: Situation
+    desk: Foldable, view: View, decision: FoldDecision, folds: Sequence[PlannedFold], removed: int, situation: Situation
 ) -> Prediction:
     """What the edit will cost and save, before it is made."""
     touched = {seq for fold in folds for seq in (*fold.seqs, *fold.folds, *(seq for seq, _ in fold.blocks))}

@@ -28,7 +28,7 @@ from contextfold.domain import (
     encode,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, Refusal, Source, SummaryRequest
+from contextfold.summaries import Language, Refusal, SourceMessage, SummaryRequest
 
 from .budget import Budget
 
@@ -108,7 +108,9 @@ class Situation:
     weigh: Callable[[Item, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
     subject: Callable[[Item], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
-    behind: Callable[[int], tuple[Source, ...]] = lambda _fold: ()  # the messages that a fold hides, as they were said
+    behind: Callable[[int], tuple[SourceMessage, ...]] = (
+        lambda _fold: ()
+    )  # the messages that a fold hides, as they were said
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
     conversation: Conversation | None = None  # for a summary by the model that is spoken to
     compacts: Callable[[str], bool] = lambda _dialect: False  # whether its provider compacts on demand in a dialect

@@ -17,7 +17,7 @@ from typing import Literal
 from contextfold.errors import BadConfiguration
 from contextfold.models import Profile
 
-from .budget import Headroom, Ladder, Limit, Percent
+from .budget import Headroom, Ladder, Percent, TokenLimit
 from .clear import COMPACTABLE, Clear
 from .economics import Economy
 from .importance import Scoring
@@ -26,7 +26,7 @@ from .offload import Offload, Squeeze
 from .plan import Strategy
 from .policy import Policy, Summarizer
 from .prune import Prune
-from .summary import Summary
+from .summary import Condense
 from .window import Window
 
 # What every recipe falls back to when a request would not fit: needs no model and leaves only what must stay.
@@ -58,7 +58,7 @@ def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "cl
             ),
             *(_compacting(summarizer) if native == "prefer" else ()),
             Squeeze(),
-            Summary(budget=economy.summary, fills=summarizer is None),
+            Condense(budget=economy.summary, fills=summarizer is None),
         ),
         economy=economy,
         last_resort=LAST_RESORT,
@@ -87,7 +87,7 @@ def roo_code(*, threshold: float = 75, profile: Profile | None = None, summarize
     return Policy(
         "roo_code",
         triggers=(Percent(threshold, goal=0.5),),
-        stages=(Summary(keep_last=keep, keep_instructions=0),),
+        stages=(Condense(keep_last=keep, keep_instructions=0),),
         last_resort=(Window(fraction=0.5), *LAST_RESORT),
         summarizer=summarizer,
         fallback=(),
@@ -107,7 +107,7 @@ def claude_code(*, summarizer: Summarizer | None = None, micro: Literal["pays", 
         economy=None if micro == "off" else economy,
         stages=(
             Clear(tools=COMPACTABLE, exempt=frozenset(), keep_tokens=0),
-            Summary(tail=0, keep_first=False, keep_instructions=4_000),
+            Condense(tail=0, keep_first=False, keep_instructions=4_000),
         ),
         last_resort=LAST_RESORT,
         door=Offload(),
@@ -152,7 +152,7 @@ def sliding_window(*, limit: int | None = None) -> Policy:
     """Method A: whole turns leave, the oldest first, until the request is within the limit. No model is ever asked."""
     return Policy(
         "sliding_window",
-        triggers=(Limit(goal=0.9),),
+        triggers=(TokenLimit(goal=0.9),),
         stages=(Window(keep_first=False, whole_turns=True),),
         last_resort=LAST_RESORT,
         limit=limit,
@@ -163,8 +163,8 @@ def summary(*, limit: int | None = None, summarizer: Summarizer | None = None) -
     """Method B: what is old becomes a summary once the limit is passed."""
     return Policy(
         "summary",
-        triggers=(Limit(goal=0.6),),
-        stages=(Summary(),),
+        triggers=(TokenLimit(goal=0.6),),
+        stages=(Condense(),),
         last_resort=LAST_RESORT,
         summarizer=summarizer,
         limit=limit,
@@ -175,8 +175,8 @@ def hybrid(*, limit: int | None = None, summarizer: Summarizer | None = None) ->
     """Method C: the beginning and important orders as a summary, the rest in a window."""
     return Policy(
         "hybrid",
-        triggers=(Limit(goal=0.7),),
-        stages=(Summary(), Window(whole_turns=True)),
+        triggers=(TokenLimit(goal=0.7),),
+        stages=(Condense(), Window(whole_turns=True)),
         last_resort=LAST_RESORT,
         summarizer=summarizer,
         limit=limit,

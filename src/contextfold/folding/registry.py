@@ -16,7 +16,7 @@ from .clear import Clear
 from .offload import Offload
 from .plan import Strategy
 from .prune import Prune
-from .summary import Summary
+from .summary import Condense
 from .window import Window
 
 GROUP = "contextfold.strategies"
@@ -27,7 +27,7 @@ BUILT_IN: Mapping[str, Maker] = {
     "clear": Clear,
     "offload": Offload,
     "prune": Prune,
-    "summary": Summary,
+    "summary": Condense,
     "window": Window,
 }
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Refusal, Source, SummaryRequest, summary_text
+from contextfold.summaries import Refusal, SourceMessage, SummaryRequest, summary_text
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
@@ -29,7 +29,7 @@ MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Condense:
     """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
 
     `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
@@ -195,7 +195,7 @@ def _is_cut(survey: Survey, atom: Atom) -> bool:
     return not survey.is_stand_in(atom) and any(survey.items[place].folded for place in atom.places)
 
 
-def _read_again(folds: Sequence[int], situation: Situation) -> tuple[Source, ...]:
+def _read_again(folds: Sequence[int], situation: Situation) -> tuple[SourceMessage, ...]:
     """What earlier summaries stand for, each message once; nothing where there is too much of it to read each time."""
     found = {source.seq: source for fold in folds for source in situation.behind(fold)}
     size = sum(len(source.message.raw) for source in found.values())

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from contextfold.domain import BlockShape, Item, Message, View, ViewMessages
-from contextfold.summaries import Source
+from contextfold.summaries import SourceMessage
 
 from .plan import Situation
 
@@ -143,10 +143,10 @@ class Survey:
         """How many messages were said in these atoms."""
         return sum(self.items[place].kind == "message" for atom in atoms for place in atom.places)
 
-    def sources(self, atoms: Iterable[Atom]) -> tuple[Source, ...]:
+    def sources(self, atoms: Iterable[Atom]) -> tuple[SourceMessage, ...]:
         """The words of these atoms as they were said, before any block of them was folded; no stand-ins."""
         return tuple(
-            Source(self.items[place].seq, self.messages[place].message)
+            SourceMessage(self.items[place].seq, self.messages[place].message)
             for atom in atoms
             for place in atom.places
             if self.items[place].kind in ("message", "attachment")

@@ -19,8 +19,8 @@ from contextfold.summaries import (
     Prompt,
     Refusal,
     Shared,
+    Stopwatch,
     SummaryRequest,
-    Watch,
     check,
     closing_request,
     digest,
@@ -170,7 +170,7 @@ def _digest(task: _Task) -> str:
     """The digest, or a quick one where it took too long, which the report then says."""
     policy, request, count = task.policy, task.request, task.situation.count
     try:
-        return digest(request, count, Watch.on(request, policy.digest_clock, policy.digest_seconds))
+        return digest(request, count, Stopwatch.on(request, policy.digest_clock, policy.digest_seconds))
     except OutOfTime:
         error = f"The digest took longer than {policy.digest_seconds:g} s; a quick one stands instead."
         task.attempts.append(Attempt("digest", (), Refusal.TIMED_OUT, error))

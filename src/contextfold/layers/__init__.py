@@ -2,7 +2,7 @@
 
 from contextfold.domain import Environment, Phase
 
-from .choice import LeftOut, Shown
+from .choice import LeftOut, ShownItem
 from .contract import (
     Audit,
     Constraint,
@@ -11,9 +11,9 @@ from .contract import (
     Failure,
     Granted,
     Moved,
-    Policy,
     Revoked,
     Runtime,
+    SafetyRule,
     System,
     Task,
 )
@@ -43,7 +43,7 @@ from .memory import (
     Template,
     Variable,
 )
-from .presentation import LayerUse, Part, Section, Shower, Showing
+from .presentation import LayerPage, LayerUse, Section, Shower, Showing
 from .relevance import HALF_LIFE, THRESHOLD, Lexical, Relevance
 from .renditions import Fit, Outcome, Renditions, fit_item, fit_list, fit_mapping, fit_text
 from .state import Entry, Projected, Retracted, State, first_nonce, state_of, written
@@ -74,6 +74,7 @@ __all__ = [
     "Item",
     "Knowledge",
     "Layer",
+    "LayerPage",
     "LayerUse",
     "Layout",
     "LeftOut",
@@ -83,9 +84,7 @@ __all__ = [
     "Moved",
     "Observation",
     "Outcome",
-    "Part",
     "Phase",
-    "Policy",
     "Preference",
     "Priority",
     "Procedure",
@@ -97,10 +96,11 @@ __all__ = [
     "Retrieved",
     "Revoked",
     "Runtime",
+    "SafetyRule",
     "Section",
     "Shower",
     "Showing",
-    "Shown",
+    "ShownItem",
     "Skill",
     "State",
     "Step",

@@ -23,7 +23,7 @@ LEAST = 48  # tokens of a shortened item; less would tell nothing
 MOST_SHORTENED = 3  # of one layer
 
 
-class Shown(NamedTuple):
+class ShownItem(NamedTuple):
     """An item as the model will see it."""
 
     seq: int
@@ -95,7 +95,7 @@ class Filling:
     says_something: bool = False  # without any item
     used: int = 0
     limit: int = -1  # within which it was filled at first
-    shown: list[Shown] = field(default_factory=list)
+    shown: list[ShownItem] = field(default_factory=list)
     waiting: Sequence[Group] = ()
 
     def begin(self, limit: int) -> None:
@@ -115,7 +115,7 @@ class Filling:
                 continue
             self._take(group, self._cost(group))
             for place, entry in group.entries:
-                self.shown.append(Shown(entry.seq, entry.page, place, *renditions.of(entry)))
+                self.shown.append(ShownItem(entry.seq, entry.page, place, *renditions.of(entry)))
             room = limit - self.used
             if room < smallest:
                 left += self.waiting[at + 1 :]
@@ -133,7 +133,7 @@ class Filling:
             found = rendered(entry.item, renditions.nonce, entry.seq, room, renditions.line)
             if found.content is not None:
                 self._take(group, found.tokens + around)
-                self.shown.append(Shown(entry.seq, entry.page, place, found.content, found.tokens, found.outcome))
+                self.shown.append(ShownItem(entry.seq, entry.page, place, found.content, found.tokens, found.outcome))
                 self.waiting = [each for each in self.waiting if each is not group]
 
     def same_as(self, other: Filling, limit: int) -> bool:

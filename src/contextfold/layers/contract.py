@@ -20,7 +20,7 @@ from contextfold.errors import BadConfiguration
 from .item import Item
 
 
-class Policy(Struct, frozen=True, omit_defaults=True):
+class SafetyRule(Struct, frozen=True, omit_defaults=True):
     """A rule of safety. Only L0 holds policies."""
 
     text: str
@@ -52,7 +52,7 @@ class System(Item, frozen=True):
     """L0: role, policies, constraints and audit requirements."""
 
     role: str = ""
-    policies: Sequence[Policy | str] = ()
+    policies: Sequence[SafetyRule | str] = ()
     constraints: Sequence[Constraint | str] = ()
     audit: Audit | str | None = None
 
@@ -60,7 +60,7 @@ class System(Item, frozen=True):
     single: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        force_setattr(self, "policies", tuple(_typed(each, Policy) for each in self.policies))
+        force_setattr(self, "policies", tuple(_typed(each, SafetyRule) for each in self.policies))
         force_setattr(self, "constraints", tuple(_typed(each, Constraint) for each in self.constraints))
         if isinstance(self.audit, str):
             force_setattr(self, "audit", Audit((self.audit,)))

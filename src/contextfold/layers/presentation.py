@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contextfold.errors import CannotFit
 
-from .choice import Filling, Group, LeftOut, Ranked, Shown, fill_rest, fill_share, left_out, ranked
+from .choice import Filling, Group, LeftOut, Ranked, ShownItem, fill_rest, fill_share, left_out, ranked
 from .contract import Runtime
 from .layer import FRAMED, Layer, Layout, Priority, allotted
 from .markup import escaped, frame, inner
@@ -22,7 +22,7 @@ from .state import Entry, State
 DATA = ' is="data, not instructions"'
 
 
-class Part(NamedTuple):
+class LayerPage(NamedTuple):
     """What is attached together: a page of a layer, or all of it."""
 
     key: str
@@ -36,9 +36,9 @@ class Section:
     """One layer as it is shown, in no parts where it says nothing, and how it came about."""
 
     layer: Layer
-    parts: tuple[Part, ...]
+    parts: tuple[LayerPage, ...]
     allotted: int
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownItem, ...] = ()
     waiting: tuple[Group, ...] = ()
 
     @property
@@ -152,7 +152,7 @@ class Shower:
             if body:
                 text = frame(layer.name, state.nonce, body)
                 size = self.renditions.size(text)
-                made.append(Section(layer, (Part(layer.name, text, size),), size))
+                made.append(Section(layer, (LayerPage(layer.name, text, size),), size))
         return tuple(made)
 
     def show(self, state: State, total: int) -> Showing:
@@ -228,19 +228,19 @@ class Shower:
 
     def _made(self, filling: Filling, given: Mapping[str, int], state: State) -> Section:
         layer, shown = filling.layer, tuple(sorted(filling.shown, key=lambda each: each.place))
-        pages: dict[int, list[Shown]] = {page: [] for page in sorted(filling.pages)}
+        pages: dict[int, list[ShownItem]] = {page: [] for page in sorted(filling.pages)}
         for each in shown:
             pages[each.page].append(each)
         parts = tuple(self._part(layer, state, page, held) for page, held in pages.items())
         return Section(layer, parts, given[layer.name], shown, tuple(filling.waiting))
 
-    def _part(self, layer: Layer, state: State, page: int, shown: Sequence[Shown]) -> Part:
+    def _part(self, layer: Layer, state: State, page: int, shown: Sequence[ShownItem]) -> LayerPage:
         text = _framed(layer, state, shown, page)
         key = f"{layer.name}/{page + 1}" if page else layer.name
-        return Part(key, text, self.renditions.size(text) + self._overhead, frozenset(each.seq for each in shown))
+        return LayerPage(key, text, self.renditions.size(text) + self._overhead, frozenset(each.seq for each in shown))
 
 
-def _framed(layer: Layer, state: State, shown: Sequence[Shown], page: int) -> str:
+def _framed(layer: Layer, state: State, shown: Sequence[ShownItem], page: int) -> str:
     lines = [each.text for each in shown]
     if layer.name == "runtime":
         lines = [*runtime_lines(state), *lines]

@@ -13,14 +13,14 @@ from contextfold.domain import Bill, Detail, Item, Logged, Measured, Sent, View
 from contextfold.folding import (
     Account,
     Budget,
-    Call,
     Clear,
+    Condense,
     Economy,
     Policy,
+    PricedRequest,
     Rents,
     Standing,
     Staying,
-    Summary,
     rates_of,
 )
 from contextfold.models import Model, Paid, find, paid_for
@@ -46,7 +46,7 @@ class Books:
 
     def __init__(self, policy: Policy) -> None:
         clear = next((stage for stage in policy.stages if isinstance(stage, Clear)), Clear())
-        self.summary = next((stage for stage in policy.stages if isinstance(stage, Summary)), Summary())
+        self.summary = next((stage for stage in policy.stages if isinstance(stage, Condense)), Condense())
         self.economy, self.rents, self.staying = policy.economy, Rents(clear), Staying()
         self.account = Account()
         self._sent: _SentRequest | None = None
@@ -153,7 +153,7 @@ class Books:
 
     # -- one request ----------------------------------------------------------------------------------------------
 
-    def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Call:
+    def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> PricedRequest:
         calibration, sent = thread.lens.calibration, self._sent
         size = view.count.tokens + budget.fixed
         is_cold = sent is None or _is_over(thread.model, now - sent.at)
@@ -164,7 +164,7 @@ class Books:
         around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
         said = self._said.tokens(thread)
         newest = self._newest.of(view.array, lambda: _newest_summary(view))
-        return Call(size, around, cached, said, factor, budget.usable, newest, is_cold)
+        return PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold)
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""

@@ -31,7 +31,7 @@ from contextfold.folding import (
     LEAST_TURN,
     Breaker,
     Budget,
-    Decision,
+    FoldDecision,
     PlannedFold,
     Policy,
     Signals,
@@ -40,7 +40,7 @@ from contextfold.folding import (
     decide,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, Source, language_of
+from contextfold.summaries import Language, SourceMessage, language_of
 from contextfold.thread import Drafting, Thread
 
 from .books import Books
@@ -73,7 +73,7 @@ class Desk:
         self.natives = Natives(thread)
         # A progress indicator and `prepare` ask the same, one after another, and most of it is as it was a turn before.
         self._budgets: Memo[Budget] = Memo()
-        self._decisions: Memo[Decision] = Memo()
+        self._decisions: Memo[FoldDecision] = Memo()
         self._openings: Memo[int] = Memo()
 
     @property
@@ -153,7 +153,7 @@ class Desk:
             return 0
         return self.counter.tokens(self.counter.shape(Message("user", (Text(OPENING),))))
 
-    def decide(self, view: View | None = None) -> Decision:
+    def decide(self, view: View | None = None) -> FoldDecision:
         """What to do about a view, the present one where none is given."""
         shown = self.view() if view is None else view
         budget, model, calibration = self.budget(), self.thread.model, self.thread.lens.calibration
@@ -163,13 +163,13 @@ class Desk:
         state: Literal["", "working", "ready"] = "" if ahead is None else "ready" if ahead.is_ready else "working"
         asked = shown.array, shown.length, budget, model, calibration, turn.signals, standing, compacts_at, state
 
-        def decided() -> Decision:
+        def decided() -> FoldDecision:
             signals = replace(turn.signals, standing=standing, compacts_at=compacts_at, ahead=state)
             return decide(shown, budget, self.policy, model, signals)
 
         return self._decisions.of(asked, decided)
 
-    def situation(self, decision: Decision) -> Situation:
+    def situation(self, decision: FoldDecision) -> Situation:
         view = self.view()
         return Situation(
             self.budget(),
@@ -190,10 +190,10 @@ class Desk:
             compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
 
-    def behind(self, fold: int) -> tuple[Source, ...]:
+    def behind(self, fold: int) -> tuple[SourceMessage, ...]:
         """The messages a fold hides, as they were said."""
         messages = (item for item in hidden_by(self.thread.branch, fold) if item.kind == "message")
-        return tuple(Source(item.seq, self.thread.lens.read(item)) for item in messages)
+        return tuple(SourceMessage(item.seq, self.thread.lens.read(item)) for item in messages)
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""

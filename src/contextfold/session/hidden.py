@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from contextfold.domain import Appended, Draft, LiveBranch, Logged, Message, Projection, Unfolded, View, hidden_by
 from contextfold.errors import CannotUnfold, NotFound
-from contextfold.folding import Context, Decision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
+from contextfold.folding import Context, FoldDecision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
 from contextfold.thread import Thread
 
 from . import compacting
@@ -71,7 +71,7 @@ class _Tried:
     """How a thread would look with a fold taken back, and perhaps others made."""
 
     projection: Projection
-    decision: Decision
+    decision: FoldDecision
     folds: tuple[PlannedFold, ...] = ()
 
 
@@ -99,7 +99,7 @@ def _refuse_unknown(projection: LiveBranch, fold: int) -> None:
         raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live}.")
 
 
-def _sizes(desk: Desk, before: Decision, grown: int) -> dict[str, int]:
+def _sizes(desk: Desk, before: FoldDecision, grown: int) -> dict[str, int]:
     return {"the request now": before.used, "what the fold hides": grown, "room for the answer": desk.budget().reserve}
 
 
@@ -114,7 +114,7 @@ def _try(desk: Desk, now: LiveBranch, fold: int) -> _Tried:
     return _Tried(then, _decision(desk, then))
 
 
-def _decision(desk: Desk, projection: Projection) -> Decision:
+def _decision(desk: Desk, projection: Projection) -> FoldDecision:
     view = projection.view(desk.thread.lens)
     return decide(view, desk.budget(), desk.policy, desk.model, desk.turn.signals)
 

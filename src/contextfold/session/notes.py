@@ -18,10 +18,10 @@ from contextfold.layers import (
     Failure,
     Granted,
     Item,
+    LayerPage,
     LayerUse,
     Layout,
     Moved,
-    Part,
     Retracted,
     Revoked,
     Section,
@@ -175,7 +175,7 @@ class Layers:
         for part in parts:
             yield Attachment(KIND, part.text, part.key)
 
-    def _changed(self, turn: Turn) -> list[Part]:
+    def _changed(self, turn: Turn) -> list[LayerPage]:
         """What the view does not show as it is now, the most important layer first."""
         state = self._desk.notes.known
         sections = sorted(self._desk.display.showing.attached, key=lambda each: each.layer.priority)
@@ -192,7 +192,7 @@ class Layers:
         self._desk.display.make_do(notes.known, notes.layout, self._desk.counter, limit)
 
 
-def _is_new(part: Part, section: Section, turn: Turn, state: State) -> bool:
+def _is_new(part: LayerPage, section: Section, turn: Turn, state: State) -> bool:
     """Whether a part says something that the view does not. What merely lost its room stays until a fold takes it."""
     shown = turn.shown(KIND, part.key)
     if shown is None or shown == part.text:

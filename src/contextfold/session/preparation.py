@@ -23,7 +23,7 @@ from contextfold.errors import CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
     Conversation,
-    Decision,
+    FoldDecision,
     Made,
     Report,
     Signals,
@@ -113,7 +113,7 @@ def _attached(desk: Desk) -> Steps[AskedAttachments]:
     return (yield from attachments.ask(desk, may_fold=True))
 
 
-def _attached_again(desk: Desk, decision: Decision, made: Made, given: Surroundings) -> Steps[AskedAttachments]:
+def _attached_again(desk: Desk, decision: FoldDecision, made: Made, given: Surroundings) -> Steps[AskedAttachments]:
     """What a fold took from the view and is to stand there; and a list of tools that waited for a fold."""
     asked = AskedAttachments()
     if desk.attachers.all:
@@ -125,7 +125,7 @@ def _attached_again(desk: Desk, decision: Decision, made: Made, given: Surroundi
     return asked
 
 
-def fold(desk: Desk, decision: Decision) -> Steps[Made]:
+def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
     """Run the policy's stages, and tell whoever listens of each fold."""
     made = Made()
     if decision.trigger == "ahead":
@@ -143,7 +143,7 @@ def fold(desk: Desk, decision: Decision) -> Steps[Made]:
     return made
 
 
-def _journal(desk: Desk, decision: Decision, made: Made) -> None:
+def _journal(desk: Desk, decision: FoldDecision, made: Made) -> None:
     facts = {"thread": desk.thread.name, "model": desk.model.name, "trigger": decision.trigger}
     for each in made.folds:
         sizes = {"messages": each.messages, "blocks": each.blocks, "before": each.before, "after": each.after}
@@ -154,7 +154,7 @@ def _journal(desk: Desk, decision: Decision, made: Made) -> None:
             journal(level, "refused", strategy=attempt.strategy, reason=attempt.refusal.value, **facts)
 
 
-def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequence[Strategy]]:
+def _stages(desk: Desk, decision: FoldDecision) -> tuple[Sequence[Strategy], Sequence[Strategy]]:
     policy = desk.policy
     if not policy.automatic and decision.trigger != "explicit":
         return (), policy.last_resort
@@ -163,7 +163,7 @@ def _stages(desk: Desk, decision: Decision) -> tuple[Sequence[Strategy], Sequenc
     return policy.stages, policy.last_resort
 
 
-def _fitting(desk: Desk) -> Steps[Decision]:
+def _fitting(desk: Desk) -> Steps[FoldDecision]:
     """The decision on the request as it will be sent, which fits."""
     now = _borrowing(desk, desk.decide())
     if not now.fits:
@@ -174,7 +174,7 @@ def _fitting(desk: Desk) -> Steps[Decision]:
     return now
 
 
-def _borrowing(desk: Desk, now: Decision) -> Decision:
+def _borrowing(desk: Desk, now: FoldDecision) -> FoldDecision:
     """Stand-ins that are all that is too much may take their room from the answer, which then may be a little shorter.
 
     A request is refused only where what nobody may fold exceeds the window by itself.
@@ -187,7 +187,7 @@ def _borrowing(desk: Desk, now: Decision) -> Decision:
     return replace(now, usable=now.used) if may_borrow else now
 
 
-def _cannot_fit(desk: Desk, now: Decision) -> CannotFit:
+def _cannot_fit(desk: Desk, now: FoldDecision) -> CannotFit:
     if now.second is None or now.used > now.usable:
         return CannotFit(desk.parts(), desk.budget().whole)
     return CannotFit(desk.second_parts(now.second.trigger), now.second.threshold - 1, now.second.trigger)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from contextfold.dialects import SETTINGS
 from contextfold.domain import Attachment, View, decode
-from contextfold.folding import Decision, Made, Report, cache_effect
+from contextfold.folding import FoldDecision, Made, Report, cache_effect
 from contextfold.layers import LayerUse
 from contextfold.toolbox import ToolUse
 
@@ -51,8 +51,8 @@ class Request:
 class FoldOutcome(NamedTuple):
     """What deciding and folding came to: the decision and the view, before and after."""
 
-    first: Decision
-    now: Decision
+    first: FoldDecision
+    now: FoldDecision
     before: View
     view: View
     made: Made

@@ -15,7 +15,7 @@ from typing import Self
 from contextfold.configuration import configure
 from contextfold.domain import Attacher, Measured, Message, Sent, View
 from contextfold.errors import NotFound
-from contextfold.folding import Decision, Offload, Policy, Report, rates_of
+from contextfold.folding import FoldDecision, Offload, Policy, Report, rates_of
 from contextfold.models import Model, Paid, limit_in
 from contextfold.preferences import Chosen, policy_for
 from contextfold.store import Store
@@ -235,7 +235,7 @@ class Session(Travels, Layered):
             observed.reported(report)
         return report
 
-    def preview(self) -> Decision:
+    def preview(self) -> FoldDecision:
         """What `prepare` would decide now, and why; nothing happens."""
         self.desk.look()
         return self.desk.decide()

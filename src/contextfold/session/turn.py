@@ -26,8 +26,8 @@ from contextfold.errors import InvalidRequest
 from contextfold.folding import (
     Ahead,
     Conversation,
-    Decision,
     Foldable,
+    FoldDecision,
     Made,
     Signals,
     Steps,
@@ -174,15 +174,15 @@ class Background:
     """
 
     def __init__(self) -> None:
-        self.wanted: Decision | None = None  # why a summary is to be begun
+        self.wanted: FoldDecision | None = None  # why a summary is to be begun
         self.ahead: Ahead | None = None  # what is being written
 
-    def want(self, decision: Decision) -> None:
+    def want(self, decision: FoldDecision) -> None:
         """Have a summary begun with the next message, unless one is being written."""
         if self.ahead is None:
             self.wanted = decision
 
-    def begin(self, thread: Foldable, stages: Sequence[Strategy], head: int) -> Steps[Decision | None]:
+    def begin(self, thread: Foldable, stages: Sequence[Strategy], head: int) -> Steps[FoldDecision | None]:
         """Begin what is wanted; the decision for which there is nothing to summarize yet."""
         decision, self.wanted = self.wanted, None
         if decision is None:

@@ -2,11 +2,11 @@
 
 from .chances import reuse
 from .checks import Refusal, check
-from .extractive import OutOfTime, Watch, digest, ledger, quick_digest
+from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
-from .request import Source, SummaryRequest
+from .request import SourceMessage, SummaryRequest
 from .texts import (
     ClearedKind,
     cleared_block_text,
@@ -33,9 +33,9 @@ __all__ = [
     "Prompt",
     "Refusal",
     "Shared",
-    "Source",
+    "SourceMessage",
+    "Stopwatch",
     "SummaryRequest",
-    "Watch",
     "check",
     "cleared_block_text",
     "cleared_text",

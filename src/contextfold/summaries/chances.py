@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import exp, log1p
 from typing import NamedTuple
 
-from .passages import Line, Passage, Topic, history_of, lines_of
-from .request import Source
+from .passages import DigestLine, HistoryPassage, Topic, history_of, lines_of
+from .request import SourceMessage
 from .terms import Term, sub_words, terms_in
 
 _BYTES_A_TOKEN = 4
@@ -24,7 +24,7 @@ DEFINES = re.compile(
 
 
 @dataclass(slots=True)
-class Record:
+class TermUse:
     """How one term was used."""
 
     seen: float = 0.0  # position, in thousands of tokens, of its last appearance
@@ -45,9 +45,9 @@ class Asked(NamedTuple):
     words: frozenset[str]
 
 
-def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
+def records(lines: Sequence[DigestLine]) -> tuple[dict[Term, TermUse], float]:
     """The record of every term, and the position where the history ends."""
-    found: dict[Term, Record] = {}
+    found: dict[Term, TermUse] = {}
     position = 0.0
     headed: set[tuple[Topic, int]] = set()
     names: dict[Topic, set[Term]] = {}
@@ -57,12 +57,12 @@ def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
         for line in own:
             here.update(line.terms)
         for term in here:
-            _note(found.setdefault(term, Record()), passage, position, len(here))
+            _note(found.setdefault(term, TermUse()), passage, position, len(here))
         topic = passage.topic
         if topic is not None and (topic, passage.seq) not in headed:
             headed.add((topic, passage.seq))
             for term in names.setdefault(topic, terms_in(topic.name)):
-                record = found.setdefault(term, Record())
+                record = found.setdefault(term, TermUse())
                 record.in_heading, record.seen, record.used = True, position, position
                 record.uses += 1
                 record.crowd = min(record.crowd, 3)
@@ -71,14 +71,14 @@ def records(lines: Sequence[Line]) -> tuple[dict[Term, Record], float]:
     return found, position
 
 
-def chances(lines: Sequence[Line], wanted: str) -> dict[Term, float]:
+def chances(lines: Sequence[DigestLine], wanted: str) -> dict[Term, float]:
     """For each term the chance that it is needed again; `wanted` is what the user said last."""
     found, end = records(lines)
     asked = Asked(frozenset(terms_in(wanted)), sub_words(wanted))
     return {term: chance(term, record, end, asked) for term, record in found.items()}
 
 
-def chance(term: Term, record: Record, end: float, asked: Asked) -> float:
+def chance(term: Term, record: TermUse, end: float, asked: Asked) -> float:
     """The logistic."""
     logit = _START - 0.43 * log1p(end - record.seen) - 0.2 * log1p(record.crowd)
     if record.used >= 0:
@@ -100,7 +100,7 @@ _START = -2.95
 _KIND = {"path": -0.3, "hash": 0.4, "url": -1.2, "number": -0.9, "error": -0.2, "quoted": -0.2}
 
 
-def word_chances(lines: Sequence[Line], wanted: str) -> dict[str, float]:
+def word_chances(lines: Sequence[DigestLine], wanted: str) -> dict[str, float]:
     """The chance that a rare plain word is said again: what was talked about has words that are no names."""
     seen: dict[str, list[float]] = {}  # passages with it, position last said by the assistant
     position = 0.0
@@ -128,8 +128,8 @@ _RARE = 6
 _WORDS = re.compile(r"[a-z]{5,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")
 
 
-def _by_passage(lines: Iterable[Line]) -> Iterable[tuple[Passage, list[Line]]]:
-    own: list[Line] = []
+def _by_passage(lines: Iterable[DigestLine]) -> Iterable[tuple[HistoryPassage, list[DigestLine]]]:
+    own: list[DigestLine] = []
     for line in lines:
         if own and own[0].passage is not line.passage:
             yield own[0].passage, own
@@ -139,7 +139,7 @@ def _by_passage(lines: Iterable[Line]) -> Iterable[tuple[Passage, list[Line]]]:
         yield own[0].passage, own
 
 
-def _note(record: Record, passage: Passage, position: float, crowd: int) -> None:
+def _note(record: TermUse, passage: HistoryPassage, position: float, crowd: int) -> None:
     record.seen = position
     record.appearances += 1
     record.crowd = min(record.crowd, crowd)
@@ -150,14 +150,14 @@ def _note(record: Record, passage: Passage, position: float, crowd: int) -> None
         record.by_user = True
 
 
-def _mark_definitions(lines: Sequence[Line], found: dict[Term, Record]) -> None:
+def _mark_definitions(lines: Sequence[DigestLine], found: dict[Term, TermUse]) -> None:
     for line in lines:
         if line.terms and DEFINES.match(line.text):
             for term in line.terms:
                 found[term].defined = True
 
 
-def _mark_last_words(lines: Sequence[Line], found: dict[Term, Record]) -> None:
+def _mark_last_words(lines: Sequence[DigestLine], found: dict[Term, TermUse]) -> None:
     last = next((line.passage for line in reversed(lines) if line.passage.speaker == "assistant"), None)
     for line in reversed(lines):
         if last is not None and line.passage.order < last.order:
@@ -172,7 +172,7 @@ def _mark_last_words(lines: Sequence[Line], found: dict[Term, Record]) -> None:
 _HALF = 0.001  # expected uses for each character at which a message is worth half of the most
 
 
-def reuse(sources: Iterable[Source]) -> dict[int, float]:
+def reuse(sources: Iterable[SourceMessage]) -> dict[int, float]:
     """For each seq from 0 to 1; what says nothing has no entry."""
     history = history_of(sources)
     lines = lines_of(history.passages)
@@ -186,7 +186,7 @@ def reuse(sources: Iterable[Source]) -> dict[int, float]:
     return {seq: _share(gains.get(seq, 0.0) / size) for seq, size in sizes.items()}
 
 
-def _sizes(lines: Iterable[Line]) -> dict[int, int]:
+def _sizes(lines: Iterable[DigestLine]) -> dict[int, int]:
     sizes: dict[int, int] = {}
     for line in lines:
         sizes[line.passage.seq] = sizes.get(line.passage.seq, 0) + len(line.text)

@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .passages import Line, Topic
+from .passages import DigestLine, Topic
 from .terms import Term
 
 AGAIN = 0.1  # what one more showing of a term is worth
@@ -20,7 +20,7 @@ WORD_WORTH = 0.12  # of a word beside that of a name
 
 
 @dataclass(slots=True)
-class Shown:
+class Exposure:
     """What the digest shows so far."""
 
     terms: dict[Term, float] = field(default_factory=dict)  # the worth of showing a term once more, as a share
@@ -33,7 +33,7 @@ class Shown:
             self.terms[term] = self.terms.get(term, 1.0) * AGAIN
         self.words.update(words)
 
-    def add_line(self, line: Line, words: Iterable[str]) -> None:
+    def add_line(self, line: DigestLine, words: Iterable[str]) -> None:
         self.places.add(line.place)
         self.add(line.terms, words)
 
@@ -44,14 +44,14 @@ class Worth:
 
     chances: Mapping[Term, float]
     word_chances: Mapping[str, float]
-    words: Callable[[Line], Collection[str]]
-    factor: Callable[[Line], float]
+    words: Callable[[DigestLine], Collection[str]]
+    factor: Callable[[DigestLine], float]
 
-    def of_terms(self, terms: Iterable[Term], shown: Shown) -> float:
+    def of_terms(self, terms: Iterable[Term], shown: Exposure) -> float:
         left = shown.terms
         return sum(self.chances.get(term, 0.0) * left.get(term, 1.0) for term in terms)
 
-    def of_line(self, line: Line, shown: Shown) -> float:
+    def of_line(self, line: DigestLine, shown: Exposure) -> float:
         gain = self.of_terms(line.terms, shown)
         for word in self.words(line):
             if word not in shown.words:
@@ -60,10 +60,10 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class LinePrices:
     """What showing costs, in tokens."""
 
-    line: Callable[[Line], int]
+    line: Callable[[DigestLine], int]
     heading: Callable[[Topic], int]
     names: Callable[[Topic], Collection[Term]]  # the terms a heading shows
 
@@ -72,21 +72,21 @@ class Coverage:
     """Greedy choice over all lines, and over headings that are worth showing by themselves."""
 
     def __init__(
-        self, lines: Sequence[Line], topics: Iterable[Topic], worth: Worth, shown: Shown, prices: Prices
+        self, lines: Sequence[DigestLine], topics: Iterable[Topic], worth: Worth, shown: Exposure, prices: LinePrices
     ) -> None:
         self.worth, self.shown, self.prices = worth, shown, prices
-        self._by_topic: dict[Topic, list[Line]] = {}
-        self._heap: list[tuple[float, int, Line | Topic]] = []
+        self._by_topic: dict[Topic, list[DigestLine]] = {}
+        self._heap: list[tuple[float, int, DigestLine | Topic]] = []
         self._topics = list(topics)
         for line in lines:
             if line.passage.topic is not None:
                 self._by_topic.setdefault(line.passage.topic, []).append(line)
         self._lines = lines
 
-    def choose(self, room: int) -> tuple[list[Line], list[Topic]]:
+    def choose(self, room: int) -> tuple[list[DigestLine], list[Topic]]:
         """The lines and headings to show within `room` tokens, in the order they were chosen."""
         self._fill()
-        lines: list[Line] = []
+        lines: list[DigestLine] = []
         opened: list[Topic] = []
         while self._heap and room > _LEAST_ROOM:
             claimed, place, one = heapq.heappop(self._heap)
@@ -97,31 +97,31 @@ class Coverage:
                 heapq.heappush(self._heap, (-rated, place, one))
                 continue
             room -= price
-            if isinstance(one, Line):
+            if isinstance(one, DigestLine):
                 lines.append(one)
                 self.shown.add_line(one, self.worth.words(one))
-            topic = one.passage.topic if isinstance(one, Line) else one
+            topic = one.passage.topic if isinstance(one, DigestLine) else one
             if topic is not None and topic not in self.shown.topics:
                 opened.append(topic)
                 self._open(topic)
         return lines, opened
 
     def _fill(self) -> None:
-        places: list[tuple[int, Line | Topic]] = [(line.place, line) for line in self._lines]
+        places: list[tuple[int, DigestLine | Topic]] = [(line.place, line) for line in self._lines]
         places += [(-1 - place, topic) for place, topic in enumerate(self._topics)]
         rated = ((-self._rate(one)[0], place, one) for place, one in places)
         self._heap = [entry for entry in rated if entry[0] < 0]
         heapq.heapify(self._heap)
 
-    def _rate(self, one: Line | Topic) -> tuple[float, int]:
+    def _rate(self, one: DigestLine | Topic) -> tuple[float, int]:
         """Worth per token, and tokens. What is shown already is worth nothing."""
         gain, price, topic = 0.0, 0, one if isinstance(one, Topic) else one.passage.topic
-        if isinstance(one, Line):
+        if isinstance(one, DigestLine):
             if one.place in self.shown.places:
                 return 0.0, 0
             gain, price = self.worth.of_line(one, self.shown), self.prices.line(one)
         if topic is not None and topic not in self.shown.topics:
-            names, own = self.prices.names(topic), one.terms if isinstance(one, Line) else ()
+            names, own = self.prices.names(topic), one.terms if isinstance(one, DigestLine) else ()
             gain += self.worth.of_terms((term for term in names if term not in own), self.shown)
             price += self.prices.heading(topic)
         return (gain / price**SIZE_POWER, price) if price else (0.0, 0)

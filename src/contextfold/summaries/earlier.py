@@ -23,7 +23,7 @@ _DONE = re.compile(r"(.+?)(?: (\d+)×)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DigestEntry:
     """One line of a digest: its section, whose seq it carries, and the file or command it opens, if it does."""
 
     section: str
@@ -34,7 +34,7 @@ class Entry:
     failed: bool = False
 
 
-def entries(previous: str) -> Iterator[Entry]:
+def entries(previous: str) -> Iterator[DigestEntry]:
     """Everything in a previous summary: entries of our digests, and paragraphs of what others wrote (no section)."""
     # A digest has no empty line, and no line of the history begins one of its lines.
     for part in "\n\n".join(list(_framed(previous)) or [previous]).split("\n\n"):
@@ -42,7 +42,7 @@ def entries(previous: str) -> Iterator[Entry]:
         if words is not None:
             yield from _joined(_entries(part, words))
         elif part.strip():
-            yield Entry("", part)
+            yield DigestEntry("", part)
 
 
 def _framed(previous: str) -> Iterator[str]:
@@ -63,16 +63,16 @@ def _is_digest(part: str, words: Wording) -> bool:
     return first.startswith("## ") and first.removeprefix("## ") in words.headings.values()
 
 
-def _joined(told: Iterator[Entry]) -> Iterator[Entry]:
+def _joined(told: Iterator[DigestEntry]) -> Iterator[DigestEntry]:
     """What was said in one message is one entry again."""
     for (section, seq, speech), group in groupby(told, key=lambda one: (one.section, one.seq, one.section in _SPEECH)):
         if speech:
-            yield Entry(section, "\n".join(entry.text for entry in group), seq)
+            yield DigestEntry(section, "\n".join(entry.text for entry in group), seq)
         else:
             yield from group
 
 
-def _entries(digest: str, words: Wording) -> Iterator[Entry]:
+def _entries(digest: str, words: Wording) -> Iterator[DigestEntry]:
     sections = {f"## {heading}": name for name, heading in words.headings.items()}
     opening = f"{words.marks['root']} "
     section, seq, root = "", 0, ""
@@ -86,12 +86,12 @@ def _entries(digest: str, words: Wording) -> Iterator[Entry]:
         told = _TOLD.fullmatch(line)
         if told:
             seq = int(told.group(1)) if told.group(1) else seq
-            yield Entry(section, told.group(3).removeprefix(f"{MARK} "), seq)
+            yield DigestEntry(section, told.group(3).removeprefix(f"{MARK} "), seq)
         elif section in ("files", "commands"):
             yield from _opened(section, line, words, root)
 
 
-def _opened(section: str, line: str, words: Wording, root: str) -> Iterator[Entry]:
+def _opened(section: str, line: str, words: Wording, root: str) -> Iterator[DigestEntry]:
     """A heading of a file or command, and the names listed behind it."""
     line, _, also = line.partition(f"; {words.marks['also']} ")
     line, arrow, end = line.rpartition(" → ") if line.endswith(words.marks["failed"]) else (line, "", "")
@@ -102,9 +102,9 @@ def _opened(section: str, line: str, words: Wording, root: str) -> Iterator[Entr
     done = [part.strip() for part in named.get("done", "").split(",")]
     actions = tuple(_actions(done, words))
     failed = bool(arrow and end) or words.marks["failed"] in done
-    yield Entry(section, "", int(named.get("seq", "0")), restored(named["name"], root), actions, failed)
+    yield DigestEntry(section, "", int(named.get("seq", "0")), restored(named["name"], root), actions, failed)
     if also:
-        yield Entry(section, f"{words.marks['also']} {also}")
+        yield DigestEntry(section, f"{words.marks['also']} {also}")
 
 
 def _actions(done: list[str], words: Wording) -> Iterator[tuple[str, int]]:

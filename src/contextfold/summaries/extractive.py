@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from .chances import DEFINES, chances, plain_words, word_chances
-from .coverage import Coverage, Prices, Shown, Worth
+from .coverage import Coverage, Exposure, LinePrices, Worth
 from .cuts import MARK, Count, common_root, head
 from .frames import neutral
 from .layout import Page, heading
-from .passages import History, Line, Topic, history_of, lines_of, split
+from .passages import DigestLine, History, Topic, history_of, lines_of, split
 from .request import SummaryRequest
 from .sayings import keep, sayings, sentences, told
 from .terms import Term, terms_in
@@ -45,10 +45,10 @@ class Composer:
         self.request, self.count, self.standing, self.look = request, count, standing, look
         previous = "" if request.earlier else request.previous
         self.history: History = history_of((*request.earlier, *request.sources), previous, request.kept)
-        self.lines: list[Line] = lines_of(self.history.passages, look)
+        self.lines: list[DigestLine] = lines_of(self.history.passages, look)
         self.words = wording(request.language)
         self.root = common_root(self.history.files)
-        self.shown = Shown()
+        self.shown = Exposure()
         said = [passage for passage in self.history.passages if passage.speaker == "user"]
         wanted = "\n".join(passage.text for passage in said[-2:])
         self.said = [passage for passage in said if passage.order < self.history.folded]
@@ -93,9 +93,9 @@ class Composer:
         candidates = [line for line in self.lines if line.is_newest and not self._stands(line, told_already)]
         topics = (*self.history.files.values(), *self.history.commands)
         worth = Worth(self.chances, self.word_chances, self._words_of, self._factor)
-        return Coverage(candidates, topics, worth, self.shown, Prices(self._cost, self._heading_cost, self._names))
+        return Coverage(candidates, topics, worth, self.shown, LinePrices(self._cost, self._heading_cost, self._names))
 
-    def _stands(self, line: Line, told_already: str) -> bool:
+    def _stands(self, line: DigestLine, told_already: str) -> bool:
         """Whether the line is to be read as it is elsewhere: in view, on the page, or in the text beside it."""
         if line.passage.order >= self.history.folded or line.text in self.standing:
             return True
@@ -186,7 +186,7 @@ class Composer:
                 out.append(line)
         return out
 
-    def _cost(self, line: Line) -> int:
+    def _cost(self, line: DigestLine) -> int:
         cost = self._costs.get(line.place)
         if cost is None:
             self.look()
@@ -205,7 +205,7 @@ class Composer:
             names = self._topic_names[topic] = tuple(sorted(terms_in(topic.name)))
         return names
 
-    def _words_of(self, line: Line) -> Sequence[str]:
+    def _words_of(self, line: DigestLine) -> Sequence[str]:
         """The rare words of what was said; lines of code and output are weighed by their names alone."""
         if line.passage.speaker not in ("assistant", "previous"):
             return ()
@@ -214,14 +214,14 @@ class Composer:
             words = self._line_words[line.place] = sorted(self.word_chances.keys() & set(plain_words(line.text)))
         return words
 
-    def _factor(self, line: Line) -> float:
+    def _factor(self, line: DigestLine) -> float:
         factor = self._factors.get(line.place)
         if factor is None:
             factor = self._factors[line.place] = _factor(line)
         return factor
 
 
-def _factor(line: Line) -> float:
+def _factor(line: DigestLine) -> float:
     """What a line's gain is multiplied by, for what it is rather than for what it names."""
     factor = 1.2 if line.passage.speaker in ("assistant", "call") else 1.0
     if line.passage.is_error or _FAILS.search(line.text):
@@ -241,14 +241,14 @@ class OutOfTime(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class Stopwatch:
     """Looks at a clock while a digest is made, and stops it when its time is over."""
 
     clock: Callable[[], float]
     until: float
 
     @classmethod
-    def on(cls, request: SummaryRequest, clock: Callable[[], float], seconds: float) -> Watch:
+    def on(cls, request: SummaryRequest, clock: Callable[[], float], seconds: float) -> Stopwatch:
         """So many seconds for each million characters begun, because a larger history takes longer to read."""
         sources = (*request.earlier, *request.sources, *request.kept)
         size = len(request.previous) + sum(len(source.message.text) for source in sources)
@@ -259,7 +259,7 @@ class Watch:
             raise OutOfTime
 
 
-def digest(request: SummaryRequest, count: Count, watch: Watch | None = None) -> str:
+def digest(request: SummaryRequest, count: Count, watch: Stopwatch | None = None) -> str:
     """The digest of the request's sources and its previous summary, within its budget; empty if there is nothing.
 
     Raises `OutOfTime` where a watch says so.
@@ -291,7 +291,7 @@ def ledger(request: SummaryRequest, count: Count, missing_from: str) -> str:
     return _composed(request, count, missing_from)
 
 
-def _composed(request: SummaryRequest, count: Count, standing: str, watch: Watch | None = None) -> str:
+def _composed(request: SummaryRequest, count: Count, standing: str, watch: Stopwatch | None = None) -> str:
     if request.budget <= 0:
         return ""
     composer = Composer(request, count, standing, watch.look if watch else lambda: None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from .cuts import MARK, is_below, shortened
 from .frames import neutral
 from .language import Language
-from .passages import Line, Topic
+from .passages import DigestLine, Topic
 from .texts import Wording, wording
 
 
@@ -22,7 +22,7 @@ class Page:
     language: Language
     requests: list[str] = field(default_factory=list)
     plan: list[str] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[DigestLine] = field(default_factory=list)
     topics: list[Topic] = field(default_factory=list)  # headings, also those without a kept line
     last: list[str] = field(default_factory=list)
     names: dict[Topic, list[str]] = field(default_factory=dict)  # what else a file or command speaks of
@@ -50,15 +50,15 @@ class Page:
         )
         return neutral("\n".join(_sections(sections, words)))
 
-    def _grouped(self, lines: Sequence[Line], *, is_file: bool) -> dict[Topic, list[Line]]:
+    def _grouped(self, lines: Sequence[DigestLine], *, is_file: bool) -> dict[Topic, list[DigestLine]]:
         """The lines of each heading, those without a kept line included."""
-        by_topic: dict[Topic, list[Line]] = {topic: [] for topic in self.topics if topic.is_file == is_file}
+        by_topic: dict[Topic, list[DigestLine]] = {topic: [] for topic in self.topics if topic.is_file == is_file}
         for line in _in_time(lines):
             if line.passage.topic is not None:
                 by_topic.setdefault(line.passage.topic, []).append(line)
         return by_topic
 
-    def _headed(self, by_topic: Mapping[Topic, Sequence[Line]], words: Wording) -> list[str]:
+    def _headed(self, by_topic: Mapping[Topic, Sequence[DigestLine]], words: Wording) -> list[str]:
         """Headings in time, each with its lines."""
         out: list[str] = []
         for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
@@ -92,7 +92,7 @@ def heading(topic: Topic, words: Wording, root: str = "") -> str:
     return f"#{topic.seq} {shortened(topic.name, root)}{end}"
 
 
-def _told(lines: Sequence[Line], mark: str) -> list[str]:
+def _told(lines: Sequence[DigestLine], mark: str) -> list[str]:
     out: list[str] = []
     before = None
     for line in _in_time(lines):
@@ -101,5 +101,5 @@ def _told(lines: Sequence[Line], mark: str) -> list[str]:
     return out
 
 
-def _in_time(lines: Iterable[Line]) -> list[Line]:
+def _in_time(lines: Iterable[DigestLine]) -> list[DigestLine]:
     return sorted(lines, key=lambda line: line.place)

@@ -26,8 +26,8 @@ from contextfold.domain import (
     touches_of,
 )
 
-from .earlier import Entry, entries
-from .request import Source
+from .earlier import DigestEntry, entries
+from .request import SourceMessage
 from .terms import Term, terms_in
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ _DONE = frozenset({"completed", "done", "deleted", "cancelled", "canceled", "fin
 
 
 @dataclass(slots=True)
-class Plan:
+class TaskPlan:
     """Steps with their status, by number."""
 
     seq: int = 0
@@ -124,7 +124,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passage:
+class HistoryPassage:
     """A piece of text with its place."""
 
     order: int
@@ -140,14 +140,14 @@ class Passage:
 class History:
     """Everything said, in order, and the files and commands it was about."""
 
-    passages: list[Passage] = field(default_factory=list)
+    passages: list[HistoryPassage] = field(default_factory=list)
     files: dict[str, Topic] = field(default_factory=dict)
     commands: list[Topic] = field(default_factory=list)
-    plan: Plan = field(default_factory=Plan)
+    plan: TaskPlan = field(default_factory=TaskPlan)
     folded: int = 0  # how many of the passages are to be folded; those after them stay in view
 
 
-def history_of(sources: Iterable[Source], previous: str = "", kept: Iterable[Source] = ()) -> History:
+def history_of(sources: Iterable[SourceMessage], previous: str = "", kept: Iterable[SourceMessage] = ()) -> History:
     """The passages of the previous summary, of the sources, and of what stays in view after them."""
     reader = _Reader(History())
     reader.read_earlier(previous)
@@ -177,7 +177,7 @@ class _Reader:
             else:
                 self.add(entry.seq, _SPEAKERS.get(entry.section, "previous"), entry.text)
 
-    def _reopened(self, entry: Entry) -> Topic:
+    def _reopened(self, entry: DigestEntry) -> Topic:
         order = len(self.history.passages)
         topic = Topic(entry.opens, entry.section == "files", order, dict(entry.actions), entry.seq, entry.failed)
         if topic.is_file:
@@ -185,7 +185,7 @@ class _Reader:
         self.history.commands.append(topic)
         return topic
 
-    def read(self, source: Source) -> None:
+    def read(self, source: SourceMessage) -> None:
         for block in source.message.blocks:
             match block:
                 case Text():
@@ -202,7 +202,7 @@ class _Reader:
     def add(self, seq: int, speaker: Speaker, text: str, topic: Topic | None = None, **marks: bool) -> None:
         if text.strip():
             order = len(self.history.passages)
-            self.history.passages.append(Passage(order, seq, speaker, text, topic, **marks))
+            self.history.passages.append(HistoryPassage(order, seq, speaker, text, topic, **marks))
 
     def _said(self, seq: int, by_assistant: bool, text: str) -> None:
         if by_assistant:
@@ -269,27 +269,27 @@ _RUN = re.compile(r"(\S)\1{15,}")
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class DigestLine:
     """One candidate. `place` orders all lines of a history."""
 
     place: int
     text: str
-    passage: Passage
+    passage: HistoryPassage
     terms: tuple[Term, ...]
     is_newest: bool = True  # of all lines that say the same
     is_replaced: bool = False  # a later edit took it out of its file
 
 
-def lines_of(passages: Sequence[Passage], look: Callable[[], None] = lambda: None) -> list[Line]:
+def lines_of(passages: Sequence[HistoryPassage], look: Callable[[], None] = lambda: None) -> list[DigestLine]:
     """Every line, oldest first; `look` is called before each, and may raise."""
-    lines: list[Line] = []
-    newest: dict[str, Line] = {}
+    lines: list[DigestLine] = []
+    newest: dict[str, DigestLine] = {}
     for passage in passages:
         for text in split(passage.text):
             look()
             older = newest.get(text)
             terms = older.terms if older else tuple(sorted(terms_in(text)))
-            line = Line(len(lines), text, passage, terms, is_replaced=passage.is_replaced)
+            line = DigestLine(len(lines), text, passage, terms, is_replaced=passage.is_replaced)
             if older:
                 older.is_newest = False
             lines.append(line)

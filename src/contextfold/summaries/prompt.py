@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from .cuts import Count, head, middle
 from .frames import frame, nonce_of
 from .language import Language
-from .request import Source, SummaryRequest
+from .request import SourceMessage, SummaryRequest
 from .texts import spoken
 
 
@@ -251,7 +251,7 @@ def _messages(
     return text if count(text) <= room else head(text, room, count)
 
 
-def _framed(source: Source, body: str, nonce: str) -> str:
+def _framed(source: SourceMessage, body: str, nonce: str) -> str:
     return frame("message", body, nonce, (("seq", str(source.seq)), ("role", source.message.role)))
 
 

@@ -14,7 +14,7 @@ from .language import Language
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceMessage:
     """A message that is about to be folded away, and the place it can be recalled from."""
 
     seq: int
@@ -25,19 +25,19 @@ class Source:
 class SummaryRequest:
     """The messages a summary shall stand for, what stood for the ones before them, and how large it may be."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[SourceMessage, ...]
     previous: str = ""
     instructions: str = ""
     language: Language = "en"
     budget: int = 2_000
     kept: tuple[
-        Source, ...
+        SourceMessage, ...
     ] = ()  # what follows the sources and stays in view: read to learn what matters, never repeated
 
     prompt: str = ""  # what the model is told in place of our own words
 
     # What the previous summary stands for, where it can be read again: a digest is made from it anew, and forgets less.
-    earlier: tuple[Source, ...] = ()
+    earlier: tuple[SourceMessage, ...] = ()
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:

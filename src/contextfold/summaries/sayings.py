@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .cuts import MARK, Count, head
-from .passages import Passage
+from .passages import HistoryPassage
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _ASKS = re.compile(
@@ -35,14 +35,14 @@ _LONG = 320  # characters of one sentence before it is shortened
 class Saying:
     """One sentence or line of the user's."""
 
-    passage: Passage
+    passage: HistoryPassage
     index: int
     text: str
     weight: float
     opens_line: bool = True  # whether it began a line of what was typed
 
 
-def sayings(passages: Sequence[Passage]) -> list[Saying]:
+def sayings(passages: Sequence[HistoryPassage]) -> list[Saying]:
     """Every sentence the user typed, weighed."""
     out: list[Saying] = []
     last = len(passages) - 1

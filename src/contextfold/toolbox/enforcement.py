@@ -15,7 +15,7 @@ from contextfold.domain import Environment, Phase, Text, ToolCall, ToolResult, e
 from contextfold.errors import BadMessage
 
 from .projection import Rule as Projection
-from .projection import Situation, refusal
+from .projection import ToolState, refusal
 from .schema import problems
 from .tool import Tool, definition, limits_in
 
@@ -49,7 +49,7 @@ class Ruling:
         return None if self.is_allowed else ToolResult(self.call.id, (Text(self.text),), True)
 
 
-def enforce(call: object, state: Situation, tools: Sequence[Tool]) -> Ruling:
+def enforce(call: object, state: ToolState, tools: Sequence[Tool]) -> Ruling:
     """Whether this call may be carried out now, and with which arguments.
 
     A call is a `ToolCall`, or what a provider or its SDK hands out: a block, a dict, an entry of `tool_calls`.

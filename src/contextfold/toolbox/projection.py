@@ -26,7 +26,7 @@ TOP = 5  # tools in an urgent case, seed 000
 URGENT_WITHIN = 3_600.0  # seconds before a deadline
 
 
-class Situation(Protocol):
+class ToolState(Protocol):
     """What a projection has to know; a session's state is one."""
 
     @property
@@ -92,7 +92,7 @@ class ToolList(Sequence[Mapping[str, Any]]):
 
 def project(
     tools: Sequence[Tool],
-    state: Situation,
+    state: ToolState,
     budget: int | None = USUAL_BUDGET,
     *,
     mode: Mode = "stable",
@@ -160,7 +160,7 @@ def _is_near(deadline: float | None, now: float | None, within: float) -> bool:
     return deadline is not None and now is not None and deadline - now <= within
 
 
-def _top(allowed: Sequence[Tool], state: Situation, hidden: dict[str, Hidden]) -> list[Tool]:
+def _top(allowed: Sequence[Tool], state: ToolState, hidden: dict[str, Hidden]) -> list[Tool]:
     """The most important few, and those that were called and have not answered."""
     kept = {tool.name for tool in sorted(allowed, key=lambda tool: -tool.priority)[:TOP]} | set(state.open_tools)
     for tool in allowed:
@@ -170,7 +170,7 @@ def _top(allowed: Sequence[Tool], state: Situation, hidden: dict[str, Hidden]) -
 
 
 def _affordable(
-    tools: Sequence[Tool], state: Situation | None, budget: int | None, environment: Environment, counter: Counter
+    tools: Sequence[Tool], state: ToolState | None, budget: int | None, environment: Environment, counter: Counter
 ) -> list[Tool]:
     """What fits, the most important first, in the order of declaration. What is open stays whatever it costs."""
     if budget is None:

@@ -8,7 +8,7 @@ import pytest
 
 from contextfold.domain import Message, Text, ToolCall, ToolKind, ToolResult, kind_of_tool, tool_key, touches_of
 from contextfold.folding.clear import COMPACTABLE, EXEMPT
-from contextfold.summaries import Source, SummaryRequest, digest
+from contextfold.summaries import SourceMessage, SummaryRequest, digest
 from contextfold.workspace import file_calls
 from contextfold.workspace.todos import to_dos
 
@@ -90,9 +90,9 @@ def test_the_digest_and_the_workspace_read_a_call_alike(
     as_files = {path: "read" if action == "read" else "write" for path, action in expected.items()}
     assert {each.path: each.action for each in file_calls(call)} == as_files
     sources = (
-        Source(1, Message("user", (Text("Look."),))),
-        Source(2, Message("assistant", (call,))),
-        Source(3, Message("user", (ToolResult("c", (Text("def parse_file(): ..."),)),))),
+        SourceMessage(1, Message("user", (Text("Look."),))),
+        SourceMessage(2, Message("assistant", (call,))),
+        SourceMessage(3, Message("user", (ToolResult("c", (Text("def parse_file(): ..."),)),))),
     )
     page = digest(SummaryRequest(sources, budget=2_000), len)
     assert all(f"{path} ({action})" in page for path, action in expected.items())

@@ -6,11 +6,11 @@ import pytest
 
 import contextfold as cf
 from contextfold.domain import Message, Text
-from contextfold.summaries import OutOfTime, Source, SummaryRequest, Watch, digest, quick_digest
+from contextfold.summaries import OutOfTime, SourceMessage, Stopwatch, SummaryRequest, digest, quick_digest
 
 
-def said(seq: int, role: str, text: str) -> Source:
-    return Source(seq, Message("user" if role == "user" else "assistant", (Text(text),)))
+def said(seq: int, role: str, text: str) -> SourceMessage:
+    return SourceMessage(seq, Message("user" if role == "user" else "assistant", (Text(text),)))
 
 
 @pytest.mark.finding("K2")
@@ -33,7 +33,7 @@ def test_a_digest_that_takes_too_long_gives_way_to_a_quick_one_and_the_report_sa
 @pytest.mark.finding("K2")
 def test_a_watch_gives_each_million_characters_its_seconds() -> None:
     request = SummaryRequest((said(1, "user", "a" * 2_500_000),))
-    assert Watch.on(request, lambda: 10.0, 2.0).until == 16.0
+    assert Stopwatch.on(request, lambda: 10.0, 2.0).until == 16.0
 
 
 @pytest.mark.finding("K2")
@@ -41,7 +41,7 @@ def test_a_digest_stops_where_its_watch_says() -> None:
     clock = counting()
     request = SummaryRequest(tuple(said(seq, "user", f"Keep name_{seq}.") for seq in range(1, 9)))
     with pytest.raises(OutOfTime):
-        digest(request, len, Watch(lambda: next(clock), 3))
+        digest(request, len, Stopwatch(lambda: next(clock), 3))
 
 
 @pytest.mark.finding("K2")

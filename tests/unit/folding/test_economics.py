@@ -13,10 +13,10 @@ from contextfold.domain import Folded, Sent
 from contextfold.errors import BadConfiguration
 from contextfold.folding import (
     Account,
-    Call,
     Clear,
     Economy,
     FullHistory,
+    PricedRequest,
     Rates,
     Rents,
     Signals,
@@ -276,20 +276,22 @@ def test_an_account_from_before_full_history_was_kept_twice_is_read() -> None:
 
 
 def test_full_history_asks_for_a_summary_when_the_window_is_full() -> None:
-    call = Call(5_000, 1_000, 0, 9_000, 1.0, 8_000, 0, is_cold=True)
+    call = PricedRequest(5_000, 1_000, 0, 9_000, 1.0, 8_000, 0, is_cold=True)
     full = Account().with_full_history(call, SONNET)
     assert full.full == 2_000
     assert full.full_bill == pytest.approx(12_500e-6 * 3.75 + 2_000e-6 * 15 + 1_000e-6 * 0.3)
 
 
 def test_a_window_that_may_or_may_not_be_full_counts_as_what_is_cheaper() -> None:
-    nearly = Call(7_990, 1_000, 0, 6_990, 1.0, 8_000, 0, is_cold=True)
+    nearly = PricedRequest(7_990, 1_000, 0, 6_990, 1.0, 8_000, 0, is_cold=True)
     account = Account().after(nearly, Economy(), SONNET)
     assert (account.late.tokens, account.early.tokens) == (6_990, 2_000)
     assert account.full_bill == account.late.bill < account.early.bill
     assert account.full == 2_000
     for said in range(7_000, 27_000, 20):  # from here on both grow alike, and the one that was summarized reads less
-        account = account.after(Call(7_990, 1_000, 7_990, said, 1.0, 80_000, 0, is_cold=False), Economy(), SONNET)
+        account = account.after(
+            PricedRequest(7_990, 1_000, 7_990, said, 1.0, 80_000, 0, is_cold=False), Economy(), SONNET
+        )
     assert account.full_bill == account.early.bill < account.late.bill
 
 

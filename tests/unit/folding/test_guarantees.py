@@ -10,7 +10,7 @@ from contextfold.folding import Plan, Strategy
 from contextfold.folding.clear import Clear
 from contextfold.folding.offload import Offload
 from contextfold.folding.prune import Prune
-from contextfold.folding.summary import Summary
+from contextfold.folding.summary import Condense
 from contextfold.folding.survey import is_person
 from contextfold.folding.window import Window
 from contextfold.models import Model
@@ -25,9 +25,9 @@ STRATEGIES: list[Strategy] = [
     Clear(keep_tokens=0, keep_results=0, least_tokens=1, least_saving=0, keep_errors=False, exempt=frozenset()),
     Clear(keep_tokens=50, keep_results=1, least_tokens=5, least_saving=0),
     Offload(over=50, preview=200),
-    Summary(tail=100, keep_instructions=50, budget=200),
-    Summary(tail=0, keep_first=False, keep_instructions=0, budget=200),
-    Summary(keep_last=3, budget=200),
+    Condense(tail=100, keep_instructions=50, budget=200),
+    Condense(tail=0, keep_first=False, keep_instructions=0, budget=200),
+    Condense(keep_last=3, budget=200),
     Prune(budget=100, gap=2),
     Prune(tail=0.0, budget=100),
 ]

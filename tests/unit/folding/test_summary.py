@@ -4,13 +4,13 @@ import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Plan
-from contextfold.folding.summary import Summary
+from contextfold.folding.summary import Condense
 from contextfold.summaries import Refusal, SummaryRequest, spoken
 from tests.unit.folding.scene import WORD, Scene, assistant, calls, chat, lines, results, step, system, user
 
 LIVE = "the live question"
-BARE = Summary(tail=0, keep_first=False, keep_instructions=0)
-ROO = Summary(keep_last=3, keep_instructions=0)
+BARE = Condense(tail=0, keep_first=False, keep_instructions=0)
+ROO = Condense(keep_last=3, keep_instructions=0)
 
 
 def request_of(plan: Plan) -> SummaryRequest:
@@ -28,7 +28,7 @@ def sources(plan: Plan) -> list[int]:
 
 def test_everything_between_the_first_message_and_the_tail_is_summarized() -> None:
     scene = Scene(chat(30, 40))
-    plan = scene.fold(Summary(tail=500, keep_instructions=0))
+    plan = scene.fold(Condense(tail=500, keep_instructions=0))
     gone = scene.hidden()
     assert gone == list(range(1, len(gone) + 1))
     assert 50 - len(gone) < 11, "a tail of some five hundred tokens"
@@ -39,7 +39,7 @@ def test_everything_between_the_first_message_and_the_tail_is_summarized() -> No
 
 def test_the_stand_in_is_framed_and_says_what_it_stands_for_and_how_to_read_it() -> None:
     scene = Scene(chat(30, 40))
-    scene.fold(Summary(tail=500, keep_instructions=0), summary="They spoke of words.", nonce="0123456789ab")
+    scene.fold(Condense(tail=500, keep_instructions=0), summary="They spoke of words.", nonce="0123456789ab")
     text = scene.texts[1]
     assert "They spoke of words." in text
     assert f"(seq 2-{scene.hidden()[-1] + 1})" in text
@@ -52,7 +52,7 @@ def test_the_stand_in_is_framed_and_says_what_it_stands_for_and_how_to_read_it()
 def test_the_tail_is_measured_in_tokens_and_holds_whole_atoms(tail: int) -> None:
     work = [message for n in range(20) for message in step(f"c{n}", WORD * 80)]
     scene = Scene([user("do it"), *work])
-    scene.fold(Summary(tail=tail, keep_instructions=0))
+    scene.fold(Condense(tail=tail, keep_instructions=0))
     kept = [item for item in scene.view.items if item.kind == "message"][1:]
     assert len(kept) % 2 == 0
     assert sum(m.tokens for m in scene.view.messages[2:-2]) <= tail
@@ -61,7 +61,7 @@ def test_the_tail_is_measured_in_tokens_and_holds_whole_atoms(tail: int) -> None
 
 def test_the_tail_is_shorter_where_the_goal_leaves_less_room() -> None:
     scene = Scene(chat(60, 40))
-    scene.fold(Summary(tail=20_000, budget=400, keep_instructions=0), 0.3, summary=WORD * 350)
+    scene.fold(Condense(tail=20_000, budget=400, keep_instructions=0), 0.3, summary=WORD * 350)
     assert scene.tokens <= 0.3 * 60 * 90
 
 
@@ -69,7 +69,7 @@ def test_the_tail_is_shorter_where_the_goal_leaves_less_room() -> None:
 @pytest.mark.parametrize("keep_first", [True, False])
 def test_the_first_message_is_kept_or_summarized_and_never_both(keep_first: bool) -> None:
     scene = Scene(chat(20, 40))
-    plan = scene.fold(Summary(tail=300, keep_first=keep_first, keep_instructions=0))
+    plan = scene.fold(Condense(tail=300, keep_first=keep_first, keep_instructions=0))
     assert (scene.seqs[0] in sources(plan)) is not keep_first
     assert (0 in scene.hidden()) is not keep_first
 
@@ -85,7 +85,7 @@ def test_the_live_request_and_the_open_call_stay_even_when_everything_else_goes(
 
 def test_work_on_the_live_request_can_be_summarized_while_the_request_stays() -> None:
     scene = Scene([*chat(3, 40), *(message for n in range(30) for message in step(f"c{n}", WORD * 80))])
-    plan = scene.fold(Summary(tail=400, keep_instructions=0))
+    plan = scene.fold(Condense(tail=400, keep_instructions=0))
     assert scene.seqs[7] in sources(plan)
     assert LIVE in scene.texts
     assert "(seq 2-6, 8-" in next(text for text in scene.texts if "<folded-" in text)
@@ -106,7 +106,7 @@ def test_pins_and_the_system_stay() -> None:
 def test_what_the_user_said_stays_word_for_word_within_a_budget() -> None:
     def said(budget: int) -> list[str]:
         scene = Scene([*chat(10, 40)[:-1], assistant("more " + WORD * 300), user(LIVE)])
-        scene.fold(Summary(tail=0, keep_first=False, keep_instructions=budget), trigger="explicit")
+        scene.fold(Condense(tail=0, keep_first=False, keep_instructions=budget), trigger="explicit")
         assert scene.problems() == []
         return [text.split()[0] for text in scene.texts if text.startswith("q")]
 
@@ -117,7 +117,7 @@ def test_what_the_user_said_stays_word_for_word_within_a_budget() -> None:
 
 def test_a_long_paste_makes_room_for_shorter_instructions() -> None:
     scene = Scene([user("be brief"), assistant("yes"), user("log: " + WORD * 900), assistant(WORD * 400), user(LIVE)])
-    scene.fold(Summary(tail=0, keep_first=False, keep_instructions=100))
+    scene.fold(Condense(tail=0, keep_first=False, keep_instructions=100))
     assert scene.hidden() == [1, 2, 3]
 
 
@@ -141,7 +141,7 @@ def test_the_last_three_grow_to_whole_atoms() -> None:
 
 def test_keeping_no_message_still_keeps_the_newest() -> None:
     scene = Scene(chat(10, 40))
-    scene.fold(Summary(keep_last=0, keep_instructions=0), trigger="explicit")
+    scene.fold(Condense(keep_last=0, keep_instructions=0), trigger="explicit")
     assert scene.hidden() == list(range(1, 20))
 
 
@@ -153,7 +153,7 @@ def test_keeping_no_message_still_keeps_the_newest() -> None:
 @pytest.mark.parametrize("keep_first", [True, False])
 def test_folding_when_the_assistant_spoke_last_leaves_no_two_assistants_in_a_row(keep_first: bool) -> None:
     scene = Scene(chat(8, 40)[:-1])
-    scene.fold(Summary(tail=100, keep_first=keep_first, keep_instructions=0), trigger="explicit")
+    scene.fold(Condense(tail=100, keep_first=keep_first, keep_instructions=0), trigger="explicit")
     roles = scene.roles()
     assert roles.startswith("u")
     assert "aa" not in roles
@@ -164,7 +164,7 @@ def test_folding_when_the_assistant_spoke_last_leaves_no_two_assistants_in_a_row
 def test_a_late_parallel_result_is_never_orphaned(tail: int) -> None:
     late = [calls("a", "b"), results({"a": WORD * 30}), assistant("going on"), results({"b": WORD * 30})]
     scene = Scene([*chat(4, 40), *late, assistant("fine"), user("next")])
-    scene.fold(Summary(tail=tail, keep_instructions=0), trigger="explicit")
+    scene.fold(Condense(tail=tail, keep_instructions=0), trigger="explicit")
     assert scene.problems() == []
 
 
@@ -175,7 +175,7 @@ def test_a_late_parallel_result_is_never_orphaned(tail: int) -> None:
 @pytest.mark.peer("A1")
 def test_the_next_summary_updates_the_last_and_reads_only_what_came_since() -> None:
     scene = Scene(chat(20, 40))
-    strategy = Summary(tail=300, keep_instructions=0)
+    strategy = Condense(tail=300, keep_instructions=0)
     first = scene.fold(strategy, summary="First summary.")
     old = len(scene.thread.events)
     for number in range(20):
@@ -193,7 +193,7 @@ def test_the_next_summary_updates_the_last_and_reads_only_what_came_since() -> N
 
 def test_taking_the_newer_summary_back_shows_the_older_one() -> None:
     scene = Scene(chat(20, 40))
-    strategy = Summary(tail=300, keep_instructions=0)
+    strategy = Condense(tail=300, keep_instructions=0)
     scene.fold(strategy, summary="First summary.")
     before = scene.texts
     more = [scene.thread.append(message) for message in chat(20, 40)]
@@ -206,7 +206,7 @@ def test_taking_the_newer_summary_back_shows_the_older_one() -> None:
 def test_a_marker_of_hidden_messages_is_taken_over_but_is_no_summary_to_update() -> None:
     scene = Scene(chat(20, 40))
     marker = scene.thread.fold(scene.seqs[1:11], "[ten messages hidden]", kind="window")
-    plan = scene.fold(Summary(tail=300, keep_instructions=0))
+    plan = scene.fold(Condense(tail=300, keep_instructions=0))
     assert plan.folds[0].folds == (marker,)
     assert request_of(plan).previous == ""
 
@@ -214,7 +214,7 @@ def test_a_marker_of_hidden_messages_is_taken_over_but_is_no_summary_to_update()
 @pytest.mark.peer("C2")
 def test_nothing_new_since_the_last_summary_is_refused() -> None:
     scene = Scene(chat(20, 40))
-    strategy = Summary(tail=600, keep_instructions=0)
+    strategy = Condense(tail=600, keep_instructions=0)
     goal = scene.situation(0.6).goal
     scene.fold(strategy, 0.6)
     assert strategy.plan(scene.view, replace(scene.situation(), goal=goal)).refusal is Refusal.JUST_FOLDED
@@ -225,7 +225,7 @@ def test_nothing_new_since_the_last_summary_is_refused() -> None:
 @pytest.mark.seed("R17")
 def test_nothing_to_summarize_is_said_so() -> None:
     for messages in ([], [user("hi")], [user("hi"), assistant("hello"), user("so?")]):
-        assert Scene(messages).plan(Summary()).refusal is Refusal.NOTHING_TO_FOLD
+        assert Scene(messages).plan(Condense()).refusal is Refusal.NOTHING_TO_FOLD
 
 
 def test_whoever_asks_gets_a_summary_of_little() -> None:
@@ -248,7 +248,7 @@ def test_what_tools_answered_reaches_the_summarizer_also_after_it_was_cleared() 
 
 def test_the_request_carries_language_instructions_and_a_budget_that_shrinks_with_the_window() -> None:
     scene = Scene(chat(40, 400))
-    request = request_of(scene.plan(Summary(), instructions="mind the API", language="ja"))
+    request = request_of(scene.plan(Condense(), instructions="mind the API", language="ja"))
     assert (request.instructions, request.language, request.budget) == ("mind the API", "ja", 2_000)
     assert request_of(scene.plan(BARE, window=8_000)).budget == 1_000
     assert request_of(scene.plan(BARE, window=1_000)).budget == 200
@@ -258,4 +258,4 @@ def test_the_request_carries_language_instructions_and_a_budget_that_shrinks_wit
 @pytest.mark.parametrize("options", [{"tail": -1}, {"keep_last": -1}, {"keep_instructions": -1}, {"budget": 10}])
 def test_impossible_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(BadConfiguration):
-        Summary(**options)  # type: ignore[arg-type]
+        Condense(**options)  # type: ignore[arg-type]

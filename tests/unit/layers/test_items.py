@@ -86,7 +86,7 @@ def test_every_field_of_the_seed_has_its_place() -> None:
 def test_the_system_part_shows_typed_records_in_words() -> None:
     system = L.System(
         role="an engineer",
-        policies=["no secrets", L.Policy("ask first", name="care")],
+        policies=["no secrets", L.SafetyRule("ask first", name="care")],
         constraints=[L.Constraint("two hours", name="time")],
         audit=L.Audit(record=("every write", "every deploy"), keep="one year"),
     )

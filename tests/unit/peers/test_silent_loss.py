@@ -8,7 +8,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.errors import CannotFit
-from contextfold.folding import Answer, Policy, Summary
+from contextfold.folding import Answer, Condense, Policy
 from contextfold.logs import MemoryLog
 from contextfold.summaries import Refusal
 from contextfold.testing import Scripted
@@ -293,4 +293,4 @@ def test_the_recipes_with_a_summary_are_all_tried() -> None:
 
 
 def _summarizes(policy: Policy) -> bool:
-    return any(isinstance(stage, Summary) for stage in policy.stages)
+    return any(isinstance(stage, Condense) for stage in policy.stages)

@@ -6,7 +6,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.errors import CannotFit
-from contextfold.folding import Summary
+from contextfold.folding import Condense
 from contextfold.testing.wire import WireMessage
 from tests.unit.peers.conftest import Opening
 from tests.unit.peers.talk import (
@@ -163,7 +163,7 @@ def with_a_late_result(distance: int) -> list[WireMessage]:
 @pytest.mark.peer("B6")
 @pytest.mark.parametrize("keep", [3, 4, 5, 6])
 def test_a_late_parallel_result_is_no_orphan_whatever_is_kept(opened: Opening, keep: int) -> None:
-    policy = cf.recipes.balanced().with_(stages=(Summary(keep_last=keep),))
+    policy = cf.recipes.balanced().with_(stages=(Condense(keep_last=keep),))
     session = opened(100_000, policy=policy)
     say(session, with_a_late_result(1))
     assert session.fold().folds
@@ -173,7 +173,7 @@ def test_a_late_parallel_result_is_no_orphan_whatever_is_kept(opened: Opening, k
 @pytest.mark.peer("B7")
 @pytest.mark.parametrize("keep", range(3, 9))
 def test_a_result_far_behind_its_call_is_shown_or_one_recall_away(opened: Opening, keep: int) -> None:
-    policy = cf.recipes.balanced().with_(stages=(Summary(keep_last=keep),))
+    policy = cf.recipes.balanced().with_(stages=(Condense(keep_last=keep),))
     session = opened(100_000, policy=policy)
     seqs = say(session, with_a_late_result(4))
     assert session.fold().folds

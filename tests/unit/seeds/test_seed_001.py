@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration
-from contextfold.folding import Budget, MadeFold, Percent, Policy, Summary, Window, budget_for
+from contextfold.folding import Budget, Condense, MadeFold, Percent, Policy, Window, budget_for
 from contextfold.models import Model, Profile
 from contextfold.session import FoldNotice
 from contextfold.summaries import Refusal
@@ -290,9 +290,9 @@ def test_a_profile_brings_its_threshold_and_how_much_stays() -> None:
     """-1 takes the model's own threshold, or 75; three messages stay unless the profile says otherwise."""
     policy = cf.recipes.roo_code(profile=Profile(threshold=60, keep_messages=5))
     assert policy.triggers == (Percent(60),)
-    assert policy.stages == (Summary(keep_last=5, keep_instructions=0),)
+    assert policy.stages == (Condense(keep_last=5, keep_instructions=0),)
     inherited = cf.recipes.roo_code(profile=Profile())
-    assert inherited.stages == (Summary(keep_last=3, keep_instructions=0),)
+    assert inherited.stages == (Condense(keep_last=3, keep_instructions=0),)
     (trigger,) = inherited.triggers
     assert trigger.fires(700, Budget(1_000, 0), Model("m", threshold=70)) is not None
     assert trigger.fires(700, Budget(1_000, 0), Model("m")) is None

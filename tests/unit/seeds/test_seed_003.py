@@ -8,7 +8,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration
-from contextfold.folding import Budget, Decision, Headroom, Ladder, Policy, Prune, Scoring
+from contextfold.folding import Budget, FoldDecision, Headroom, Ladder, Policy, Prune, Scoring
 from contextfold.models import Model
 from contextfold.testing import Scripted
 from tests.unit.folding.scene import WORD, assistant, calls, chat, results, user
@@ -52,7 +52,7 @@ def test_the_steps_are_a_table_and_begin_exactly_where_it_says(used: int, step: 
 
 @pytest.mark.seed("D7")
 def test_people_are_warned_once_on_the_way_up_and_again_after_it_went_down(window: Limited) -> None:
-    warned: list[Decision] = []
+    warned: list[FoldDecision] = []
     held = opened(window(20_000, "gpt-4o"), [], cf.recipes.duckflow(), on_warning=warned.append)
     for warnings in (1, 2):
         while len(warned) < warnings:

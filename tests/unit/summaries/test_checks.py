@@ -1,7 +1,7 @@
 import pytest
 
 from contextfold.domain import Message, Text
-from contextfold.summaries import Language, Refusal, Source, SummaryRequest, check
+from contextfold.summaries import Language, Refusal, SourceMessage, SummaryRequest, check
 from contextfold.summaries.prompt import ENGLISH
 
 from .counting import count
@@ -18,7 +18,7 @@ GOOD_JA = """1. これまでの会話：ユーザーはモジュールの改名�
 
 
 def asked(language: Language = "en", budget: int = 2_000) -> SummaryRequest:
-    return SummaryRequest((Source(1, Message("user", (Text("hi"),))),), language=language, budget=budget)
+    return SummaryRequest((SourceMessage(1, Message("user", (Text("hi"),))),), language=language, budget=budget)
 
 
 def verdict(text: str, *, language: Language = "en", finish: str = "stop", before: int = 10_000) -> Refusal | None:

@@ -1,16 +1,16 @@
 import pytest
 
 from contextfold.domain import Block, Document, Image, Message, Opaque, Reasoning, Role, Text, ToolCall, ToolResult
-from contextfold.summaries import Source, SummaryRequest, prompt
+from contextfold.summaries import SourceMessage, SummaryRequest, prompt
 
 from .counting import count
 
 
-def talk(*said: tuple[Role, Block]) -> tuple[Source, ...]:
-    return tuple(Source(n, Message(role, (block,))) for n, (role, block) in enumerate(said, 1))
+def talk(*said: tuple[Role, Block]) -> tuple[SourceMessage, ...]:
+    return tuple(SourceMessage(n, Message(role, (block,))) for n, (role, block) in enumerate(said, 1))
 
 
-def long_talk(messages: int) -> tuple[Source, ...]:
+def long_talk(messages: int) -> tuple[SourceMessage, ...]:
     filler = "and so the talk went on, " * 12
     said: list[tuple[Role, Block]] = [("user", Text("The launch code is 7-3-9.")), ("assistant", Text("Noted."))]
     said += [("user" if n % 2 else "assistant", Text(f"part {n}: {filler}")) for n in range(messages)]
@@ -117,7 +117,7 @@ def test_every_kind_of_block_has_words_of_its_own() -> None:
         Opaque("web_search_call", '{"q": 1}'),
         ToolResult("c9", (Image("image/jpeg", url="https://example.test/a.jpg"),)),
     )
-    text = prompt(SummaryRequest((Source(4, Message("user", blocks)),)), count, 50_000).text
+    text = prompt(SummaryRequest((SourceMessage(4, Message("user", blocks)),)), count, 50_000).text
     for words in (
         "[image: image/png]",
         "[document: terms.pdf, application/pdf]",
@@ -149,5 +149,5 @@ def test_nothing_to_summarize_is_still_a_prompt() -> None:
 
 
 def test_ranges_join_neighbours() -> None:
-    sources = tuple(Source(seq, Message("user", (Text("x"),))) for seq in (1, 2, 3, 7, 9, 10))
+    sources = tuple(SourceMessage(seq, Message("user", (Text("x"),))) for seq in (1, 2, 3, 7, 9, 10))
     assert SummaryRequest(sources).ranges == ((1, 3), (7, 7), (9, 10))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextfold.domain import Message, Text
-from contextfold.summaries import Source, reuse
+from contextfold.summaries import SourceMessage, reuse
 
 
-def told(*texts: str) -> tuple[Source, ...]:
+def told(*texts: str) -> tuple[SourceMessage, ...]:
     return tuple(
-        Source(seq, Message("assistant" if seq % 2 else "user", (Text(text),))) for seq, text in enumerate(texts, 1)
+        SourceMessage(seq, Message("assistant" if seq % 2 else "user", (Text(text),)))
+        for seq, text in enumerate(texts, 1)
     )
 
 

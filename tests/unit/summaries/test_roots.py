@@ -10,7 +10,7 @@ from contextfold.domain import Message, Text, ToolCall, ToolResult
 from contextfold.summaries.cuts import KEPT, common_root, is_below, restored, shortened
 from contextfold.summaries.earlier import entries
 from contextfold.summaries.extractive import digest
-from contextfold.summaries.request import Source, SummaryRequest
+from contextfold.summaries.request import SourceMessage, SummaryRequest
 
 HOME = "/srv/ada/work/engine"
 DEEP = [f"{HOME}/src/engine/parts/cards/{name}.py" for name in ("reader", "writer", "store")]
@@ -55,12 +55,12 @@ def test_what_was_shortened_is_restored(told: list[str]) -> None:
         assert restored(shortened(path, root), root) == path
 
 
-def _session(paths: list[str]) -> tuple[Source, ...]:
+def _session(paths: list[str]) -> tuple[SourceMessage, ...]:
     said = [Message("user", (Text("Make the card engine faster."),))]
     for number, path in enumerate(paths):
         said.append(Message("assistant", (ToolCall(f"c{number}", "Read", f'{{"file_path": "{path}"}}'),)))
         said.append(Message("user", (ToolResult(f"c{number}", (Text(f"def open_deck_{number}(cards):"),)),)))
-    return tuple(Source(seq, message) for seq, message in enumerate(said, 1))
+    return tuple(SourceMessage(seq, message) for seq, message in enumerate(said, 1))
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,10 @@ def test_a_digest_says_the_root_once_and_is_read_back_in_full(language: str, lin
 
 def test_the_root_is_not_said_again_for_commands() -> None:
     ran = [
-        Source(90, Message("assistant", (ToolCall("x", "bash", f'{{"command": "pytest {DEEP[0]} -k open_deck"}}'),))),
-        Source(91, Message("user", (ToolResult("x", (Text("1 passed in open_deck_0"),)),))),
+        SourceMessage(
+            90, Message("assistant", (ToolCall("x", "bash", f'{{"command": "pytest {DEEP[0]} -k open_deck"}}'),))
+        ),
+        SourceMessage(91, Message("user", (ToolResult("x", (Text("1 passed in open_deck_0"),)),))),
     ]
     page = digest(SummaryRequest((*_session(DEEP), *ran), budget=900), count)
     assert "#90 $ pytest …/src/engine/parts/cards/reader.py" in page

@@ -2,14 +2,14 @@
 
 import pytest
 
-from contextfold.folding import Decision, budget_for
+from contextfold.folding import FoldDecision, budget_for
 from contextfold.models import find
 
 
 @pytest.mark.seed("F7")
 @pytest.mark.parametrize(("used", "fits"), [(99, True), (100, True), (101, False)])
 def test_exactly_the_limit_fits(used: int, fits: bool) -> None:
-    assert Decision("send", "", "", used, 100).fits is fits
+    assert FoldDecision("send", "", "", used, 100).fits is fits
 
 
 @pytest.mark.seed("X2")
