@@ -60,39 +60,61 @@ def error_text(error: object) -> str:
     return str(error or "error")
 
 
+class GrowingTexts:
+    """Texts that come in pieces, joined only when they are read: adding to a long text copies it each time."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[tuple[int, str], tuple[dict[str, Any], list[str]]] = {}
+
+    def add(self, holder: dict[str, Any], field: str, piece: str) -> None:
+        """Let the text in this field of the holder go on with a piece."""
+        held = self._pieces.get((id(holder), field))
+        if held is None:
+            held = self._pieces[id(holder), field] = holder, [holder.get(field) or ""]
+            holder[field] = held[1][0]
+        held[1].append(piece)
+
+    def join(self) -> None:
+        """Every text as far as it came, in its place, unless something else stands there now."""
+        for (_, name), (holder, pieces) in self._pieces.items():
+            if isinstance(holder.get(name), str):
+                holder[name] = "".join(pieces)
+        self._pieces.clear()
+
+
 # These name a thing and are said again rather than continued.
 _NAMING = ("index", "type", "id", "role")
 
 
-def gathered(held: dict[str, Any], piece: Event) -> None:
+def gathered(held: dict[str, Any], piece: Event, texts: GrowingTexts) -> None:
     """Continue a value with its next piece: words grow, lists grow by their index, numbers of a piece are replaced."""
     for name, value in piece.items():
         before = held.get(name)
         if value is None:
             held.setdefault(name, None)
         elif isinstance(value, list):
-            held[name] = _listed(before if isinstance(before, list) else [], value)
+            held[name] = _listed(before if isinstance(before, list) else [], value, texts)
         elif before is None or name in _NAMING:
             held[name] = copied(value)
         elif isinstance(before, str) and isinstance(value, str):
-            held[name] = before + value
+            texts.add(held, name, value)
         elif isinstance(before, dict) and isinstance(value, Mapping):
-            gathered(before, value)
+            gathered(before, value, texts)
         else:
             held[name] = copied(value)
 
 
-def _listed(held: list[Any], pieces: list[Any]) -> list[Any]:
+def _listed(held: list[Any], pieces: list[Any], texts: GrowingTexts) -> list[Any]:
     for piece in pieces:
         found = _continued(held, piece) if isinstance(piece, Mapping) else None
         if found is None:
             held.append({})
             if isinstance(piece, Mapping):
-                gathered(held[-1], piece)
+                gathered(held[-1], piece, texts)
             else:
                 held[-1] = piece
         else:
-            gathered(found, piece)
+            gathered(found, piece, texts)
     return held
 
 

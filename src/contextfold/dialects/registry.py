@@ -58,7 +58,8 @@ def all_known() -> tuple[Dialect, ...]:
 
 def known(name: str) -> str:
     """The name itself if there is such a dialect, ours looked at first; else nothing."""
-    return name if name in BUILT_IN or (name and name.partition(":")[0] in names()) else ""
+    plain = name.partition(":")[0]
+    return name if plain in BUILT_IN or (plain and plain in names()) else ""
 
 
 def names() -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from contextfold.errors import BadMessage
 from .assembly import Assembler, Event, Heard, error_text
 from .registry import first_asked
 
+LONGEST_EVENT = 64 * 2**20  # bytes; a picture in one event is a tenth of it
+BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"\r\n|\n|\r")
 
 
@@ -29,42 +31,66 @@ class ServerEvent(NamedTuple):
 
 
 class ServerEvents:
-    """Feed it pieces of a stream; it gives back the events that are whole."""
+    """Feed it pieces of a stream; it gives back the events that are whole. One that is endless is not held."""
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, most: int = LONGEST_EVENT) -> None:
+        self.left_out = 0  # events that were longer than `most` bytes
+        self._most = most
+        self._start = b""  # before it is known whether a byte order mark stands in front
+        self._is_first = True
+        self._unended: list[bytes] = []  # pieces of a line that has not ended
         self._data: list[bytes] = []
         self._name = b""
-        self._is_first = True
+        self._held = 0  # bytes of the event so far
+        self._is_skipped = False
         self._after_return = False
 
     def feed(self, piece: bytes) -> list[ServerEvent]:
         """The events that this piece completes."""
+        if self._is_first:
+            piece = self._start + piece
+            self._start, self._is_first = (b"", False) if len(piece) >= len(BOM) else (piece, True)
+            piece = b"" if self._is_first else piece.removeprefix(BOM)
         if not piece:
             return []
-        text = self._rest + piece
-        if self._is_first and len(text) >= 3:
-            text, self._is_first = text.removeprefix(b"\xef\xbb\xbf"), False
         if self._after_return:
-            text = text.removeprefix(b"\n")  # the other half of a line end that was cut in two
-        self._after_return = text.endswith(b"\r")
-        *lines, self._rest = _LINE.split(text)
-        return [event for line in lines if (event := self._line(line)) is not None]
+            piece = piece.removeprefix(b"\n")  # the other half of a line end that was cut in two
+        self._after_return = piece.endswith(b"\r")
+        first, *others = _LINE.split(piece)
+        if not others:
+            self._hold(first)
+            return []
+        *lines, rest = b"".join([*self._unended, first]), *others
+        self._unended = []
+        events = [event for line in lines if (event := self._line(line)) is not None]
+        self._hold(rest)
+        return events
+
+    def _hold(self, piece: bytes) -> None:
+        """Keep what has not ended yet, unless it is too much: the rest of its line is then read as a comment."""
+        if piece:
+            self._unended.append(piece)
+        self._held += len(piece)
+        if self._held > self._most:
+            self._unended = [b":"] if self._unended else []
+            self._data, self._held, self._is_skipped = [], 0, True
 
     def _line(self, line: bytes) -> ServerEvent | None:
         if not line:
             return self._dispatch()
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
-        if field == b"data":
+        if field == b"data" and not self._is_skipped:
             self._data.append(value)
+            self._held += len(value)
         elif field == b"event":
             self._name = value
         return None  # comments, ids and retry times are nothing to us
 
     def _dispatch(self) -> ServerEvent | None:
         data, name = self._data, self._name
-        self._data, self._name = [], b""
+        self.left_out += self._is_skipped
+        self._data, self._name, self._held, self._is_skipped = [], b"", 0, False
         if not data:
             return None
         return ServerEvent(name.decode("utf-8", "replace"), b"\n".join(data).decode("utf-8", "replace"))
@@ -93,6 +119,8 @@ class Listener:
             self._has_bytes = True
             for event in self._events.feed(bytes(piece)):
                 self._data(event.data)
+            if self._events.left_out:
+                self._error = self._error or f"an event was longer than {LONGEST_EVENT >> 20} MiB and is left out"
         else:
             self._take(piece if isinstance(piece, Mapping) else plain_event(piece))
 

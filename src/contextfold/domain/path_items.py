@@ -8,7 +8,8 @@ depends only on what came before, so that bytes already sent never change.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -56,11 +57,11 @@ def _answer(waiting: tuple[str, ...], shape: Shape) -> tuple[tuple[str, ...], tu
 
     A result that is not the user's side speaking answers nothing: no provider takes it from the assistant.
     """
-    unanswered, late = list(waiting), []
+    unanswered, late = dict.fromkeys(waiting), []
     for index, block in enumerate(shape.blocks):
         if block.kind == "result":
             if block.call in unanswered and shape.role == "user":
-                unanswered.remove(block.call)
+                del unanswered[block.call]
             else:
                 late.append(index)
     return tuple(unanswered), tuple(late)
@@ -80,29 +81,31 @@ class CallIds:
         self._used: dict[str, int] = {}  # shown id -> place of its message
         self._original: dict[str, str] = {}  # of those that were renamed
         self._tools: dict[str, str] = {}  # shown id -> the tool that was called
+        self._numbers: dict[str, int] = {}  # original id -> the last number put behind it: the next search begins there
 
     def copy(self) -> CallIds:
         twin = CallIds()
-        twin._used, twin._original, twin._tools = dict(self._used), dict(self._original), dict(self._tools)
+        twin._used, twin._original = dict(self._used), dict(self._original)
+        twin._tools, twin._numbers = dict(self._tools), dict(self._numbers)
         return twin
 
     def truncate(self, length: int) -> None:
         while self._used and self._used[newest := next(reversed(self._used))] >= length:
             del self._used[newest]
-            self._original.pop(newest, None)
+            self._numbers.pop(self._original.pop(newest, newest), None)
             self._tools.pop(newest, None)
 
     def shown(self, place: int, shape: Shape, waiting: tuple[str, ...]) -> tuple[Shape, Aliases]:
         """The outline with ids that are unique on the path, and the blocks that had to change."""
         blocks = list(shape.blocks)
         aliases: list[tuple[int, str]] = []
-        answered = list(waiting)
+        open_calls = _OpenCalls(waiting, self._original, self._tools) if waiting and shape.role == "user" else None
         for index, block in enumerate(blocks):
             if block.kind == "call":
                 name = self._take(block.call, place)
                 self._tools[name] = block.name
-            elif block.kind == "result" and answered and shape.role == "user":
-                name = self._answer(block.call, block.name, answered)
+            elif block.kind == "result" and open_calls is not None:
+                name = open_calls.answered_by(block.call, block.name) or block.call
             else:
                 continue
             if name != block.call:
@@ -111,24 +114,39 @@ class CallIds:
         return (replace(shape, blocks=tuple(blocks)), tuple(aliases)) if aliases else (shape, ())
 
     def _take(self, call: str, place: int) -> str:
-        name, number = call or f"call-{place}", 1
-        while name in self._used:
-            number += 1
-            name = f"{call or 'call'}-{number}"
+        name = call or f"call-{place}"
+        if name in self._used:
+            number = self._numbers.get(call, 1)
+            while name in self._used:
+                number += 1
+                name = f"{call or 'call'}-{number}"
+            self._numbers[call] = number
         self._used[name] = place
         if name != call:
             self._original[name] = call
         return name
 
-    def _answer(self, call: str, tool: str, waiting: list[str]) -> str:
-        """The open call this result is for: the first of that id that still waits, or of the tool it names instead."""
-        found = next((name for name in waiting if self._original.get(name, name) == call), None)
-        if found is None and tool:
-            found = next((name for name in waiting if self._tools.get(name) == tool), None)
-        if found is None:
-            return call
-        waiting.remove(found)
-        return found
+
+class _OpenCalls:
+    """Calls that wait for their results, found by the id they came with or by their tool, in their order."""
+
+    def __init__(self, waiting: Iterable[str], original: Mapping[str, str], tools: Mapping[str, str]) -> None:
+        self._waiting = dict.fromkeys(waiting)
+        self._by_id: dict[str, deque[str]] = {}
+        self._by_tool: dict[str, deque[str]] = {}
+        for name in self._waiting:
+            self._by_id.setdefault(original.get(name, name), deque()).append(name)
+            self._by_tool.setdefault(tools.get(name, ""), deque()).append(name)
+
+    def answered_by(self, call: str, tool: str) -> str | None:
+        """The open call a result is for: the first of that id that still waits, or of the tool it names instead."""
+        for queue in (self._by_id.get(call), self._by_tool.get(tool) if tool else None):
+            while queue:
+                name = queue.popleft()
+                if name in self._waiting:
+                    del self._waiting[name]
+                    return name
+        return None
 
 
 class Words(Struct, frozen=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.assembly import Event, Heard, error_text
+from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.partial_json import partial
 from contextfold.dialects.repairs import copied
@@ -34,7 +34,8 @@ class AnthropicStream:
     def __init__(self) -> None:
         self._message: dict[str, Any] | None = None
         self._blocks: dict[int, dict[str, Any]] = {}
-        self._pieces: dict[int, str] = {}  # a tool's input, as far as it came
+        self._pieces: dict[int, list[str]] = {}  # a tool's input, as far as it came
+        self._texts = GrowingTexts()
         self._closed: set[int] = set()
         self._is_complete = False
         self._error = ""
@@ -59,21 +60,22 @@ class AnthropicStream:
     def _grow(self, index: int, delta: Event) -> None:
         block, kind = self._blocks[index], delta.get("type")
         if kind == "input_json_delta":
-            self._pieces[index] = self._pieces.get(index, "") + str(delta.get("partial_json") or "")
+            self._pieces.setdefault(index, []).append(str(delta.get("partial_json") or ""))
         elif kind == "signature_delta":
             block["signature"] = delta["signature"]
         elif kind == "citations_delta":
-            block["citations"] = [*(block.get("citations") or ()), copied(delta["citation"])]
+            block["citations"] = block.get("citations") or []
+            block["citations"].append(copied(delta["citation"]))
         elif kind == "compaction_delta":
             block.update({name: value for name, value in delta.items() if name != "type"})
         elif kind in _GROWING:
             field = _GROWING[str(kind)]
-            block[field] = (block.get(field) or "") + (delta.get(field) or "")
+            self._texts.add(block, field, delta.get(field) or "")
 
     def _close(self, index: int) -> None:
         self._closed.add(index)
-        if self._pieces.get(index):
-            self._blocks[index]["input"] = _input(self._pieces[index])
+        if text := "".join(self._pieces.get(index, ())):
+            self._blocks[index]["input"] = _input(text)
 
     def _finish(self, event: Event) -> None:
         message = self._message or {}
@@ -83,6 +85,7 @@ class AnthropicStream:
         usage.update({name: copied(value) for name, value in (event.get("usage") or {}).items() if value is not None})
 
     def heard(self) -> Heard:
+        self._texts.join()
         if self._message is None:
             return Heard(error=self._error)
         if self._is_complete and not self._error:

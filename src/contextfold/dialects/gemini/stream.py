@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contextfold.dialects.assembly import Event, Heard, error_text
+from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
 
@@ -21,6 +21,7 @@ class GeminiStream:
     def __init__(self) -> None:
         self._head: dict[str, Any] = {}
         self._candidates: dict[int, dict[str, Any]] = {}
+        self._texts = GrowingTexts()
         self._error = ""
 
     def take(self, event: Event) -> None:
@@ -41,9 +42,17 @@ class GeminiStream:
                 held[name] = copied(value)
         content = piece.get("content") or {}
         for part in content.get("parts") or ():
-            _joined(held["content"]["parts"], copied(part))
+            self._join(held["content"]["parts"], copied(part))
+
+    def _join(self, parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
+        last = parts[-1] if parts else None
+        if last is not None and _is_words(last) and _is_words(part) and last.get("thought") == part.get("thought"):
+            self._texts.add(last, "text", part["text"])
+        elif part:
+            parts.append(part)
 
     def heard(self) -> Heard:
+        self._texts.join()
         if not self._candidates:
             return Heard(error=self._error or _blocked(self._head))
         candidates = [self._candidates[at] for at in sorted(self._candidates)]
@@ -55,14 +64,6 @@ class GeminiStream:
             if not _says(candidates[0]["content"]["parts"]):
                 return Heard(None, False, tuple(left_out), self._error)
         return Heard({"candidates": candidates, **self._head}, is_complete, tuple(left_out), self._error)
-
-
-def _joined(parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
-    last = parts[-1] if parts else None
-    if last is not None and _is_words(last) and _is_words(part) and last.get("thought") == part.get("thought"):
-        last["text"] += part["text"]
-    elif part:
-        parts.append(part)
 
 
 def _is_words(part: Event) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.assembly import Event, Heard, error_text, gathered, whole_object
+from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text, gathered, whole_object
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
 
@@ -22,6 +22,7 @@ class ChatStream:
         self._head: dict[str, Any] = {}
         self._choices: dict[int, dict[str, Any]] = {}
         self._usage: Any = None
+        self._texts = GrowingTexts()
         self._error = ""
 
     def take(self, event: Event) -> None:
@@ -44,14 +45,15 @@ class ChatStream:
         choice = self._choices.setdefault(
             index, {"index": index, "message": {"role": "assistant", "content": None}, "finish_reason": None}
         )
-        gathered(choice["message"], piece.get("delta") or {})
+        gathered(choice["message"], piece.get("delta") or {}, self._texts)
         if piece.get("finish_reason"):
             choice["finish_reason"] = piece["finish_reason"]
         if piece.get("logprobs"):
             choice["logprobs"] = choice.get("logprobs") or {}
-            gathered(choice["logprobs"], piece["logprobs"])
+            gathered(choice["logprobs"], piece["logprobs"], self._texts)
 
     def heard(self) -> Heard:
+        self._texts.join()
         if not self._choices:
             return Heard(error=self._error)
         is_complete = not self._error and all(choice["finish_reason"] for choice in self._choices.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contextfold.dialects.assembly import Event, Heard, error_text
+from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
 
@@ -34,6 +34,7 @@ class ResponsesStream:
         self._response: dict[str, Any] | None = None
         self._items: dict[int, dict[str, Any]] = {}
         self._done: set[int] = set()
+        self._texts = GrowingTexts()
         self._is_complete = False
         self._error = ""
 
@@ -68,11 +69,12 @@ class ResponsesStream:
         elif kind in _GROWING:
             name, field = _GROWING[kind]
             holder = _at(item, name, _place(event)) if name else item
-            holder[field] = (holder.get(field) or "") + str(event.get("delta") or "")
+            self._texts.add(holder, field, str(event.get("delta") or ""))
         elif kind == "response.output_text.annotation.added":
             _at(item, "content", _place(event)).setdefault("annotations", []).append(copied(event["annotation"]))
 
     def heard(self) -> Heard:
+        self._texts.join()
         if self._response is None:
             return Heard(error=self._error)
         if self._is_complete and not self._error:
