@@ -66,6 +66,7 @@ from .messages import (
 from .path_items import PathItems, Words
 from .projection import LiveBranch, Projection, hidden_by
 from .raw import decode, encodable, encode
+from .recognition import NO_PREFIX, form_of, prefix_numbers
 from .reply import Bill, Problem, Reply
 from .rules import check as check_view
 from .runtime import Environment, Phase
@@ -92,6 +93,7 @@ __all__ = [
     "GENESIS",
     "INTERRUPTED",
     "LATE",
+    "NO_PREFIX",
     "SALT_BYTES",
     "Appended",
     "Attached",
@@ -179,6 +181,7 @@ __all__ = [
     "encodable",
     "encode",
     "encode_event",
+    "form_of",
     "hidden_by",
     "kind_of_tool",
     "link",
@@ -186,6 +189,7 @@ __all__ = [
     "nested",
     "plain_tool_name",
     "plan_in",
+    "prefix_numbers",
     "roo_tags",
     "subject_of",
     "tool_key",

@@ -158,6 +158,10 @@ class EventLog(Protocol):
         """Exact bytes of these events of the thread itself; a forgotten one is missing."""
         ...
 
+    def keyed(self, thread: str, keys: Sequence[str]) -> Mapping[str, int]:
+        """The seqs of the thread's own events that were written with these keys, forgotten ones too; in one look."""
+        ...
+
     def blob(self, digest: str) -> bytes:
         """What was kept under this digest."""
         ...

@@ -222,6 +222,12 @@ class MemoryLog:
             found = ((seq, held.at(seq).body) for seq in seqs if held.start < seq <= held.last)
             return {seq: body for seq, body in found if body is not None}
 
+    def keyed(self, thread: str, keys: Sequence[str]) -> Mapping[str, int]:
+        with self._lock:
+            held = self._thread(thread)
+            found = ((key, held.keys.get(key) or held.keys.get(forgotten_key(key))) for key in keys)
+            return {key: seq for key, seq in found if seq is not None}
+
     def blob(self, digest: str) -> bytes:
         with self._lock:
             if digest not in self._blobs:

@@ -6,7 +6,7 @@ another thread of the log; only this module knows where.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -69,6 +69,14 @@ class Bodies:
                     after = logged.seq
                     yield logged
 
+    def keyed(self, keys: Sequence[str]) -> Mapping[str, int]:
+        """Where these keys were used in the lineage; a fork shares what its origin wrote before it."""
+        found: dict[str, int] = {}
+        for thread, upto in self._lineage:
+            written = self._log.keyed(thread, keys)
+            found |= {key: seq for key, seq in written.items() if upto is None or seq <= upto}
+        return found
+
     def get(self, seq: int) -> bytes | None:
         """The body of one event; None when it was forgotten."""
         if seq not in self._kept:
@@ -129,6 +137,10 @@ class ModelLens:
     def load(self, seqs: Iterable[int]) -> None:
         """Read the words of these events in one go."""
         self._bodies.load(seqs)
+
+    def keyed(self, keys: Sequence[str]) -> Mapping[str, int]:
+        """The seqs of events that were written with these keys, whatever branch they are on."""
+        return self._bodies.keyed(keys)
 
     def words(self, seq: int) -> bytes | None:
         """The bytes that an event carries; None where they were forgotten."""

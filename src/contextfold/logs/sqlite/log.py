@@ -134,6 +134,11 @@ class SqliteLog:
         with self._database.reading() as connection:
             return read.bodies(connection, address, seqs)
 
+    def keyed(self, thread: str, keys: Sequence[str]) -> Mapping[str, int]:
+        address = self._address(thread)
+        with self._database.reading() as connection:
+            return read.keyed(connection, address, keys)
+
     def blob(self, digest: str) -> bytes:
         with self._database.reading() as connection:
             return read.blob(connection, self._directory.space(connection), digest)

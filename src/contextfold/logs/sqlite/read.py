@@ -16,12 +16,13 @@ from typing import Final
 import apsw
 import msgspec
 
-from contextfold.domain import GENESIS, Logged, decode_event
+from contextfold.domain import GENESIS, Logged, decode_event, encode
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, damaged, is_linked, no_blob
+from contextfold.logs.redaction import forgotten_key
 
 from .database import Database, Row, is_body, is_row, rows, value
-from .directory import DIGESTS, Address, origin_of, text_of
+from .directory import DIGESTS, Address, blob_of, origin_of, text_of
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
@@ -34,6 +35,11 @@ _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _BLOB = (
     "SELECT b.bytes FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
     " WHERE n.space = ? AND n.owner = ? AND n.name = ?"
+)
+
+# As hexadecimal digits, since JSON holds no lone surrogates and a key may.
+_KEYED = (
+    "SELECT name, number FROM names WHERE space = ? AND owner = ? AND name IN (SELECT unhex(value) FROM json_each(?))"
 )
 
 EVENTS = (
@@ -203,6 +209,13 @@ def blob(connection: apsw.Connection, space: int | None, digest: str) -> bytes:
     if sha256(found).hexdigest() != digest:
         raise Corrupt(f"What is kept under {digest!r} is damaged. {RESCUE}")
     return bytes(found)
+
+
+def keyed(connection: apsw.Connection, address: Address, keys: Sequence[str]) -> dict[str, int]:
+    """The seqs that these keys were used at, forgotten ones under what is left of their keys."""
+    named = {blob_of(name): key for key in keys for name in (key, forgotten_key(key))}
+    asked = encode([name.hex() for name in named]).decode()
+    return {named[name]: seq for name, seq in rows(connection, _KEYED, (address.space, address.thread, asked))}
 
 
 def forgotten(connection: apsw.Connection, address: Address) -> list[int]:

@@ -105,3 +105,23 @@ class KeyContract:
         log.forget("a", [1])
         assert [each.seq for each in log.append("a", [message(b"secret", key="k")], expected=1)] == [1]
         assert log.bodies("a", [1]) == {}
+
+    def test_keys_are_found_again_in_one_look(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        log.create(ThreadRow("b"))
+        log.append("a", [message(b"1", key="k1"), message(b"2"), message(b"3", key="k3")], expected=0)
+        log.append("b", [message(b"1", key="other")], expected=0)
+        assert log.keyed("a", ["k3", "unknown", "k1", "other"]) == {"k1": 1, "k3": 3}
+        assert log.keyed("a", []) == {}
+
+    def test_the_key_of_a_forgotten_message_is_found(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        log.append("a", [message(b"secret", key="k")], expected=0)
+        log.forget("a", [1])
+        assert log.keyed("a", ["k"]) == {"k": 1}
+
+    @pytest.mark.parametrize("key", [text for text in NASTY_TEXTS if text], ids=ascii)
+    def test_any_key_is_found_again(self, log: EventLog, key: str) -> None:
+        log.create(ThreadRow("a"))
+        log.append("a", [message(b"1", key=key)], expected=0)
+        assert log.keyed("a", [key]) == {key: 1}

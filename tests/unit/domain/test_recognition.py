@@ -1,0 +1,63 @@
+"""Two messages say the same whatever clients do to their marks, ids and reasoning; prefixes have numbers."""
+
+import pytest
+
+from contextfold import dialects
+from contextfold.domain import NO_PREFIX, encode, form_of, prefix_numbers
+
+CALL = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x", "all": True}}
+ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "I look."}, CALL]}
+
+
+def form(message: object, dialect: str = "anthropic") -> bytes:
+    return form_of(dialects.find(dialect).parse(encode(message)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "text", "text": "I look.", "cache_control": {"type": "ephemeral"}}, CALL],
+        [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "I look."}, CALL],
+        [{"type": "text", "text": "I look."}, {**CALL, "id": "renamed"}],
+        [{"type": "text", "text": "I look."}, {**CALL, "input": {"all": True, "path": "x"}}],
+    ],
+)
+def test_marks_reasoning_ids_and_the_order_of_arguments_are_not_what_is_said(content: object) -> None:
+    assert form({"role": "assistant", "content": content}) == form(ANSWER)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"role": "user", "content": ANSWER["content"]},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look"}, CALL]},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, {**CALL, "input": {"path": "y"}}]},
+    ],
+)
+def test_words_calls_and_speakers_are(other: object) -> None:
+    assert form(other) != form(ANSWER)
+
+
+def test_the_same_words_are_the_same_in_every_dialect() -> None:
+    said = {"role": "user", "content": "Hello."}
+    assert form(said) == form(said, "openai-chat") == form({"role": "user", "parts": [{"text": "Hello."}]}, "gemini")
+
+
+def test_a_number_depends_on_everything_before_it_and_goes_on_from_any_place() -> None:
+    forms = [b"a", b"b", b"b", b"c"]
+    numbers = list(prefix_numbers(forms))
+    assert len(set(numbers)) == 4
+    assert list(prefix_numbers(forms[2:], numbers[1])) == numbers[2:]
+    assert list(prefix_numbers([b"x", b"b"]))[1] != numbers[1]
+
+
+def test_what_says_nothing_has_no_form_and_changes_no_number() -> None:
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}]}
+    assert form(thought) == b""
+    assert list(prefix_numbers([b"", b"a"])) == [NO_PREFIX, next(prefix_numbers([b"a"]))]
+
+
+def test_what_a_client_adds_by_itself_can_be_taken_out() -> None:
+    message = dialects.find("anthropic").parse(encode({"role": "user", "content": "Hello. <now/>"}))
+    assert form_of(message, lambda text: text.removesuffix(" <now/>")) == form({"role": "user", "content": "Hello."})
