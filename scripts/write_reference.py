@@ -182,8 +182,9 @@ def settings_page() -> Iterator[str]:
         "",
         "A `contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned",
         "repository. It may not name paths outside that directory (`store`, `artifacts`, `litellm`, `catalogue`),",
-        "nor a `dialect` or `tokenizer` that a plugin brings; what is left out is told. `--trust`, or",
-        "`CONTEXTFOLD_TRUST=1`, takes it whole.",
+        "nor a `dialect` or `tokenizer` that a plugin brings, nor who summarizes (`condensing_model`) and what that",
+        "model is told (`condensing_prompt`); what is left out is told. `--trust`, or `CONTEXTFOLD_TRUST=1`, takes it",
+        "whole.",
         "",
     )
     rows = [

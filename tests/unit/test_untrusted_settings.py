@@ -67,6 +67,19 @@ def test_plugins_are_not_chosen_by_a_file_that_lies_here(here: Path) -> None:
 
 
 @pytest.mark.finding("K10")
+@pytest.mark.parametrize("table", ["", "[profiles.cheap]\n"])
+def test_who_summarizes_is_not_chosen_by_a_file_that_lies_here(here: Path, table: str) -> None:
+    said = f'{table}condensing_model = "gpt-4o"\ncondensing_prompt = "Leave the tests out."\nkeep_messages = 7\n'
+    write(here / "contextfold.toml", said)
+    place = 'profiles."cheap".' if table else ""
+    with pytest.warns(UserWarning, match=rf"left out: {place}condensing_model, {place}condensing_prompt\. If the file"):
+        profile = configure({}).said("claude-sonnet-4-5", "cheap" if table else "")
+    assert (profile.condensing_model, profile.condensing_prompt, profile.keep_messages) == ("", "", 7)
+    trusted = configure(TRUSTED).said("claude-sonnet-4-5", "cheap" if table else "")
+    assert (trusted.condensing_model, trusted.condensing_prompt) == ("gpt-4o", "Leave the tests out.")
+
+
+@pytest.mark.finding("K10")
 def test_a_file_that_the_user_names_or_owns_may_say_anything(here: Path, tmp_path: Path) -> None:
     named = write(tmp_path / "named.toml", 'store = "/elsewhere/named.db"\n')
     write(tmp_path / "own" / "contextfold" / "contextfold.toml", 'store = "/elsewhere/own.db"\nthreshold = 55\n')

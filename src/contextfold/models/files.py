@@ -2,8 +2,9 @@
 
 The user's own file (`~/.config/contextfold/contextfold.toml`) and a file that the user names may say anything. A
 `contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned repository: it
-may not name paths outside that directory, nor dialects and tokenizers that a plugin brings. What it may not say is left
-out and told; `CONTEXTFOLD_TRUST=1`, or `--trust`, takes it whole.
+may not name paths outside that directory, nor dialects and tokenizers that a plugin brings, nor who summarizes with the
+user's keys and what that model is told. What it may not say is left out and told; `CONTEXTFOLD_TRUST=1`, or `--trust`,
+takes it whole.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from contextfold.errors import BadConfiguration
 FILE = "contextfold.toml"
 CONFIG_VARIABLE, TRUST_VARIABLE = "CONTEXTFOLD_CONFIG", "CONTEXTFOLD_TRUST"
 PATHS = ("store", "artifacts", "litellm", "catalogue")
+CONDENSING = ("condensing_model", "condensing_prompt")
 TABLES = ("models", "profiles")
 MOST_SETTINGS = 256_000  # bytes of a settings file
 MOST_TABLE = 32_000_000  # bytes of a table of models; litellm's has three million
@@ -128,12 +130,25 @@ def _origins(table: Mapping[str, Any], path: Path) -> dict[str, str]:
 def _harmless(table: Mapping[str, Any], path: Path, is_ours: IsOurs) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A stranger's table without what only the user may say, and what that was."""
     directory = path.absolute().parent.resolve()
-    outside = [name for name in PATHS if name in table and not _is_inside(table[name], directory)]
-    kept = {name: value for name, value in table.items() if name not in outside}
-    plugged: list[str] = []
-    if isinstance(kept.get("models"), Mapping):
-        kept["models"] = {name: _unplugged(name, one, plugged, is_ours) for name, one in kept["models"].items()}
-    return kept, (*outside, *plugged)
+    left_out = [name for name in PATHS if name in table and not _is_inside(table[name], directory)]
+    left_out += [name for name in CONDENSING if name in table]
+    kept = {name: value for name, value in table.items() if name not in left_out}
+    for inner in TABLES:
+        if isinstance(kept.get(inner), Mapping):
+            kept[inner] = {
+                name: _permitted(f'{inner}."{name}"', one, left_out, is_ours) for name, one in kept[inner].items()
+            }
+    return kept, tuple(left_out)
+
+
+def _permitted(place: str, settings: object, left_out: list[str], is_ours: IsOurs) -> object:
+    """What a stranger may say of one model or in one profile."""
+    if not isinstance(settings, Mapping):
+        return settings
+    foreign = [each for each in ("dialect", "tokenizer") if each in settings and not is_ours(each, settings[each])]
+    foreign += [each for each in CONDENSING if each in settings]
+    left_out += [f"{place}.{each}" for each in foreign]
+    return {each: value for each, value in settings.items() if each not in foreign}
 
 
 def _is_inside(value: object, directory: Path) -> bool:
@@ -144,11 +159,3 @@ def _is_inside(value: object, directory: Path) -> bool:
         return (directory / value).resolve().is_relative_to(directory)
     except (OSError, ValueError, RuntimeError):  # no path that a system could have
         return False
-
-
-def _unplugged(name: str, settings: object, left_out: list[str], is_ours: IsOurs) -> object:
-    if not isinstance(settings, Mapping):
-        return settings
-    foreign = [each for each in ("dialect", "tokenizer") if each in settings and not is_ours(each, settings[each])]
-    left_out += [f'models."{name}".{each}' for each in foreign]
-    return {each: value for each, value in settings.items() if each not in foreign}
