@@ -15,10 +15,9 @@ from benchmarks.recorded import ABSENT, is_here, texts
 from contextfold.domain import Message, Text
 from contextfold.models import find
 from contextfold.tokens import counter_for
-from contextfold.tokens.classes import weigh
-from contextfold.tokens.counters import EncodedCounter
+from contextfold.tokens.counters import EncodedCounter, weights
 from contextfold.tokens.encoders import VOCABULARIES, SplintrEncoder
-from contextfold.tokens.weights import weights
+from contextfold.tokens.scale import weigh
 
 _MEGABYTE = 1 << 20
 _TURN = 200

@@ -17,7 +17,7 @@ from benchmarks.recorded import ABSENT, Stretch, is_here, japanese_dialogues, st
 from benchmarks.samples import SAMPLES
 from contextfold.domain import Message, Text
 from contextfold.tokens import Calibration, counter_for, learn
-from contextfold.tokens.weights import weights
+from contextfold.tokens.counters import weights
 
 _CODEX = "gpt-5.5"
 

@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.samples import SAMPLES
-from contextfold.tokens.encoders import VOCABULARIES, encoder
-from contextfold.tokens.tiktoken_encoder import CACHE_VARIABLE, SHA256, cached_file
+from contextfold.tokens.encoders import CACHE_VARIABLE, SHA256, VOCABULARIES, cached_file, encoder
 
 _SIZES = {"cl100k_base": 100_256, "o200k_base": 199_998}
 

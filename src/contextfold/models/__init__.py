@@ -1,17 +1,24 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
 from .catalogue import Family, families, family_of, listed, read_catalogue, ships
-from .config import KEYS_OF_OTHERS, Config, ModelSettings, config_from, config_of, nearest, read_config
+from .config import (
+    INHERIT,
+    KEYS_OF_OTHERS,
+    Config,
+    ModelSettings,
+    Profile,
+    config_from,
+    config_of,
+    nearest,
+    read_config,
+    recommended,
+    recommended_for,
+)
 from .files import CONFIG_VARIABLE, FILE, TRUST_VARIABLE, SettingsTable, read_settings, settings_files
-from .genai_prices import with_genai_prices
-from .litellm import from_litellm
-from .lookup import default_config, find, warn_of_left_out
-from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Prices, Source, Tier
+from .lookup import LEGACY_FOR_ALL, PREFIX, default_config, find, limit_for_all, variable, warn_of_left_out
+from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Paid, Prices, Source, Tier, limit_in, paid_for
 from .names import core
-from .paid import Paid, paid_for
-from .profiles import INHERIT, Profile, recommended, recommended_for
-from .refusals import limit_in
-from .settings import LEGACY_FOR_ALL, PREFIX, limit_for_all, variable
+from .price_tables import from_litellm, with_genai_prices
 
 __all__ = [
     "ASSUMED_WINDOW",

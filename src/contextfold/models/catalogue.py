@@ -2,7 +2,7 @@
 
 A row names the source and date of each group of its fields. A catalogue is always late: a model it lacks is taken for
 the least of its family, which is read from its name, and says so; one of no family gets a small assumed window. A
-user's own words (see `settings`) come before ours.
+user's own words (see `lookup`) come before ours.
 """
 
 from __future__ import annotations

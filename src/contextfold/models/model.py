@@ -1,16 +1,19 @@
 """What a model is, as far as a conversation's size, price and validity depend on it.
 
 Facts only: a field nobody has documented is absent (None or empty), never guessed. Each group of fields says where it
-comes from. Nothing here is read from anywhere; see `catalogue` and `settings`.
+comes from. Nothing here is read from anywhere; see `catalogue` and `lookup`. Beside the facts stand what a bill comes
+to at a model's prices, and how many tokens a provider says it would have taken when it refuses a request as too long.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.domain import Bill
 from contextfold.errors import BadConfiguration
 
 # What a window is taken to be when nobody says: small enough to be safe, shown as assumed everywhere.
@@ -146,3 +149,69 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     def _with_window(self, window: int, source: str, *, assumed: bool) -> Model:
         return replace(self, window=window, assumed=assumed, sources={**self.sources, "window": Source(source)})
+
+
+_MILLION = 1_000_000
+
+
+class Paid(Struct, frozen=True):
+    """USD by kind. What has no price of its own costs as fresh input does."""
+
+    fresh: float = 0.0
+    written: float = 0.0
+    read: float = 0.0
+    answer: float = 0.0
+
+    @property
+    def input(self) -> float:
+        """All but the answers."""
+        return self.fresh + self.written + self.read
+
+    @property
+    def total(self) -> float:
+        return self.input + self.answer
+
+    def __add__(self, other: Paid) -> Paid:
+        return Paid(
+            self.fresh + other.fresh,
+            self.written + other.written,
+            self.read + other.read,
+            self.answer + other.answer,
+        )
+
+
+def paid_for(bill: Bill, prices: Prices) -> Paid:
+    """What one bill comes to at these prices, by the tier its input falls into."""
+    now, read = prices.at(bill.input), bill.read or 0
+    hour = now.write if now.cache_write_hour is None else now.cache_write_hour
+    return Paid(
+        (bill.input - read - bill.written) * now.input / _MILLION,
+        ((bill.written - bill.written_hour) * now.write + bill.written_hour * hour) / _MILLION,
+        read * now.read / _MILLION,
+        bill.output * now.output / _MILLION,
+    )
+
+
+_NUMBER = r"(\d[\d,_]*)"
+_SAID = tuple(
+    re.compile(pattern.replace("#", _NUMBER), re.IGNORECASE)
+    for pattern in (
+        r"tokens?\s*>\s*# maximum",  # Anthropic: prompt is too long
+        r"exceed context limit: \d+ \+ \d+ > #",  # Anthropic, together with the answer
+        r"maximum number of (?:input )?tokens allowed \(#\)",  # Gemini
+        r"maximum context (?:length|window)(?: of this model)? (?:is|of)(?: only)? #",  # OpenAI, vLLM, OpenRouter
+        r"with # maximum context length",  # Mistral
+        r"available context size \(#",  # llama.cpp
+        r"maximum prompt length is #",  # xAI
+        r"model token limit:? #",  # Moonshot
+        r"context (?:length|window) of(?: only)? #",  # Ollama, LM Studio
+    )
+)
+
+
+def limit_in(refusal: object) -> int | None:
+    """The number of tokens that a refusal, an error or its text, says would have been taken."""
+    text = str(refusal)
+    found = (match for pattern in _SAID if (match := pattern.search(text)))
+    match = next(found, None)
+    return int(re.sub(r"[,_]", "", match.group(1))) if match else None

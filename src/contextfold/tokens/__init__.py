@@ -1,10 +1,9 @@
 """Counting: how many tokens something is for a model, exactly or estimated, and what the bills teach about it."""
 
 from .calibration import Calibration, Drift, Watch, drift, learn
-from .classes import CLASSES
-from .counters import counter_for
-from .counting import FixedCost, count, fixed_cost
+from .counters import FixedCost, count, counter_for, fixed_cost
 from .encoders import Encoder
+from .scale import CLASSES
 
 __all__ = [
     "CLASSES",

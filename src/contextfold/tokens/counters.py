@@ -1,21 +1,106 @@
-"""Counters: from outlines to tokens, for one model.
+"""Counters: from outlines to tokens, for one model; and the count of a whole request, with how we know it.
 
 An exact counter reads the number its vocabulary gave at the door; where it is missing, and for models whose tokenizer
-nobody publishes, tokens are estimated from classes. A counter says which of the two it is.
+nobody publishes, tokens are estimated from classes of text. What a unit of each class is worth, by family of models, is
+data, fitted on exact and billed counts: whole thousandths of a token, so that every machine sums to the same number.
+How they were fitted stands in that file and in docs/counting.md.
+
+Sessions ask for the fixed part of a request (system and tools) at every turn; it is counted once for each content and
+kept by its hash, and the number of kept results is bounded.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from operator import mul
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, TypeAlias, get_args
 
-from contextfold.domain import Counter, Measure, Message, Shape
+import msgspec
+from msgspec import Struct
+
+from contextfold.domain import (
+    Block,
+    BlockKind,
+    BlockShape,
+    Count,
+    Counter,
+    Measure,
+    Message,
+    Opaque,
+    Shape,
+    Text,
+    encode,
+)
 from contextfold.models import Model, find
 
-from .classes import SEALED
 from .encoders import Encoder, encoder
 from .media import DEFAULT, media_tokens
-from .weighing import Scale
-from .weights import Weights, weights
+from .scale import CLASSES, SEALED, Scale
+
+GENERIC = "generic"
+
+
+class Overhead(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whole tokens a provider adds around what was said."""
+
+    message: int = 0
+    text: int = 0
+    call: int = 0
+    result: int = 0
+    reasoning: int = 0
+    opaque: int = 0
+    image: int = 0
+    document: int = 0
+    request: int = 0  # once
+    tool: int = 0  # for each definition
+    tools: int = 0  # once, when there is any definition
+
+    def by_kind(self) -> dict[str, int]:
+        """What one block of each kind adds."""
+        return {kind: getattr(self, kind) for kind in get_args(BlockKind)}
+
+
+class Weights(Struct, frozen=True):
+    """One family's numbers."""
+
+    family: str
+    classes: tuple[int, ...]
+    overhead: Overhead
+
+    def tokens(self, amounts: tuple[int, ...]) -> int:
+        """Tokens of an amount of each class, rounded up."""
+        thousandths: int = sum(map(mul, self.classes, amounts))
+        return (thousandths + 999) // 1000
+
+
+@cache
+def families() -> Mapping[str, Weights]:
+    """Every family of the file, by name."""
+    raw = Path(__file__).with_name("weights.json").read_bytes()
+    rows: dict[str, dict[str, Any]] = msgspec.json.decode(raw)["families"]
+    return {name: _resolved(name, row, rows) for name, row in rows.items()}
+
+
+def weights(family: str) -> Weights:
+    """The numbers of this family; those that overestimate most families when it is unknown."""
+    known = families()
+    return known.get(family) or known[GENERIC]
+
+
+def _resolved(name: str, row: Mapping[str, Any], rows: Mapping[str, Mapping[str, Any]]) -> Weights:
+    """A row may be a percentage of another, with exceptions of its own."""
+    base, percent = rows.get(row.get("like", ""), {}), row.get("percent", 100)
+    classes = {each: _part(value, percent) for each, value in base.get("classes", {}).items()} | row["classes"]
+    overhead = {each: _part(value, percent) for each, value in base.get("overhead", {}).items()} | row["overhead"]
+    return Weights(name, tuple(classes[each] for each in CLASSES), msgspec.convert(overhead, Overhead))
+
+
+def _part(value: int, percent: int) -> int:
+    return (value * percent + 99) // 100
 
 
 class EstimatingCounter:
@@ -113,3 +198,113 @@ def _counter(tokenizer: str, stand_in: bool, media: object) -> Counter:
     if using is None:
         return EstimatingCounter(model, weights(tokenizer))
     return EncodedCounter(model, weights(tokenizer), using)
+
+
+System: TypeAlias = str | Sequence[Mapping[str, Any]] | None
+Tools: TypeAlias = Sequence[Mapping[str, Any]] | None
+
+
+class FixedCost(Struct, frozen=True):
+    """What every request of a session costs before anything was said."""
+
+    system: int = 0
+    tools: int = 0
+    request: int = 0
+    size: int = 0  # bytes
+
+    @property
+    def tokens(self) -> int:
+        return self.system + self.tools + self.request
+
+
+def count(messages: Sequence[Message], model: Model | str | None, system: System = None, tools: Tools = None) -> Count:
+    """Tokens of a request, with its parts. Exact when the model's own vocabulary has seen every part."""
+    counter = counter_for(model)
+    weigh = counter.passing if isinstance(counter, EstimatingCounter) else counter.shape
+    shapes = [weigh(message) for message in messages]
+    fixed = fixed_cost(system, tools, counter)
+    said = sum(counter.tokens(shape) for shape in shapes) + fixed.request
+    exact = counter.exact and not any(_is_estimated(block) for shape in shapes for block in shape.blocks)
+    return Count(
+        fixed.system + fixed.tools + said,
+        exact,
+        counter.method,
+        {"system": fixed.system, "tools": fixed.tools, "messages": said},
+        sum(shape.size for shape in shapes) + fixed.size,
+        sum(shape.images for shape in shapes),
+    )
+
+
+def fixed_cost(system: System, tools: Tools, counter: Counter) -> FixedCost:
+    """Tokens and bytes of system and tools; counted once for each content."""
+    if not system and not tools:
+        return FixedCost(request=_overhead(counter).request)
+    raw = (encode(system) if system else b"", encode(tools) if tools else b"")
+    digest = hashlib.blake2b(raw[0] + b"\0" + raw[1], digest_size=16).digest()
+    known = _KEPT.get((counter, digest))
+    if known is None:
+        known = _counted(system or "", tools or (), counter, len(raw[0]) + len(raw[1]))
+        _KEPT.keep((counter, digest), known)
+    return known
+
+
+def _counted(
+    system: str | Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], counter: Counter, size: int
+) -> FixedCost:
+    overhead = _overhead(counter)
+    said = counter.tokens(counter.shape(Message("system", _blocks(system)))) if system else 0
+    definitions = sum(_definition(tool, counter) + overhead.tool for tool in tools)
+    return FixedCost(said, definitions + overhead.tools if tools else 0, overhead.request, size)
+
+
+def _overhead(counter: Counter) -> Overhead:
+    return counter.weights.overhead if isinstance(counter, EstimatingCounter) else Overhead()
+
+
+def _blocks(system: str | Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:
+    if isinstance(system, str):
+        return (Text(system),)
+    return tuple(_block(each) for each in system)
+
+
+def _block(raw: Mapping[str, Any]) -> Block:
+    text = raw.get("text")
+    return Text(text) if isinstance(text, str) else Opaque("system", encode(raw).decode())
+
+
+def _definition(tool: Mapping[str, Any], counter: Counter) -> int:
+    """A tool's definition as the model reads it: its JSON."""
+    text = Text(encode(tool).decode())
+    return counter.block_tokens(counter.shape(Message("system", (text,))).blocks[0].measure)
+
+
+def _is_estimated(block: BlockShape) -> bool:
+    """Whether nobody can know what a provider makes of it: media, and items of its own."""
+    return block.kind == "opaque" or _goes_by_rule(block.measure)
+
+
+def _goes_by_rule(measure: Measure) -> bool:
+    """Media go by formula and what is sealed by its length: no vocabulary has seen them."""
+    return bool(measure.media) or len(measure.classes) > SEALED
+
+
+class _Kept:
+    """A bounded memory of results; the oldest goes first."""
+
+    __slots__ = ("_lock", "_most", "_rows")
+
+    def __init__(self, most: int) -> None:
+        self._rows: dict[tuple[Counter, bytes], FixedCost] = {}
+        self._most, self._lock = most, Lock()
+
+    def get(self, key: tuple[Counter, bytes]) -> FixedCost | None:
+        return self._rows.get(key)
+
+    def keep(self, key: tuple[Counter, bytes], value: FixedCost) -> None:
+        with self._lock:
+            self._rows[key] = value
+            while len(self._rows) > self._most:
+                del self._rows[next(iter(self._rows))]
+
+
+_KEPT: Final = _Kept(256)

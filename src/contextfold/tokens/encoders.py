@@ -2,19 +2,102 @@
 
 An encoder is one method, so that another tokenizer can take this one's place in one file (entry point group
 `contextfold.encoders`). Vocabularies load on first use and are kept; they are never downloaded. A count never raises
-and never takes long: a text of unusual length is cut, at the cost of at most a token for each cut.
+and never takes long: byte-pair merging is more than linear in the length of an unbroken run, so a text of unusual
+length is cut, at the cost of at most a token for each cut.
+
+Where splintr cannot be used, tiktoken counts, made safe: only with a file that is already in its cache directory and
+has the published digest, and a panic becomes a count that is too high rather than an error.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Final, Protocol
 from unicodedata import is_normalized, normalize
 
 from contextfold.loggers import logger
 
-from .pieces import LONGEST, pieces
-from .tiktoken_encoder import tiktoken_encoder
+LONGEST: Final = 1 << 14
+
+# Every pre-tokenizer splits between a letter and a blank that is followed by a letter.
+_SEAM: Final = re.compile(r"[a-z](?= [a-z])", re.ASCII)
+
+
+def pieces(text: str, longest: int = LONGEST) -> list[str]:
+    """The text in pieces of at most `longest` characters; joined, they are the text."""
+    found, start = [], 0
+    while len(text) - start > longest:
+        end = _seam(text, start + longest // 2, start + longest)
+        found.append(text[start:end])
+        start = end
+    found.append(text[start:])
+    return found
+
+
+def _seam(text: str, first: int, last: int) -> int:
+    match = _SEAM.search(text, first, last)
+    return match.end() if match else last
+
+
+CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
+_ADDRESS: Final = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+SHA256: Final = {
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+_SHORT: Final = 1 << 12
+
+
+class TiktokenEncoder:
+    """Counts with one of tiktoken's encodings. Strings that look like special tokens are text."""
+
+    __slots__ = ("_encode",)
+
+    def __init__(self, encode: Callable[[str], list[int]]) -> None:
+        self._encode = encode
+
+    def count(self, text: str) -> int:
+        return sum(self._count(piece) for piece in pieces(text, _SHORT))
+
+    def _count(self, piece: str) -> int:
+        try:
+            return len(self._encode(piece))
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            return len(piece.encode())
+
+
+def cached_file(vocabulary: str, directory: str) -> Path:
+    """Where tiktoken keeps the file of this vocabulary."""
+    name = hashlib.sha1(_ADDRESS.format(vocabulary).encode(), usedforsecurity=False).hexdigest()
+    return Path(directory) / name
+
+
+def tiktoken_encoder(vocabulary: str) -> TiktokenEncoder | None:
+    """The encoder of this vocabulary, or None when tiktoken or its file is not here: nothing is ever downloaded."""
+    directory = os.environ.get(CACHE_VARIABLE, "")
+    if not directory or not _is_there(vocabulary, directory):
+        return None
+    try:
+        import tiktoken  # noqa: PLC0415 - optional
+    except ImportError:
+        return None
+    return TiktokenEncoder(tiktoken.get_encoding(vocabulary).encode_ordinary)
+
+
+def _is_there(vocabulary: str, directory: str) -> bool:
+    try:
+        found = hashlib.sha256(cached_file(vocabulary, directory).read_bytes()).hexdigest()
+    except OSError:
+        return False
+    return found == SHA256.get(vocabulary)
+
 
 _log = logger("tokens")
 

@@ -7,8 +7,8 @@ import pytest
 from contextfold.errors import BadConfiguration
 from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, family_of, find, listed, read_catalogue
 from contextfold.models.names import candidates, key
+from contextfold.tokens.counters import families
 from contextfold.tokens.encoders import VOCABULARIES
-from contextfold.tokens.weights import families
 
 GROUPS = ("window", "output", "tokenizer", "prices", "cache", "binding", "compaction", "media")
 DIALECTS = {"anthropic", "openai-chat", "openai-responses", "gemini"}

@@ -5,7 +5,7 @@ import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.models import Config, config_from, find, variable
-from contextfold.models.settings import LEGACY_BY_PROVIDER, LEGACY_FOR_ALL
+from contextfold.models.lookup import LEGACY_BY_PROVIDER, LEGACY_FOR_ALL
 
 SONNET, GPT, GEMINI = "claude-sonnet-5-5", "gpt-6-sol", "gemini-2.5-pro"
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contextfold.tokens import CLASSES
-from contextfold.tokens.classes import SEALED, sealed, utf8, weigh
+from contextfold.tokens.scale import SEALED, sealed, utf8, weigh
 
 
 def amounts(text: str) -> dict[str, int]:

@@ -4,7 +4,7 @@ from benchmarks.samples import SAMPLES
 from contextfold.domain import Message, Reasoning, Shape, Text, ToolCall, ToolResult
 from contextfold.models import Model, find
 from contextfold.tokens import count, counter_for
-from contextfold.tokens.weights import families, weights
+from contextfold.tokens.counters import families, weights
 
 JAPANESE = SAMPLES["Japanese"]
 ENGLISH = SAMPLES["English prose"]

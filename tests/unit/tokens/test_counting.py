@@ -4,7 +4,7 @@ import pytest
 
 from contextfold.domain import Count, Image, Message, Reasoning, Text, encode
 from contextfold.tokens import FixedCost, count, counter_for, fixed_cost
-from contextfold.tokens.counting import _Kept
+from contextfold.tokens.counters import _Kept
 from tests.unit.tokens import pictures
 
 SYSTEM = "You are a careful engineer. " * 20

@@ -13,9 +13,16 @@ from benchmarks.parity import differences, samples, write_vocabulary
 from contextfold.domain import Message, Text
 from contextfold.models import Model
 from contextfold.tokens import count, counter_for
-from contextfold.tokens.encoders import VOCABULARIES, SplintrEncoder, encoder
-from contextfold.tokens.pieces import pieces
-from contextfold.tokens.tiktoken_encoder import CACHE_VARIABLE, TiktokenEncoder, cached_file, tiktoken_encoder
+from contextfold.tokens.encoders import (
+    CACHE_VARIABLE,
+    VOCABULARIES,
+    SplintrEncoder,
+    TiktokenEncoder,
+    cached_file,
+    encoder,
+    pieces,
+    tiktoken_encoder,
+)
 
 MODELS = {
     "o200k": "gpt-5.5",

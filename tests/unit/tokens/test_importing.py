@@ -16,7 +16,7 @@ def test_importing_loads_no_tokenizer_and_no_optional_package() -> None:
 def test_the_catalogue_and_the_weights_are_read_on_first_use() -> None:
     code = (
         "import contextfold; from contextfold.models.catalogue import listed; "
-        "from contextfold.tokens.weights import families; "
+        "from contextfold.tokens.counters import families; "
         "assert listed.cache_info().currsize == families.cache_info().currsize == 0"
     )
     assert loaded_by(code)

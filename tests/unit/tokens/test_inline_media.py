@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.tokens.inline_media import without_media
+from contextfold.tokens.media import without_media
 from tests.unit.tokens.pictures import png
 
 
