@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -143,8 +144,12 @@ def flip_many(content: bytearray, chance: Random) -> str:
 
 def copy_page(content: bytearray, chance: Random) -> str:
     source, target = chance.sample(range(len(content) // PAGE), 2)
-    content[target * PAGE : (target + 1) * PAGE] = content[source * PAGE : (source + 1) * PAGE]
+    copy_over(content, source, target)
     return f"page {source + 1} copied over {target + 1}"
+
+
+def copy_over(content: bytearray, source: int, target: int) -> None:
+    content[target * PAGE : (target + 1) * PAGE] = content[source * PAGE : (source + 1) * PAGE]
 
 
 def zero_page(content: bytearray, chance: Random) -> str:
@@ -162,14 +167,22 @@ def cut(content: bytearray, chance: Random) -> str:
 DAMAGES = (flip, flip, flip, flip_many, copy_page, zero_page, cut)
 
 
+def _cut_wal(wal: Path, chance: Random) -> str:
+    """Mostly so short that the page is not in it by which a WAL of another file is known."""
+    frames = (wal.stat().st_size - 32) // (24 + PAGE)
+    kept = chance.choice((chance.randrange(1, frames), chance.randrange(1, 12)))
+    os.truncate(wal, 32 + kept * (24 + PAGE))
+    return f"the first {kept} pages of a foreign WAL"
+
+
 def damaged(sound: Path, path: Path, foreign: Path, chance: Random) -> str:
     """Put a damaged copy of the store at this path; what was done to it."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    if chance.random() < 0.06:
+    if (kind := chance.random()) < 0.06:
         shutil.copyfile(sound, path)
         shutil.copyfile(foreign, path.with_name(path.name + "-wal"))
-        return "a foreign WAL"
+        return "a foreign WAL" if kind < 0.02 else _cut_wal(path.with_name(path.name + "-wal"), chance)
     content = bytearray(sound.read_bytes())
     told = chance.choice(DAMAGES)(content, chance)
     path.write_bytes(content)

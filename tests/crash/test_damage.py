@@ -11,13 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import apsw
 import pytest
 
 from contextfold.domain import decode
-from contextfold.errors import ContextFoldError, NotFound
+from contextfold.errors import ContextFoldError, Corrupt, NotFound
 from contextfold.logs import open_sqlite, rescue
 from tests.conftest import SOAK
-from tests.crash.damages import damaged, hearing, make, opened, verbs
+from tests.crash.damages import copy_over, damaged, hearing, make, opened, verbs
 from tests.crash.disk import UNSYNCED
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.finding("K3")]
@@ -86,6 +87,38 @@ def test_every_verb_on_a_damaged_store_answers_right_or_tells(
                 wrong.append(f"{what}: {verb} answered {str(answer)[:200]}")
     assert wrong == []
     assert told > AT_ONCE
+
+
+TREES = ("names", "threads", "events", "bodies", "forgotten", "activity", "activity_in_order", "threads_by_name")
+PAIRS = [(source, target) for source in TREES for target in TREES if source != target]
+KNOWN = [("names", "events"), ("activity_in_order", "threads_by_name"), ("threads_by_name", "activity_in_order")]
+KNOWN += [("events", "forgotten"), ("forgotten", "activity"), ("forgotten", "events"), ("activity", "forgotten")]
+
+
+@pytest.mark.parametrize(("source", "target"), KNOWN if SOAK == 1 else PAIRS)
+def test_no_tree_of_pages_is_taken_for_another(sound: Path, tmp_path: Path, source: str, target: str) -> None:
+    copy, path = tmp_path / "sound.db", tmp_path / "store.db"
+    shutil.copyfile(sound, copy)
+    expected = dict(answers(copy, tmp_path))
+    with closing(apsw.Connection(str(copy))) as file:
+        roots = dict(file.execute("SELECT name, rootpage FROM sqlite_schema"))
+    content = bytearray(sound.read_bytes())
+    copy_over(content, roots[source] - 1, roots[target] - 1)
+    path.write_bytes(content)
+    wrong = {verb: answer for verb, answer in answers(path, tmp_path) if not is_right(answer, expected[verb])}
+    assert wrong == {}
+
+
+def test_a_list_row_that_changed_is_left_out_and_told(sound: Path, tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    shutil.copyfile(sound, path)
+    with closing(apsw.Connection(str(path))) as file:
+        file.execute("UPDATE activity SET messages = messages + 1 WHERE thread = 2")
+    with hearing() as told, opened(path) as store:
+        assert [row.name for row in store.threads()] == ["long", "other", "fork"]
+        with pytest.raises(Corrupt, match="list of threads"):
+            store.thread("tools").append({"role": "user", "content": "more"})
+    assert told.count == 1
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -73,6 +73,8 @@ def export_lines(log: SealedLog, thread: str) -> Iterator[bytes]:
                 named.add(digest)
         yield encode_line(EventLine.of(entry))
         last, link = entry.seq, entry.link
+    if last < row.last:
+        raise damaged(thread, last + 1)
     yield encode_line(EndLine(last, link.hex()))
 
 

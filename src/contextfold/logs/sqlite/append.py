@@ -48,30 +48,29 @@ class Appending:
         last, previous = self.tip()
         if last != expected:
             raise moved_on(address.name, expected, last)
-        written, sealed, changed = [], [], 0
+        logged, written = [], catalogue.Growth()
         for step, draft in enumerate(drafts):
             entry = seal(previous, last + 1 + step, draft, salts, SALT_BYTES)
-            changed = self.insert(entry, step, previous)
+            written.add(self.insert(entry, step, previous), entry)
             previous = entry.link
-            sealed.append(entry)
-            written.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
-        if sealed:
-            catalogue.take(self._connection, address, changed, sealed)
-        return tuple(written), True
+            logged.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
+        catalogue.take(self._connection, address, written)
+        return tuple(logged), True
 
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
         """Write events as they were sealed elsewhere, and the blobs they name."""
         space, thread = self._address.space, self._address.thread
         _, previous = self.tip()
+        written = catalogue.Growth()
         for entry in entries:
             if isinstance(entry, bytes):
                 keep_blob(self._connection, space, entry)
                 continue
-            changed = self.insert(entry, 0, previous)
+            written.add(self.insert(entry, 0, previous), entry)
             previous = entry.link
-            catalogue.take(self._connection, self._address, changed, [entry])
             if entry.body is None:
                 self._connection.execute(FORGOTTEN, (space, thread, entry.seq, entry.committed))
+        catalogue.take(self._connection, self._address, written)
 
     def tip(self) -> tuple[int, bytes]:
         """The newest seq and its link."""

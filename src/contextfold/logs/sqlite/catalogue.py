@@ -6,55 +6,72 @@ page costs what it returns: each order has its index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from zlib import crc32
 
 import apsw
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from contextfold.domain import ListedThread, ThreadChange, ThreadPage, ThreadRow
-from contextfold.logs.entries import Sealed, bad_page, counted, name_taken, stored_kind
+from contextfold.errors import Corrupt
+from contextfold.loggers import logger
+from contextfold.logs.entries import RESCUE, Sealed, bad_page, counted, name_taken, stored_kind
 
-from .database import Row, rows
+from .database import Row, row, rows, value
 from .directory import NAME, THREADS, Address, blob_of, find, text_of
 
 _HAPPENED = "INSERT INTO bodies (space, thread, seq) VALUES (?, ?, 0)"
-_BEGIN = "INSERT INTO activity (space, thread, changed, at) VALUES (?, ?, ?, ?)"
-_TAKE = (
-    "UPDATE activity SET changed = ?, at = ?, messages = messages + ?, folds = folds + ?, size = size + ?,"
-    " forgotten = 0 WHERE space = ? AND thread = ?"
+_BEGIN = "INSERT INTO activity (space, thread, changed, at, checksum) VALUES (?, ?, ?, ?, ?)"
+_SHOWN = (
+    "SELECT alias, changed, at, messages, folds, size, archived, forgotten, checksum FROM activity"
+    " WHERE space = ? AND thread = ?"
 )
-_LESS = "UPDATE activity SET size = max(0, size - ?) WHERE space = ? AND thread = ?"
-_NOTHING_LEFT = "UPDATE activity SET messages = 0, folds = 0, size = 0, forgotten = 1 WHERE space = ? AND thread = ?"
-_CALL = (
-    "UPDATE activity SET alias = nullif(?1, (SELECT name FROM threads WHERE space = ?2 AND id = ?3))"
-    " WHERE space = ?2 AND thread = ?3"
+_CHANGE = (
+    "UPDATE activity SET alias = ?, changed = ?, at = ?, messages = ?, folds = ?, size = ?, archived = ?, "
+    " forgotten = ?, checksum = ? WHERE space = ? AND thread = ?"
 )
-_PUT_AWAY = "UPDATE activity SET archived = ? WHERE space = ? AND thread = ?"
+_UNCHECKED = (
+    "SELECT t.space, t.id, t.seal, a.alias, a.changed, a.at, a.messages, a.folds, a.size, a.archived, a.forgotten"
+    " FROM activity AS a JOIN threads AS t ON t.space = a.space AND t.id = a.thread WHERE a.checksum IS NULL"
+)
+_CHECK = "UPDATE activity SET checksum = ? WHERE space = ? AND thread = ?"
+_MADE_AS = "SELECT name FROM threads WHERE space = ? AND id = ?"
+# Names, rows of the list and its order are a tree each: what a damaged page took out of one is still in the others.
+_ARE_ALL_LISTED = (
+    "SELECT (SELECT total(space + id) FROM threads INDEXED BY threads_by_name) = listed.threads"
+    " AND (SELECT total(changed + 3 * archived + 7 * thread) FROM activity INDEXED BY activity_in_order) = listed.turns"
+    " FROM (SELECT total(space + thread) AS threads, total(changed + 3 * archived + 7 * thread) AS turns,"
+    " max(messages) FROM activity) AS listed"  # `messages` is in no index, so the rows themselves are read
+)
 _FORKS = "SELECT name FROM threads WHERE space = ? AND origin = ? ORDER BY id"
 
 _LISTED = (
     "SELECT t.name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id),"
     " t.origin_seq), (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), t.origin_seq,"
     " t.created, t.settings, t.origin, t.seal, t.id, a.alias, a.changed, a.at, a.messages, a.folds, a.size,"
-    " a.archived, a.forgotten"
+    " a.archived, a.forgotten, a.checksum,"
+    " (SELECT seq FROM bodies AS b WHERE b.id = a.changed AND b.space = a.space AND b.thread = a.thread)"
 )
 _IN_ORDER = (
-    _LISTED + " FROM activity AS a JOIN threads AS t ON t.space = a.space AND t.id = a.thread"
+    _LISTED + " FROM activity AS a LEFT JOIN threads AS t ON t.space = a.space AND t.id = a.thread"
     " WHERE a.space = ?1 AND a.archived = ?2 AND a.changed < ?3 ORDER BY a.changed DESC LIMIT ?4"
 )
-# CROSS JOIN: names first, whatever SQLite thinks it knows of the tables.
+# A thread whose row is lost is listed without it, and told. CROSS JOIN: names first, whatever SQLite thinks it knows.
 _UNDER = (
     " FROM names AS n CROSS JOIN activity AS a ON a.space = n.space AND a.thread = n.number"
-    " CROSS JOIN threads AS t ON t.space = n.space AND t.id = n.number"
-    " WHERE n.space = ?1 AND n.owner = 0 AND n.name >= ?5 AND n.name < ?6 AND n.name = coalesce(a.alias, t.name)"
+    " LEFT JOIN threads AS t ON t.space = n.space AND t.id = n.number"
+    " WHERE n.space = ?1 AND n.owner = 0 AND n.name >= ?5 AND n.name < ?6"
+    " AND (typeof(t.name) <> 'blob' OR n.name = coalesce(a.alias, t.name))"
 )
 _IN_ORDER_UNDER = _LISTED + _UNDER + " AND a.archived = ?2 AND a.changed < ?3 ORDER BY a.changed DESC LIMIT ?4"
 _BY_NAME = (
     _LISTED + _UNDER + " AND (?2 IS NULL OR a.archived = ?2) AND (?3 IS NULL OR n.name > ?3) ORDER BY n.name LIMIT ?4"
 )
 _AS_MADE = (
-    _LISTED + " FROM threads AS t JOIN activity AS a ON a.space = t.space AND a.thread = t.id WHERE t.space = ?1"
-    " AND (?2 IS NULL OR a.archived = ?2) AND coalesce(a.alias, t.name) >= ?3 AND coalesce(a.alias, t.name) < ?4"
-    " ORDER BY t.id LIMIT ?5"
+    _LISTED + " FROM activity AS a LEFT JOIN threads AS t ON t.space = a.space AND t.id = a.thread WHERE a.space = ?1"
+    " AND (?2 IS NULL OR a.archived = ?2) AND (typeof(t.name) <> 'blob' OR"
+    " (coalesce(a.alias, t.name) >= ?3 AND coalesce(a.alias, t.name) < ?4)) ORDER BY a.thread LIMIT ?5"
 )
 _CHANGES = (
     "SELECT b.id, coalesce(a.alias, t.name), b.seq, e.event, coalesce(e.at, a.at) FROM bodies AS b"
@@ -65,13 +82,54 @@ _CHANGES = (
 )
 _PAST_ALL = b"\xff"  # no UTF-8 holds it, so whatever begins with a prefix stands before the prefix and this
 _NO_END = 2**62
-_FACTS, _CHANGED = 10, 10  # columns: where what is counted begins, with the newest change
+_SEAL, _ALIAS, _FACTS, _CHANGED = 7, 9, 10, 10  # columns of `_LISTED`; what is counted begins with the newest change
+
+log = logger("logs")
+
+
+class Shown(Struct, frozen=True):
+    """What the list shows of one thread, as its row keeps it."""
+
+    alias: bytes | None = None
+    changed: int = 0
+    at: float = 0.0
+    messages: int = 0
+    folds: int = 0
+    size: int = 0
+    archived: int = 0
+    forgotten: int = 0
+
+    def checksum(self, seal: bytes) -> int:
+        """Bound to the thread by the seal of its row, so that rows of another file do not pass for its own."""
+        return crc32(repr((seal, *astuple(self))).encode())
+
+
+class Growth:
+    """What one write adds to a thread."""
+
+    def __init__(self) -> None:
+        self.changed, self.at = 0, 0.0
+        self.messages = self.folds = self.size = 0
+
+    def add(self, number: int, entry: Sealed) -> None:
+        """Count an event; `number` is that of its row among all bytes in the file."""
+        messages, folds, size = counted([(entry.stored, entry.body)])
+        self.changed, self.at = number, entry.at
+        self.messages, self.folds, self.size = self.messages + messages, self.folds + folds, self.size + size
 
 
 def begin(connection: apsw.Connection, address: Address, at: float) -> None:
     """A thread was made."""
     happened(connection, address)
-    connection.execute(_BEGIN, (address.space, address.thread, connection.last_insert_rowid(), at))
+    new = Shown(changed=connection.last_insert_rowid(), at=at)
+    connection.execute(_BEGIN, (address.space, address.thread, new.changed, at, new.checksum(address.seal)))
+
+
+def check_all(connection: apsw.Connection) -> None:
+    """Give a checksum to the rows that an older version wrote."""
+    for space, thread, seal, *shown in rows(connection, _UNCHECKED):
+        checksum = Shown(*shown).checksum(seal)
+        connection.execute(_CHECK, (checksum, space, thread))
 
 
 def happened(connection: apsw.Connection, address: Address) -> None:
@@ -79,18 +137,39 @@ def happened(connection: apsw.Connection, address: Address) -> None:
     connection.execute(_HAPPENED, (address.space, address.thread))
 
 
-def take(connection: apsw.Connection, address: Address, changed: int, written: Sequence[Sealed]) -> None:
-    """Count what was just written; `changed` is the number of its newest row."""
-    found = counted((entry.stored, entry.body) for entry in written)
-    connection.execute(_TAKE, (changed, written[-1].at, *found, address.space, address.thread))
+def take(connection: apsw.Connection, address: Address, more: Growth) -> None:
+    """Count what was just written."""
+    if more.changed:
+        old = _shown(connection, address)
+        sums = (old.messages + more.messages, old.folds + more.folds, old.size + more.size)
+        _change(connection, address, Shown(old.alias, more.changed, more.at, *sums, old.archived))
+
+
+def _shown(connection: apsw.Connection, address: Address) -> Shown:
+    found = row(connection, _SHOWN, (address.space, address.thread))
+    if found is None or not _is_as_written(address.seal, found):
+        raise Corrupt(f"What the list of threads shows of {address.name!r} is damaged. {RESCUE}", thread=address.name)
+    return Shown(*found[:-1])
+
+
+def _is_as_written(seal: bytes, found: Row) -> bool:
+    """Whether the checksum at the end says so."""
+    *shown, checksum = found
+    return bool(checksum == Shown(*shown).checksum(seal))
+
+
+def _change(connection: apsw.Connection, address: Address, new: Shown) -> None:
+    checksum = new.checksum(address.seal)
+    connection.execute(_CHANGE, (*astuple(new), checksum, address.space, address.thread))
 
 
 def forget(connection: apsw.Connection, address: Address, erased: int | None) -> None:
     """So many bytes were erased; None for everything."""
+    old = _shown(connection, address)
     if erased is None:
-        connection.execute(_NOTHING_LEFT, (address.space, address.thread))
+        _change(connection, address, replace(old, messages=0, folds=0, size=0, forgotten=1))
     else:
-        connection.execute(_LESS, (erased, address.space, address.thread))
+        _change(connection, address, replace(old, size=max(0, old.size - erased)))
     happened(connection, address)
 
 
@@ -101,12 +180,13 @@ def rename(connection: apsw.Connection, address: Address, to: str) -> None:
         connection.execute(NAME, (address.space, THREADS, name, address.thread))
     elif owner != address.thread:
         raise name_taken(to)
-    connection.execute(_CALL, (name, address.space, address.thread))
+    first = value(connection, _MADE_AS, (address.space, address.thread))
+    _change(connection, address, replace(_shown(connection, address), alias=None if name == first else name))
     happened(connection, address)
 
 
 def archive(connection: apsw.Connection, address: Address, is_archived: bool) -> None:
-    connection.execute(_PUT_AWAY, (int(is_archived), address.space, address.thread))
+    _change(connection, address, replace(_shown(connection, address), archived=int(is_archived)))
     happened(connection, address)
 
 
@@ -118,8 +198,24 @@ def listed(
     connection: apsw.Connection, space: int, page: ThreadPage, checked: Callable[[Row], ThreadRow | None]
 ) -> list[ListedThread]:
     """A page; `checked` makes the row of what the directory knows, None where that is damaged."""
-    rows_of_page = ((checked(found[:_FACTS]), found[_FACTS:]) for found in _rows_of(connection, space, page))
+    sound = (found for found in _rows_of(connection, space, page) if _is_sound(found))
+    rows_of_page = ((checked(found[:_FACTS]), found[_FACTS:]) for found in sound)
     return [_listed_thread(row, facts) for row, facts in rows_of_page if row is not None]
+
+
+def refuse_lost_rows(connection: apsw.Connection) -> None:
+    """A thread that is not in the list would not be missed. Counts all rows, so it is asked once."""
+    if not value(connection, _ARE_ALL_LISTED):
+        raise Corrupt(f"The list of threads is damaged: some are missing. {RESCUE}")
+
+
+def _is_sound(found: Row) -> bool:
+    """Whether what is shown is what was written, and the newest event is the one that the list knows; else told."""
+    name, last, seal, newest = found[0], found[1], found[_SEAL], found[-1]
+    is_sound = newest in (0, last) and _is_as_written(seal, found[_ALIAS:-1])
+    if not is_sound:
+        log.warning("Thread %r is left out: what is listed of it is damaged. %s", name, RESCUE)
+    return is_sound
 
 
 def _rows_of(connection: apsw.Connection, space: int, page: ThreadPage) -> list[Row]:
@@ -155,7 +251,7 @@ def _by_activity(connection: apsw.Connection, space: int, page: ThreadPage, limi
 
 
 def _listed_thread(row: ThreadRow, facts: Row) -> ListedThread:
-    changed, at, messages, folds, size, archived, forgotten = facts
+    changed, at, messages, folds, size, archived, forgotten, *_ = facts
     return ListedThread(
         row.name,
         row.last,

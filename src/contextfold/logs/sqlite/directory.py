@@ -30,8 +30,11 @@ _THREAD = (
 _IS_NAMED = "SELECT EXISTS (SELECT 1 FROM threads WHERE space = ? AND name = ?)"
 _LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
 _ADDRESSES = "SELECT space, id, name, origin_seq, origin, seal FROM threads"
+# The last seq as the events have it and as the list of threads does: a lost end is missed by whoever reads it.
 _ROW = (
-    "SELECT name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id), origin_seq),"
+    "SELECT name, max(coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id),"
+    " origin_seq), coalesce((SELECT b.seq FROM activity AS a JOIN bodies AS b ON b.id = a.changed AND b.space = a.space"
+    " AND b.thread = a.thread WHERE a.space = t.space AND a.thread = t.id), 0)),"
     " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings,"
     " origin, seal, id, (SELECT alias FROM activity AS a WHERE a.space = t.space AND a.thread = t.id)"
     " FROM threads AS t WHERE space = ?"
@@ -109,9 +112,11 @@ class Directory:
     def _look_up(self, connection: apsw.Connection, thread: str) -> Address | None:
         space = self.space(connection)
         number = None if space is None else find(connection, space, THREADS, blob_of(thread))
+        if number is None:
+            return None
         found = row(connection, _ADDRESSES + " WHERE space = ? AND id = ?", (space, number))
         if found is None:
-            return None
+            raise Corrupt(f"The row of thread {thread!r} is lost. {RESCUE}", thread=thread)
         if len(self._addresses) >= _MOST_KEPT:
             self._addresses.clear()
         address = self._addresses[thread] = _address(found)
@@ -179,7 +184,8 @@ class Directory:
         """The row, if its seal says that it is as it was written; only an older thread can be its origin."""
         name, last, origin, seq, created, settings, number, seal, own, alias = found
         facts = (name, number, seq, created, settings)
-        if row_seal(blob_of(self._name), facts) != seal or (number is not None and not 0 < number < own):
+        is_possible = type(last) is int and (number is None or 0 < number < own)
+        if row_seal(blob_of(self._name), facts) != seal or not is_possible:
             raise Corrupt(f"The row of thread number {own} is damaged. {RESCUE}")
         return ThreadRow(
             text_of(name),
@@ -225,6 +231,8 @@ def row_seal(space: bytes, facts: Row) -> bytes:
 
 def _address(found: Row) -> Address:
     space, number, name, start, origin, seal = found
+    if not (isinstance(name, bytes) and isinstance(seal, bytes) and isinstance(start, int)):
+        raise Corrupt(f"The row of thread number {number} is damaged. {RESCUE}")
     if origin is not None and not 0 < origin < number:
         raise Corrupt(f"Thread number {number} cannot come from number {origin}. {RESCUE}")
     return Address(space, number, text_of(name), start, origin, seal)

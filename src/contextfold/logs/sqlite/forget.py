@@ -19,7 +19,7 @@ import apsw
 
 from contextfold.domain import blobs_of, commitment, decode_event, encode_event
 from contextfold.errors import StoreError
-from contextfold.logs.entries import no_event
+from contextfold.logs.entries import damaged, no_event
 from contextfold.logs.redaction import Redaction, calls_of, forgotten_key, holds_words
 from contextfold.logs.sqlite import catalogue
 
@@ -102,6 +102,11 @@ _TO_ERASE = (
     " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ? AND NOT EXISTS"
     " (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
 )
+_ONLY_MARKED = (
+    "SELECT e.seq FROM forgotten AS f JOIN events AS e USING (space, thread, seq)"
+    " JOIN bodies AS b ON b.id = e.body AND b.space = e.space WHERE f.space = ? AND f.thread = ?"
+    " AND f.seq BETWEEN ? AND ? AND b.salt <> zeroblob(length(b.salt)) LIMIT 1"
+)
 _ERASE = "UPDATE bodies SET salt = zeroblob(length(salt)), bytes = zeroblob(length(bytes)) WHERE id = ? AND space = ?"
 _UNNAME_BLOB = "DELETE FROM names WHERE space = ? AND owner = ? AND name = ?"
 # Blobs of forgotten bodies of a thread that no other body needs, nor any event by its digest.
@@ -159,6 +164,8 @@ def _pieces(connection: apsw.Connection, address: Address, seqs: Sequence[int] |
 def _erase(connection: apsw.Connection, address: Address, first: int, last: int, *, is_whole: bool) -> dict[int, int]:
     """Mark and overwrite what these events say; the bytes that each had."""
     space, thread = address.space, address.thread
+    for (seq,) in rows(connection, _ONLY_MARKED, (space, thread, first, last)):
+        raise damaged(address.name, seq)  # a mark that nobody made would pass for forgetting
     found: dict[int, int] = {}
     for seq, stored, key, body, salt, content in rows(connection, _TO_ERASE, (space, thread, first, last)):
         event = decode_event(stored)

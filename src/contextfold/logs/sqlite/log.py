@@ -37,6 +37,7 @@ class SqliteLog:
         self._database = database
         self._database.on_rollback = self._rolled_back
         self._salts = salts
+        self._is_list_counted = False
         if not database.is_read_only:
             self._derivations.install(self._database)
 
@@ -93,6 +94,9 @@ class SqliteLog:
     def page(self, page: ThreadPage) -> Sequence[ListedThread]:
         with self._database.reading() as connection:
             space = self._directory.space(connection) or 0
+            if not self._is_list_counted:
+                catalogue.refuse_lost_rows(connection)
+                self._is_list_counted = True
             return catalogue.listed(connection, space, page, self._directory.row_unless_damaged)
 
     def forks(self, thread: str) -> Sequence[str]:

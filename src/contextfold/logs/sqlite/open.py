@@ -20,6 +20,7 @@ import apsw
 from contextfold.errors import Corrupt, NotFound, NotOurs, ReadOnly, StoreError, TooNew
 from contextfold.logs.entries import Salts
 
+from . import catalogue
 from .database import Database, ReadOnlyDatabase, translated
 from .derived import DerivedTable
 from .log import SqliteLog
@@ -307,6 +308,7 @@ def _migrate(connection: apsw.Connection, real: Path) -> None:
         if version_of(connection) == 0 and objects_of(connection):
             raise NotOurs(f"{real} is another program's database. Choose another path.")
         migrate(connection)
+        catalogue.check_all(connection)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

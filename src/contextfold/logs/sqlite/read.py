@@ -46,25 +46,25 @@ EVENTS = (
     "SELECT seq, parent, step, body, at, key, event, link, checksum FROM events"
     " WHERE space = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 )
-# The newest row of the thread, as the list of threads knows it; whether its event is there.
+# The newest event of the thread, as the list of threads knows it; 0 where it has none, or an older version wrote it.
 _NEWEST = (
-    "SELECT b.seq, EXISTS (SELECT 1 FROM events AS e WHERE e.space = b.space AND e.thread = b.thread AND e.seq = b.seq)"
-    " FROM activity AS a JOIN bodies AS b ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread"
+    "SELECT b.seq FROM activity AS a JOIN bodies AS b ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread"
     " WHERE a.space = ? AND a.thread = ?"
 )
-# For a thread that an older version wrote, which kept no such list: bytes of the thread that belong to no event, among
-# those written next after its newest event.
+# Where that list is damaged: looks at all bytes in the file.
+_NEWEST_OF_ALL = "SELECT max(seq) FROM bodies WHERE space = ? AND thread = ?"
+# For a thread that an older version wrote: its bytes that belong to no event, among those next after its newest one.
 _LOST = (
     "SELECT min(b.seq) FROM bodies AS b WHERE b.id > ?1 AND b.id <= ?1 + 256 AND b.space = ?2 AND b.thread = ?3"
     " AND b.seq > ?4"
 )
-# The bytes of a body stand in its row or in a blob's; one that was forgotten is nowhere, whatever its row still says.
+# The bytes of a body stand in its row or in a blob's; one that was forgotten has a mark and no salt left.
 _BODIES = (
     "SELECT e.seq, CASE WHEN e.body IS NULL THEN x'' ELSE"
-    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END, e.checksum"
+    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END, e.checksum,"
+    " EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq), b.salt"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ?"
-    " AND NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
 )
 _SEALED = (
     "SELECT e.seq, e.parent, e.at, e.key, e.event, coalesce(b.salt, x''),"
@@ -117,12 +117,17 @@ class Following:
         return taken
 
     def has_more(self, connection: apsw.Connection) -> bool:
-        """Whether the thread goes on: nothing follows the newest event, but the bytes of a lost one would be there."""
-        lost = value(connection, _LOST, (self._body, self._address.space, self._address.thread, self.seq))
-        if lost is None:
+        """Whether the thread goes on: nothing follows the newest event, but a lost one is known elsewhere."""
+        thread = (self._address.space, self._address.thread)
+        newest = value(connection, _NEWEST, thread)
+        if newest is None:
+            newest = value(connection, _NEWEST_OF_ALL, thread)
+        elif newest == 0:
+            newest = value(connection, _LOST, (self._body, *thread, self.seq))
+        if newest is None or newest <= self.seq:
             return False
-        if not rows(connection, EVENTS, (self._address.space, self._address.thread, self.seq, NO_END, 1)):
-            raise damaged(self._address.name, lost)
+        if not rows(connection, EVENTS, (*thread, self.seq, NO_END, 1)):
+            raise damaged(self._address.name, self.seq + 1)
         return True  # somebody wrote meanwhile, or a damaged page ended the reading early
 
 
@@ -140,18 +145,25 @@ def sealed(database: Database, address: Address, after: int, upto: int | None) -
     while True:
         with database.reading() as connection, telling(address, max(after, address.start) + 1):
             found = rows(connection, _SEALED, (address.space, address.thread, after, stop, _SEALED_PIECE))
-            piece = [_entry(row) for row in found]
+            piece = [_entry(address, row) for row in found]
         yield from piece
         if len(piece) < _SEALED_PIECE:
             return
         after = piece[-1].seq
 
 
-def _entry(row: Row) -> Sealed:
+def _entry(address: Address, row: Row) -> Sealed:
     seq, parent, at, key, event, salt, body, committed, link = row
     if committed is not None:
+        if not isinstance(committed, bytes) or not _is_erased(salt):
+            raise damaged(address.name, seq)
         salt, body = b"", None
     return Sealed(seq, parent, at, text_of(key or b""), event, salt, body, committed or b"", link)
+
+
+def _is_erased(salt: bytes | None) -> bool:
+    """Whether a mark of forgetting is to be believed: the salt went with the bytes, if there were any."""
+    return not (salt or b"").strip(b"\0")
 
 
 def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -> dict[int, bytes]:
@@ -159,13 +171,13 @@ def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -
     kept: dict[int, bytes] = {}
     for first, last in _runs(sorted(set(seqs))):
         with telling(address, first):
-            for seq, body, checksum in rows(connection, _BODIES, (address.space, address.thread, first, last)):
-                if checksum is None:
-                    kept |= proven(connection, address, seq)
-                elif is_body(checksum, body):
-                    kept[seq] = body
-                else:
+            found = rows(connection, _BODIES, (address.space, address.thread, first, last))
+            for seq, body, checksum, is_forgotten, salt in found:
+                if is_forgotten and _is_erased(salt):
+                    continue
+                if is_forgotten or not (checksum is None or is_body(checksum, body)):
                     raise damaged(address.name, seq)
+                kept |= proven(connection, address, seq) if checksum is None else {seq: body}
     return kept
 
 
@@ -173,7 +185,7 @@ def proven(connection: apsw.Connection, address: Address, seq: int) -> dict[int,
     """The body of one event, proven by the chain, which takes longer; nothing where it was forgotten."""
     previous = link_at(connection, address, seq - 1)
     (found,) = rows(connection, _SEALED, (address.space, address.thread, seq - 1, seq, 1))
-    entry = _entry(found)
+    entry = _entry(address, found)
     if not is_linked(previous, entry):
         raise damaged(address.name, seq)
     return {} if entry.body is None else {seq: entry.body}

@@ -163,7 +163,10 @@ CREATE INDEX bodies_by_blob ON bodies (blob) WHERE blob IS NOT NULL;
 # A second way to a thread by its name, so that one whose entry in `names` is damaged is never begun anew, empty.
 _BY_NAME = "CREATE INDEX threads_by_name ON threads (space, name);"
 
-MIGRATIONS: Final[tuple[str, ...]] = (_TABLES + _GUARDS, _CHECKSUMS, _ACTIVITY, _FORGETTING, _BY_NAME)
+# Of what the list of threads shows, which no chain covers. Rows written before are given theirs when they are opened.
+_LISTED_CHECKSUMS = "ALTER TABLE activity ADD COLUMN checksum INTEGER;"
+
+MIGRATIONS: Final = (_TABLES + _GUARDS, _CHECKSUMS, _ACTIVITY, _FORGETTING, _BY_NAME, _LISTED_CHECKSUMS)
 VERSION: Final = len(MIGRATIONS)
 
 
