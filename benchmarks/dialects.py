@@ -15,7 +15,7 @@ from msgspec import Raw
 from benchmarks.frame import SHARED, Row, absent, at_least, cpu, reported
 from contextfold import dialects
 from contextfold.dialects import openai_responses
-from contextfold.domain import Item, Message, Text, decode
+from contextfold.domain import Message, Text, ViewItem, decode
 from contextfold.models import find as find_model
 from contextfold.tokens import counter_for
 
@@ -38,7 +38,7 @@ def measured(name: str, conversations: list[list[bytes]]) -> Iterator[Row]:
     raws = [raw for conversation in conversations for raw in conversation]
     shapes = counter_for(find_model("nobody-knows"))
     messages = [dialect.parse(raw) for raw in raws]
-    items = [Item(at, "message", shapes.shape(message)) for at, message in enumerate(messages, 1)]
+    items = [ViewItem(at, "message", shapes.shape(message)) for at, message in enumerate(messages, 1)]
     same = sum(
         dialect.chunk(item, message) == _in_request(message.raw) for item, message in zip(items, messages, strict=True)
     )

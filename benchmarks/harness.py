@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import contextfold as cf
-from contextfold.domain import INTERRUPTED, Item
+from contextfold.domain import INTERRUPTED, ViewItem
 from contextfold.folding import Policy
 from contextfold.tokens.encoders import encoder
 
@@ -102,7 +102,7 @@ class Seat:
                 out.append((f"{item.kind} {item.seq}", None, view.messages[place].text))
         return out
 
-    def _shown(self, item: Item) -> list[tuple[str, Any, str]]:
+    def _shown(self, item: ViewItem) -> list[tuple[str, Any, str]]:
         content = self._message[item.seq]["content"]
         texts = {edit.block: edit.text for edit in self.session.thread.lens.resolve(item).edits}
         shown: list[tuple[str, Any, str]] = []
@@ -129,7 +129,7 @@ class Seat:
                 out.append(corpus.msg("user", corpus.text(view.messages[place].text)))
         return out
 
-    def _edited(self, item: Item) -> dict[str, Any]:
+    def _edited(self, item: ViewItem) -> dict[str, Any]:
         source = self._message[item.seq]
         texts = {edit.block: edit.text for edit in self.session.thread.lens.resolve(item).edits}
         content = []
@@ -147,7 +147,7 @@ class Seat:
         self.session.close()
 
 
-def _completed(item: Item) -> dict[str, Any]:
+def _completed(item: ViewItem) -> dict[str, Any]:
     """The results that a view puts where calls were interrupted."""
     block = {"type": "tool_result", "content": INTERRUPTED, "is_error": True}
     return {"role": "user", "content": [{**block, "tool_use_id": call} for call in item.shape.results], "meta": {}}

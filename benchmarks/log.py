@@ -19,7 +19,7 @@ import apsw
 
 import contextfold as cf
 from benchmarks.frame import Row, at_most, reported
-from contextfold.domain import Appended, BlockShape, Draft, Measure, Shape, ThreadRow, encode
+from contextfold.domain import Appended, BlockShape, Measure, NewEvent, Shape, ThreadRow, encode
 from contextfold.logs import SqliteLog, open_sqlite
 
 MODEL = "claude-sonnet-5-5"
@@ -69,7 +69,7 @@ def logged(log: SqliteLog) -> Callable[[bytes], None]:
 
     def append(body: bytes) -> None:
         last = next(seqs)
-        log.append("t", [Draft(Appended(shape, "anthropic"), last, 1.79e9 + last, body)], expected=last)
+        log.append("t", [NewEvent(Appended(shape, "anthropic"), last, 1.79e9 + last, body)], expected=last)
 
     return append
 

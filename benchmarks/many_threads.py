@@ -16,7 +16,7 @@ from pathlib import Path
 
 import contextfold as cf
 from benchmarks.frame import Row, at_most, reported
-from contextfold.domain import Appended, BlockShape, Draft, Measure, Shape, ThreadRow
+from contextfold.domain import Appended, BlockShape, Measure, NewEvent, Shape, ThreadRow
 from contextfold.logs import open_sqlite
 
 MODEL = "claude-sonnet-5-5"
@@ -44,7 +44,7 @@ def filled(path: Path, size: int) -> Path:
         with log.batch():
             for number in range(start, min(size, start + 5_000)):
                 log.create(ThreadRow(name(number), created=float(number), settings={"model": MODEL}))
-                drafts = [Draft(Appended(shape, "anthropic"), at, float(number), body) for at in (0, 1)]
+                drafts = [NewEvent(Appended(shape, "anthropic"), at, float(number), body) for at in (0, 1)]
                 log.append(name(number), drafts, expected=0)
     log.close()
     return path

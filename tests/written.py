@@ -19,7 +19,6 @@ from contextfold.domain import (
     Folded,
     FoldKind,
     Intent,
-    Item,
     Logged,
     Measure,
     Message,
@@ -33,6 +32,7 @@ from contextfold.domain import (
     Unfolded,
     Unpinned,
     View,
+    ViewItem,
     Words,
     check_cover,
     cover_of,
@@ -81,10 +81,10 @@ def blank(role: Role = "user") -> Shape:
 class PlainLens:
     """Weighs an item by its measures; reads it as one text that names it."""
 
-    def weigh(self, item: Item) -> int:
+    def weigh(self, item: ViewItem) -> int:
         return OVERHEAD + sum(sum(each.measure.classes) for each in item.shape.blocks)
 
-    def read(self, item: Item) -> Message:
+    def read(self, item: ViewItem) -> Message:
         words = f"{item.kind} {item.seq}"
         return Message(item.shape.role, (Text(words),), words.encode(), "plain")
 

@@ -15,7 +15,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.cli import main
-from contextfold.domain import Checkpointed, Detail, Draft, encode
+from contextfold.domain import Checkpointed, Detail, NewEvent, encode
 from contextfold.errors import ContextFoldError, NotFound, WorkspaceError
 from contextfold.workspace import Snapshots
 from contextfold.workspace.homes import default_home
@@ -159,7 +159,7 @@ def handed_over(place: Path, project: Path, home: Path) -> Path:
     with cf.open(file) as store:
         head = store.thread("gift").events[-1].seq
         details: dict[str, Detail] = {"workspace": str(project), "home": str(home), "files": taken.files}
-        store._log.append("gift", [Draft(Checkpointed("theirs", head, taken.id, details), head, 1.0)], expected=head)
+        store._log.append("gift", [NewEvent(Checkpointed("theirs", head, taken.id, details), head, 1.0)], expected=head)
     return file
 
 

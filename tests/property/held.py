@@ -20,11 +20,11 @@ from contextfold.domain import (
     Attached,
     Block,
     Document,
-    Draft,
     Event,
     EventLog,
     Image,
     Message,
+    NewEvent,
     Noted,
     Opaque,
     Reasoning,
@@ -137,7 +137,7 @@ class Held:
 
     def write(self, event: Event, body: bytes) -> int:
         log = self.place.log()
-        draft = Draft(event, self.view.head, 0.0, body)
+        draft = NewEvent(event, self.view.head, 0.0, body)
         seq = log.append(self.thread.name, [draft], expected=len(self.thread.events))[-1].seq
         log.close()
         self.store, self.thread = self.reopened()

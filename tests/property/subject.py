@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from contextfold.domain import Item, Message, View
+from contextfold.domain import Message, View, ViewItem
 from tests.property.reference import Said, Shows
 
 
@@ -50,7 +50,7 @@ class Subject(Protocol):
         ...
 
 
-def as_shown(item: Item) -> Shows:
+def as_shown(item: ViewItem) -> Shows:
     """An item of a view in the words of the reference."""
     folded = tuple((part.block, part.fold, part.text) for part in item.folded)
     completes = item.shape.results if item.kind == "completion" else ()

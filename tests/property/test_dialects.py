@@ -15,11 +15,11 @@ from contextfold.dialects.surrogates import readable
 from contextfold.domain import (
     Block,
     Edit,
-    Item,
     Message,
     Reasoning,
     Text,
     ToolResult,
+    ViewItem,
     decode,
     encodable,
     encode,
@@ -137,7 +137,7 @@ def test_every_conversation_is_valid_in_every_dialect(dialect: Dialect, origin: 
     assert dialect.check(request(dialect, shown)) == []
 
 
-def request(dialect: Dialect, shown: list[tuple[Item, Message]]) -> dict[str, Any]:
+def request(dialect: Dialect, shown: list[tuple[ViewItem, Message]]) -> dict[str, Any]:
     chunks = dialect.limited([dialect.chunk(one, message) for one, message in shown], 0)
     body: dict[str, Any] = decode(dialect.body(chunks, {"model": "m", "system": "be brief"}, shown[0][0]))
     return body

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import contextfold as cf
-from contextfold.domain import Item
+from contextfold.domain import ViewItem
 from contextfold.models import Cache, Prices
 from contextfold.testing.wire import WireMessage
 
@@ -42,7 +42,7 @@ class Provider:
     def fixed(self) -> int:
         return round(self.system * self.system_factor * (self.factor or 1))
 
-    def tokens(self, item: Item, raw: int) -> int:
+    def tokens(self, item: ViewItem, raw: int) -> int:
         return round(raw * (self.factor or 1) * (1 + self.wobble * (item.seq * 2_654_435_761 % 1_000 / 500 - 1)))
 
 
@@ -102,7 +102,7 @@ def played(said: list[WireMessage], at: Provider) -> Cost:
         lasting = Cache("automatic")  # no lifetime: no clock in this test
         thread.lens.assume(replace(thread.model, window=at.window, prices=at.prices, cache=lasting))
         read, write, output = at.rates
-        ours, full, before = [0.0], [0.0], list[tuple[Item, int]]()
+        ours, full, before = [0.0], [0.0], list[tuple[ViewItem, int]]()
         size = summarized = 0
         for message in said:
             if message["role"] == "assistant":
@@ -132,7 +132,7 @@ def _billed(message: WireMessage, cached: int, whole: int) -> WireMessage:
     return {**message, "type": "message", "id": "msg", "model": "m", "usage": {**usage, "output_tokens": 1}}
 
 
-def _common(shown: list[tuple[Item, int]], before: list[tuple[Item, int]]) -> int:
+def _common(shown: list[tuple[ViewItem, int]], before: list[tuple[ViewItem, int]]) -> int:
     tokens = 0
     for one, other in zip(shown, before, strict=False):
         if one != other:

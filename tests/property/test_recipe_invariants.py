@@ -10,7 +10,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects, testing
-from contextfold.domain import Appended, Item, Logged, Projection, check_view, encode
+from contextfold.domain import Appended, Logged, Projection, ViewItem, check_view, encode
 from contextfold.folding import Policy, budget_for
 from contextfold.folding.recipes import RECIPES
 from contextfold.logs import MemoryLog
@@ -180,7 +180,7 @@ def replayed(events: Sequence[Logged]) -> list[tuple[str, int]]:
 
 def test_10_appending_changes_only_the_end(recipe: Recipe, history: list[Message]) -> None:
     with opened(recipe) as session:
-        before: list[Item] = []
+        before: list[ViewItem] = []
         folds = 0
         for message in history:
             session.append(message)

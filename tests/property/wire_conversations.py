@@ -11,12 +11,12 @@ from contextfold.domain import (
     Block,
     Edit,
     Image,
-    Item,
     Message,
     Reasoning,
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     decode,
     encode,
 )
@@ -201,12 +201,12 @@ SPELLED = {
 }
 
 
-def originals(name: str, history: list[Said]) -> list[tuple[Item, Message]]:
+def originals(name: str, history: list[Said]) -> list[tuple[ViewItem, Message]]:
     """The conversation as a client of one dialect wrote it, with what the view does to each message."""
     return [shown for one in history for shown in original(name, one)]
 
 
-def original(name: str, one: Said) -> list[tuple[Item, Message]]:
+def original(name: str, one: Said) -> list[tuple[ViewItem, Message]]:
     """One message as a client of a dialect wrote it."""
     if one.message.results and one.message.results[0].is_error:  # completions have no original
         return [(item(one.message, kind="completion"), one.message)]

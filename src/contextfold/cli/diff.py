@@ -17,7 +17,7 @@ from argparse import ArgumentParser
 from dataclasses import dataclass
 
 import contextfold as cf
-from contextfold.domain import Folded, Item, Sent, ViewMessage
+from contextfold.domain import Folded, Sent, ViewItem, ViewMessage
 from contextfold.errors import NotFound
 
 from .arguments import UsageError, add_thread, checkpoint_name, seq
@@ -65,7 +65,7 @@ class ViewChange:
         return self.after.tokens(0, same)
 
 
-def _identity(item: Item) -> tuple[object, ...]:
+def _identity(item: ViewItem) -> tuple[object, ...]:
     return item.seq, item.kind, item.folded
 
 

@@ -13,7 +13,6 @@ from contextfold.domain import (
     Document,
     Folded,
     Image,
-    Item,
     Logged,
     Message,
     Opaque,
@@ -21,6 +20,7 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     ViewMessage,
     decode,
 )
@@ -160,7 +160,7 @@ def _size(block: Block) -> str:
     return ""
 
 
-def _tool_names(events: Sequence[Logged], item: Item) -> dict[str, str]:
+def _tool_names(events: Sequence[Logged], item: ViewItem) -> dict[str, str]:
     """The tool behind each result of a message, from the calls in the events just before it."""
     wanted = set(item.shape.results)
     names: dict[str, str] = {}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from contextfold.domain import Item, View
+from contextfold.domain import View, ViewItem
 from contextfold.models import Model
 
 from .wire import assembled, elements, fields, listed, plain, put
@@ -28,13 +28,13 @@ class Marks(NamedTuple):
     end: bool = False
 
 
-def newest_fold(item: Item) -> int:
+def newest_fold(item: ViewItem) -> int:
     """The newest fold that shaped this item; 0 where none did."""
     own = item.seq if item.kind == "stand_in" else 0
     return max(own, *(part.fold for part in item.folded)) if item.folded else own
 
 
-def boundary(items: Sequence[Item]) -> int:
+def boundary(items: Sequence[ViewItem]) -> int:
     """How many items stand before the first one that the newest fold changed; 0 without any fold."""
     newest = max(map(newest_fold, items), default=0)
     if not newest:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from contextfold.domain import Bill, Item, Message, Problem, Reply, View
+from contextfold.domain import Bill, Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -62,12 +62,12 @@ class Dialect(Protocol):
         ...
 
     @abstractmethod
-    def chunk(self, item: Item, message: Message) -> bytes:
+    def chunk(self, item: ViewItem, message: Message) -> bytes:
         """The item as zero or more wire messages, comma-joined: the original bytes wherever nothing was touched."""
         ...
 
     @abstractmethod
-    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: ViewItem | None) -> bytes:
         """The whole request: settings (model, system, tools, limits, …) and the joined messages."""
         ...
 
@@ -111,7 +111,7 @@ class Dialect(Protocol):
         """A body that it wrote, with these chunks behind its own; None where it must be written anew."""
         return None
 
-    def losses(self, item: Item, message: Message) -> tuple[str, ...]:  # noqa: ARG002
+    def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:  # noqa: ARG002
         """What the item cannot bring along into this dialect, in words; empty where it is at home."""
         return ()
 

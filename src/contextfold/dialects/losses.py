@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from contextfold.dialects.neutral import arguments_object, shown
-from contextfold.domain import Block, Document, Image, Item, Message, Opaque, Reasoning, ToolCall, ToolResult
+from contextfold.domain import Block, Document, Image, Message, Opaque, Reasoning, ToolCall, ToolResult, ViewItem
 from contextfold.models import core
 
 
@@ -30,7 +30,7 @@ class Carries:
     results_show: bool = True  # and in what a tool gives back
 
 
-def losses(item: Item, message: Message, wire: Carries) -> tuple[str, ...]:
+def losses(item: ViewItem, message: Message, wire: Carries) -> tuple[str, ...]:
     """Every loss of one item, in the order of its blocks."""
     if message.dialect == wire.dialect:
         return ()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult, decode, encode
+from contextfold.domain import LATE, Block, Message, Reasoning, Text, ToolCall, ToolResult, ViewItem, decode, encode
 from contextfold.errors import BadMessage
 
 from .wire import Json
@@ -20,7 +20,7 @@ def is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def shown(item: Item, message: Message) -> list[Block]:
+def shown(item: ViewItem, message: Message) -> list[Block]:
     """What the item says: results first, because that is where every provider wants them."""
     if not item.edits and not item.late:
         blocks = [block for block in message.blocks if not (isinstance(block, Text) and is_blank(block.text))]
@@ -34,7 +34,7 @@ def _is_later(block: Block) -> bool:
     return not isinstance(block, ToolResult)
 
 
-def _touched(item: Item, message: Message) -> list[Block]:
+def _touched(item: ViewItem, message: Message) -> list[Block]:
     edits = {edit.block: edit.text for edit in item.edits}
     blocks: list[Block] = []
     for index, block in enumerate(message.blocks):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from .events import Folded, merged
 from .path_items import PathItems
-from .view import Item, Shown
+from .view import Shown, ViewItem
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -102,17 +102,17 @@ class FoldTree:
         return sorted(showing, key=lambda fold: fold.place)
 
 
-def build(path: PathItems, edited: Mapping[int, Item], folds: Sequence[Fold], pinned: Iterable[int]) -> Shown:
+def build(path: PathItems, edited: Mapping[int, ViewItem], folds: Sequence[Fold], pinned: Iterable[int]) -> Shown:
     """The array of visible items. `folds` are the outermost live ones, by place."""
     mask = visibility(path, folds, pinned)
-    items: list[Item] = []
+    items: list[ViewItem] = []
     cuts = bytearray()
     done = 0
     for fold in (*folds, None):
         stop = len(path) if fold is None else fold.place
         _show(path, edited, mask, done, stop, items, cuts)
         if fold is not None:
-            items.append(Item(fold.seq, "stand_in", fold.event.shape))
+            items.append(ViewItem(fold.seq, "stand_in", fold.event.shape))
             cuts.append(1)
         done = stop
     if path.has_system:
@@ -120,7 +120,7 @@ def build(path: PathItems, edited: Mapping[int, Item], folds: Sequence[Fold], pi
     return Shown(items, cuts)
 
 
-def _place_system(items: list[Item]) -> None:
+def _place_system(items: list[ViewItem]) -> None:
     before = ""
     for index, item in enumerate(items):
         if item.shape.role == "system" and before != "user":
@@ -129,7 +129,7 @@ def _place_system(items: list[Item]) -> None:
             before = item.shape.role
 
 
-def placed(item: Item, shown: Sequence[Item]) -> Item:
+def placed(item: ViewItem, shown: Sequence[ViewItem]) -> ViewItem:
     """The item as it stands behind these: a system message is displaced where nobody of the user's side spoke last.
 
     What is visible decides, not what was said: a fold may put a stand-in before it, or take the user's words away.
@@ -156,11 +156,11 @@ def visibility(path: PathItems, folds: Sequence[Fold], pinned: Iterable[int]) ->
 
 def _show(
     path: PathItems,
-    edited: Mapping[int, Item],
+    edited: Mapping[int, ViewItem],
     mask: bytearray,
     start: int,
     stop: int,
-    items: list[Item],
+    items: list[ViewItem],
     cuts: bytearray,
 ) -> None:
     places = list(compress(range(start, stop), mask[start:stop]))

@@ -25,7 +25,7 @@ class Logged(Struct, frozen=True):
     key: str = ""
 
 
-class Draft(Struct, frozen=True):
+class NewEvent(Struct, frozen=True):
     """An event about to be written. Its seq will be the next one."""
 
     event: Event
@@ -141,7 +141,7 @@ class EventLog(Protocol):
         ...
 
     def append(
-        self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
+        self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
     ) -> tuple[Logged, ...]:
         """Write all drafts after `expected` in one transaction, durable on return, or raise `Conflict`.
 

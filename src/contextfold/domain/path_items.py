@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from .messages import BlockShape, Measure, Shape
 from .rules import keeps_together, leads_on
-from .view import FoldedBlock, Item, ItemKind
+from .view import FoldedBlock, ItemKind, ViewItem
 
 
 class Arrival(NamedTuple):
@@ -161,7 +161,7 @@ class PathItems:
 
     def __init__(self, words: Words) -> None:
         self.words = words
-        self.items: list[Item] = []
+        self.items: list[ViewItem] = []
         self.starts = bytearray()  # 1 where an atom begins, so a cut in front is legal
         self._keys: list[int] = []  # ascending; a completion has the key of the item it follows
         self._open: list[tuple[str, ...]] = []
@@ -197,7 +197,7 @@ class PathItems:
             answered = tuple(call for call in waiting if call not in arrival.abandoned)
             self._add(self._completion(arrival.abandoned), self._keys[-1], answered)
         self.has_system = self.has_system or shape.role == "system"
-        item = Item(seq, kind, self._labelled(shape, arrival.late), late=arrival.late, aliases=aliases)
+        item = ViewItem(seq, kind, self._labelled(shape, arrival.late), late=arrival.late, aliases=aliases)
         self._add(item, seq, arrival.open)
 
     def truncate(self, length: int) -> None:
@@ -219,7 +219,7 @@ class PathItems:
         stop = self.starts.find(1, place + 1)
         return self.starts.rfind(1, 0, place + 1), len(self.items) if stop < 0 else stop
 
-    def with_folded(self, place: int, parts: Sequence[tuple[FoldedBlock, BlockShape]]) -> Item:
+    def with_folded(self, place: int, parts: Sequence[tuple[FoldedBlock, BlockShape]]) -> ViewItem:
         """The item with these blocks folded, outlined as it will be shown."""
         item = self.items[place]
         blocks = list(item.shape.blocks)
@@ -231,7 +231,7 @@ class PathItems:
         shape = self._labelled(shape, late)
         return replace(item, shape=shape, folded=tuple(part for part, _ in parts))
 
-    def _add(self, item: Item, key: int, waiting: tuple[str, ...]) -> None:
+    def _add(self, item: ViewItem, key: int, waiting: tuple[str, ...]) -> None:
         leads = bool(self._leads and self._leads[-1])
         joins = bool(self.items) and keeps_together(item, self._open[-1], leads)
         self.items.append(item)
@@ -240,10 +240,10 @@ class PathItems:
         self._open.append(waiting)
         self._leads.append(leads_on(item, leads))
 
-    def _completion(self, calls: tuple[str, ...]) -> Item:
+    def _completion(self, calls: tuple[str, ...]) -> ViewItem:
         caller = next(item for item in reversed(self.items) if item.shape.role == "assistant" and item.shape.calls)
         blocks = tuple(BlockShape("result", 64, self.words.interrupted, call, is_error=True) for call in calls)
-        return Item(caller.seq, "completion", Shape("user", blocks, 128 * len(calls)))
+        return ViewItem(caller.seq, "completion", Shape("user", blocks, 128 * len(calls)))
 
     def _labelled(self, shape: Shape, late: tuple[int, ...]) -> Shape:
         if not late:

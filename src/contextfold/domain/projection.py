@@ -30,7 +30,7 @@ from .folds import Fold, FoldTree, build, placed
 from .log import Logged
 from .messages import BlockShape
 from .path_items import PathItems, Words
-from .view import FoldedBlock, Item, ItemKind, Lens, Shown, View
+from .view import FoldedBlock, ItemKind, Lens, Shown, View, ViewItem
 
 
 class Pins:
@@ -105,7 +105,7 @@ class Projection:
         self.notes: list[int] = []
         self.left: list[int] = []  # heads that were rewound from and can be returned to, newest last
         self._path = LivePath()
-        self._edited: dict[int, Item] = {}  # items with folded blocks, by position
+        self._edited: dict[int, ViewItem] = {}  # items with folded blocks, by position
         self._shown: Shown | None = None
 
     @property
@@ -140,7 +140,7 @@ class Projection:
             self._shown = build(self.items, self._edited, self.folds.outermost(), self.pins.messages)
         return View(self._shown, lens, self.head, self.items.open_calls, self.pins.messages)
 
-    def edited_items(self) -> Iterable[Item]:
+    def edited_items(self) -> Iterable[ViewItem]:
         """Items with folded blocks."""
         return self._edited.values()
 
@@ -340,7 +340,7 @@ class LiveBranch(Protocol):
         ...
 
 
-def hidden_by(branch: LiveBranch, fold: int) -> list[Item]:
+def hidden_by(branch: LiveBranch, fold: int) -> list[ViewItem]:
     """The whole messages and attachments that a fold stands for, also what it took over from folds inside it."""
     items = branch.items.items
     return [items[place] for start, stop in branch.folds[fold].spans for place in range(start, stop)]

@@ -14,15 +14,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from .reply import Problem
-from .view import Item
+from .view import ViewItem
 
 
-def keeps_together(item: Item, waiting: tuple[str, ...], is_led: bool) -> bool:
+def keeps_together(item: ViewItem, waiting: tuple[str, ...], is_led: bool) -> bool:
     """Whether some rule forbids a cut in front of an item: calls wait there for results, or reasoning led to it."""
     return bool(waiting) or is_led or item.kind == "completion"
 
 
-def leads_on(item: Item, before: bool = False) -> bool:
+def leads_on(item: ViewItem, before: bool = False) -> bool:
     """Whether reasoning waits for its successor after this item; a blank message changes nothing in that."""
     blocks = item.shape.blocks
     if item.shape.role == "assistant" and blocks and all(block.kind == "reasoning" for block in blocks):
@@ -30,12 +30,12 @@ def leads_on(item: Item, before: bool = False) -> bool:
     return before and item.shape.is_blank
 
 
-def check(items: Sequence[Item]) -> list[Problem]:
+def check(items: Sequence[ViewItem]) -> list[Problem]:
     """Everything in a view that would break a rule."""
     return [problem for rule in RULES for problem in rule(items)]
 
 
-def results_without_call(items: Sequence[Item]) -> list[Problem]:
+def results_without_call(items: Sequence[ViewItem]) -> list[Problem]:
     """Each shown result answers a call of the assistant message nearest before it."""
     calls: set[str] = set()
     problems = []
@@ -50,7 +50,7 @@ def results_without_call(items: Sequence[Item]) -> list[Problem]:
     return problems
 
 
-def calls_without_result(items: Sequence[Item]) -> list[Problem]:
+def calls_without_result(items: Sequence[ViewItem]) -> list[Problem]:
     """No call stays open once something other than a result follows; the last turn may be open."""
     waiting: dict[str, int] = {}
     problems = []
@@ -71,7 +71,7 @@ def calls_without_result(items: Sequence[Item]) -> list[Problem]:
     return problems
 
 
-def results_twice(items: Sequence[Item]) -> list[Problem]:
+def results_twice(items: Sequence[ViewItem]) -> list[Problem]:
     """No call is answered twice as long as its turn lasts."""
     answered: set[str] = set()
     problems = []
@@ -86,7 +86,7 @@ def results_twice(items: Sequence[Item]) -> list[Problem]:
     return problems
 
 
-def reasoning_without_successor(items: Sequence[Item]) -> list[Problem]:
+def reasoning_without_successor(items: Sequence[ViewItem]) -> list[Problem]:
     """Reasoning alone is followed by what it led to, unless it is the last thing said."""
     shown = [item for item in items if item.kind == "stand_in" or not item.shape.is_blank]
     return [
@@ -99,12 +99,12 @@ def reasoning_without_successor(items: Sequence[Item]) -> list[Problem]:
 RULES = (results_without_call, calls_without_result, results_twice, reasoning_without_successor)
 
 
-def _speaks(item: Item) -> bool:
+def _speaks(item: ViewItem) -> bool:
     """Whether the assistant says something here: a blank message neither calls nor ends a turn."""
     return item.shape.role == "assistant" and not item.shape.is_blank
 
 
-def _shown_results(item: Item) -> Iterator[str]:
+def _shown_results(item: ViewItem) -> Iterator[str]:
     """Ids of the results that are shown as results (a late one is shown as text)."""
     for index, block in enumerate(item.shape.blocks):
         if block.kind == "result" and index not in item.late:

@@ -41,7 +41,7 @@ class FoldedBlock(Struct, frozen=True, order=True, array_like=True):
     text: int
 
 
-class Item(Struct, frozen=True):
+class ViewItem(Struct, frozen=True):
     """One place in a view."""
 
     seq: int  # the event behind it; a stand-in has its fold's, a completion that of the message that called
@@ -103,11 +103,11 @@ class Counter(Protocol):
 class Lens(Protocol):
     """How a view is read and weighed: given by whoever holds the log and knows the model."""
 
-    def weigh(self, item: Item) -> int:
+    def weigh(self, item: ViewItem) -> int:
         """Tokens of one item in a request, before calibration."""
         ...
 
-    def read(self, item: Item) -> Message:
+    def read(self, item: ViewItem) -> Message:
         """The words of one item."""
         ...
 
@@ -121,13 +121,13 @@ class Shown:
 
     __slots__ = ("_images", "_lens", "_sizes", "_tokens", "cuts", "items")
 
-    def __init__(self, items: list[Item], cuts: bytearray) -> None:
+    def __init__(self, items: list[ViewItem], cuts: bytearray) -> None:
         self.items = items
         self.cuts = cuts  # 1 where a cut in front of the item is legal
         self._lens: Lens | None = None
         self._tokens, self._sizes, self._images = [0], [0], [0]
 
-    def push(self, item: Item, may_cut: bool) -> None:
+    def push(self, item: ViewItem, may_cut: bool) -> None:
         """One more at the end. Views taken before are shorter, and do not see it."""
         self.items.append(item)
         self.cuts.append(may_cut)
@@ -158,7 +158,7 @@ class ViewMessage:
 
     __slots__ = ("_lens", "item")
 
-    def __init__(self, item: Item, lens: Lens) -> None:
+    def __init__(self, item: ViewItem, lens: Lens) -> None:
         self.item, self._lens = item, lens
 
     @property
@@ -208,7 +208,7 @@ class ViewMessage:
 class ViewMessages(Sequence[ViewMessage]):
     """The messages of a view, made one by one as they are looked at."""
 
-    def __init__(self, items: Sequence[Item], lens: Lens) -> None:
+    def __init__(self, items: Sequence[ViewItem], lens: Lens) -> None:
         self._items, self._lens = items, lens
 
     def __len__(self) -> int:
@@ -245,7 +245,7 @@ class View:
     def __len__(self) -> int:
         return self.length
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[ViewItem]:
         return iter(self.items)
 
     def __repr__(self) -> str:
@@ -254,11 +254,11 @@ class View:
         return f"<View of {self.length} messages at {self.head}: {about}{count.tokens:,} tokens>"
 
     @property
-    def items(self) -> Sequence[Item]:
+    def items(self) -> Sequence[ViewItem]:
         """The outlines in order. A copy: take it once."""
         return self._shown.items[: self.length]
 
-    def item(self, index: int) -> Item:
+    def item(self, index: int) -> ViewItem:
         """One outline without copying the others; counted from the end where negative."""
         return self._shown.items[range(self.length)[index]]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, NamedTuple, Self, cast
 
-from contextfold.domain import Bill, BlockShape, Detail, Item, View, tool_key
+from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, tool_key
 
 from .clear import Clear
 from .economics import UNSURE, Economy, Rates, paying_tail
@@ -160,7 +160,7 @@ OFTEN, USUAL, POWER, SPAN = 0.05, 530, 0.8, 60
 _AGES = 12  # powers of two of requests; beyond, nothing changes any more
 _GRAIN = 1_000_000  # sums are kept in whole millionths, so that they do not depend on the way they were reached
 
-Weigh = Callable[[Item, int], int]
+Weigh = Callable[[ViewItem, int], int]
 
 
 class _Result(NamedTuple):
@@ -217,7 +217,7 @@ class Rents:
         self._ages = [deque() for _ in range(_AGES)]
         self._weights = [0] * _AGES
 
-    def _take(self, place: int, item: Item, pinned: frozenset[int], weigh: Weigh) -> None:
+    def _take(self, place: int, item: ViewItem, pinned: frozenset[int], weigh: Weigh) -> None:
         if item.shape.role == "assistant":
             self.calls += 1
             self._answered = place
@@ -301,7 +301,7 @@ class Staying:
         self.newest = view.tokens(max(self._newest, self._first + 1))
         self.live = self._words if self._spoke < self._newest else 0
 
-    def _take(self, place: int, item: Item, view: View) -> None:
+    def _take(self, place: int, item: ViewItem, view: View) -> None:
         is_system = item.shape.role == "system"
         if self._first < 0 and not is_system:
             self._first = place if item.kind == "message" else place - 1

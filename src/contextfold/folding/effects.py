@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from contextfold.domain import Attacher, Attachment, Draft, Logged, Projection, Turn
+from contextfold.domain import Attacher, Attachment, Logged, NewEvent, Projection, Turn
 from contextfold.loggers import logger
 from contextfold.summaries import Prompt
 
@@ -26,7 +26,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Record:
     """Write what `drafting` makes of the thread as it is, in one transaction."""
 
-    drafting: Callable[[Projection], Sequence[Draft]]
+    drafting: Callable[[Projection], Sequence[NewEvent]]
     blobs: tuple[bytes, ...] = ()
 
 
@@ -84,7 +84,7 @@ Steps: TypeAlias = Generator[Effect, Any, T]
 
 
 def record(
-    drafting: Callable[[Projection], Sequence[Draft]], blobs: tuple[bytes, ...] = ()
+    drafting: Callable[[Projection], Sequence[NewEvent]], blobs: tuple[bytes, ...] = ()
 ) -> Steps[tuple[Logged, ...]]:
     logged: tuple[Logged, ...] = yield Record(drafting, blobs)
     return logged

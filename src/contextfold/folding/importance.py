@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from contextfold.domain import Item, Message, Text, nested, tool_key
+from contextfold.domain import Message, Text, ViewItem, nested, tool_key
 from contextfold.errors import BadConfiguration
 
 from .clear import EXEMPT
@@ -89,7 +89,9 @@ class Scoring:
         if min(weights) < 0 or abs(sum(weights) - 1) > 0.001:
             raise BadConfiguration(f"The weights {weights} are shares of a score. Make them 0 or more and add up to 1.")
 
-    def score(self, item: Item, message: Message, tools: Mapping[str, str], recency: float, reuse: float = 0) -> float:
+    def score(
+        self, item: ViewItem, message: Message, tools: Mapping[str, str], recency: float, reuse: float = 0
+    ) -> float:
         """The weight of one message; `tools` names the tool of each call, `recency` is 1 for the newest.
 
         `reuse` is how much it holds of what will be needed again, from 0 to 1.
@@ -103,12 +105,12 @@ class Scoring:
         return recency * self.recency + role * self.role + min(value, 1.0) * self.content
 
 
-def speaker_of(item: Item) -> Speaker:
+def speaker_of(item: ViewItem) -> Speaker:
     """Who speaks: a tool's answer is not the user, though it stands on the user's side."""
     return "tool" if item.shape.results else item.shape.role
 
 
-def signal_of(item: Item, tools: Mapping[str, str]) -> Signal:
+def signal_of(item: ViewItem, tools: Mapping[str, str]) -> Signal:
     """What a message is, by its outline alone."""
     if item.kind == "attachment":
         return "attachment"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from contextfold.domain import Block, Detail, Item, Message, StandIn, ToolResult, View
+from contextfold.domain import Block, Detail, Message, StandIn, ToolResult, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import offload_text, said
 
@@ -45,7 +45,7 @@ class Offload:
                 f"A preview has {LEAST_PREVIEW} to {PREVIEW:,} characters, not {self.preview}. Choose one of these."
             )
 
-    def plan_for(self, item: Item, message: Message, situation: Situation) -> Plan:
+    def plan_for(self, item: ViewItem, message: Message, situation: Situation) -> Plan:
         """At the door: the large results of one message that has just been appended."""
         folds = [
             fold

@@ -12,17 +12,17 @@ from typing import Any, Protocol, TypeAlias
 from contextfold.domain import (
     Counter,
     Detail,
-    Draft,
     Folded,
     FoldKind,
-    Item,
     Message,
+    NewEvent,
     Projection,
     Role,
     Shape,
     StandIn,
     Text,
     View,
+    ViewItem,
     check_cover,
     cover_of,
     encode,
@@ -105,8 +105,8 @@ class Situation:
     nonce: str = ""  # of frames; without one, each is made from what it frames
     instructions: str = ""  # the user's, for a summary
     count: Callable[[str], int] = len  # raw tokens of a text
-    weigh: Callable[[Item, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
-    subject: Callable[[Item], object] = lambda _item: None  # what an attachment is about; None stands for itself
+    weigh: Callable[[ViewItem, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
+    subject: Callable[[ViewItem], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
     behind: Callable[[int], tuple[SourceMessage, ...]] = (
         lambda _fold: ()
@@ -185,9 +185,9 @@ def hidden(counter: Counter, view: View, planned: PlannedFold) -> int:
 
 def draft_folds(
     projection: Projection, folds: Sequence[PlannedFold], texts: Sequence[str], context: Context
-) -> list[Draft]:
+) -> list[NewEvent]:
     """Drafts for folds that are written together; raises `CannotCover` when the thread changed under them."""
-    drafts: list[Draft] = []
+    drafts: list[NewEvent] = []
     parent = projection.head
     for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1):
         seq = projection.last + number
@@ -196,11 +196,11 @@ def draft_folds(
     return drafts
 
 
-def draft_fold(projection: Projection, planned: PlannedFold, words: StandIn, parent: int, context: Context) -> Draft:
+def draft_fold(projection: Projection, planned: PlannedFold, words: StandIn, parent: int, context: Context) -> NewEvent:
     """One fold on the thread as it is; raises `CannotCover`."""
     cover = cover_of(projection, planned.seqs, planned.blocks, planned.folds)
     check_cover(projection, cover)
     details = {**context.details, **planned.details}
     shape = stand_in_shape(context.counter, words)
     event = Folded(planned.kind, cover, shape, context.before, context.after, context.factor, details)
-    return Draft(event, parent, context.clock(), encode(words))
+    return NewEvent(event, parent, context.clock(), encode(words))

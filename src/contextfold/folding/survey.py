@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
-from contextfold.domain import BlockShape, Item, Message, View, ViewMessages
+from contextfold.domain import BlockShape, Message, View, ViewItem, ViewMessages
 from contextfold.summaries import SourceMessage
 
 from .plan import Situation
@@ -38,7 +38,7 @@ class Survey:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self.items: Sequence[Item] = view.items
+        self.items: Sequence[ViewItem] = view.items
         self._read: dict[int, Message] = {}
         self.atoms = tuple(Atom(start, stop, view.tokens(start, stop)) for start, stop in view.atoms())
 
@@ -105,7 +105,7 @@ class Survey:
         item = self.items[place]
         return item.shape.role == "system" or place == self.live or self._is_pinned(item)
 
-    def _is_pinned(self, item: Item) -> bool:
+    def _is_pinned(self, item: ViewItem) -> bool:
         return item.kind != "stand_in" and item.seq in self.view.pinned
 
     @cached_property
@@ -184,7 +184,7 @@ def _parted(said: Sequence[int], staying: Sequence[int]) -> tuple[tuple[int, int
     return tuple((run[0], run[-1]) for run in runs)
 
 
-def is_person(item: Item) -> bool:
+def is_person(item: ViewItem) -> bool:
     """Whether somebody spoke here, rather than a tool: the user's side, no results, something to read or see."""
     if item.kind != "message" or item.shape.role != "user" or item.shape.is_blank:
         return False
@@ -237,5 +237,5 @@ def arguments_of(survey: Survey, result: Result) -> str:
     return next((call.arguments for call in calls if call.id == result.call), "")
 
 
-def _folded(item: Item) -> frozenset[int]:
+def _folded(item: ViewItem) -> frozenset[int]:
     return frozenset(part.block for part in item.folded)

@@ -19,11 +19,11 @@ from msgspec import Struct
 from contextfold.domain import (
     Appended,
     Attached,
-    Draft,
     Event,
     EventLog,
     Folded,
     Logged,
+    NewEvent,
     Noted,
     Origin,
     Problem,
@@ -78,7 +78,7 @@ class SealedLog(EventLog, Protocol):
         ...
 
 
-def seal(previous: bytes, seq: int, draft: Draft, salts: Salts, size: int) -> Sealed:
+def seal(previous: bytes, seq: int, draft: NewEvent, salts: Salts, size: int) -> Sealed:
     """The draft as the next event. A body that is empty has nothing to hide and gets no salt."""
     at = float(draft.at)
     if not math.isfinite(at):
@@ -143,7 +143,7 @@ FindKey: TypeAlias = Callable[[str], int | None]
 AppendOf: TypeAlias = Callable[[int], Sequence[Written]]
 
 
-def earlier_append(drafts: Sequence[Draft], find: FindKey, append_of: AppendOf) -> tuple[Logged, ...] | None:
+def earlier_append(drafts: Sequence[NewEvent], find: FindKey, append_of: AppendOf) -> tuple[Logged, ...] | None:
     """The events of the same append made earlier, None if there was none; raises `KeyConflict` for another one.
 
     `find` gives the seq a key was used at, `append_of` all events that were written together with a seq.
@@ -167,7 +167,7 @@ def _refuse_twins(keys: Sequence[str]) -> None:
             raise KeyConflict(f"The key {key!r} stands twice in one append. Give each message its own key.")
 
 
-def _refuse_others(drafts: Sequence[Draft], then: Sequence[Written]) -> None:
+def _refuse_others(drafts: Sequence[NewEvent], then: Sequence[Written]) -> None:
     by_key = {written.logged.key: written for written in then if written.logged.key}
     for draft in drafts:
         if not draft.key:
@@ -189,7 +189,7 @@ def _refuse_others(drafts: Sequence[Draft], then: Sequence[Written]) -> None:
             )
 
 
-def _is_same(draft: Draft, written: Written) -> bool:
+def _is_same(draft: NewEvent, written: Written) -> bool:
     """Same fact, same bytes. Measures may have changed with a newer version; forgotten bytes are taken at their key."""
     if written.body is not None and draft.body != written.body:
         return False

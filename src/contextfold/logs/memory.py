@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from contextfold.domain import (
     GENESIS,
     SALT_BYTES,
-    Draft,
     ListedThread,
     Logged,
+    NewEvent,
     Origin,
     Problem,
     ThreadChange,
@@ -174,7 +174,7 @@ class MemoryLog:
             return self._register.changes(after, limit)
 
     def append(
-        self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
+        self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
     ) -> tuple[Logged, ...]:
         with self._lock:
             held = self._thread(thread)
@@ -185,7 +185,7 @@ class MemoryLog:
                 raise moved_on(thread, expected, held.last)
             return self._write(held, self._seal(thread, drafts, held.last), blobs)
 
-    def _seal(self, thread: str, drafts: Sequence[Draft], last: int) -> list[tuple[Sealed, Logged]]:
+    def _seal(self, thread: str, drafts: Sequence[NewEvent], last: int) -> list[tuple[Sealed, Logged]]:
         previous, sealed = self.link_at(thread, last), []
         for seq, draft in enumerate(drafts, last + 1):
             entry = seal(previous, seq, draft, self._salts, SALT_BYTES)

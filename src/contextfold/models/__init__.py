@@ -16,7 +16,7 @@ from .config import (
 )
 from .files import CONFIG_VARIABLE, FILE, TRUST_VARIABLE, SettingsTable, read_settings, settings_files
 from .lookup import LEGACY_FOR_ALL, PREFIX, default_config, find, limit_for_all, variable, warn_of_left_out
-from .model import ASSUMED_WINDOW, Binding, Cache, Media, Model, Paid, Prices, Source, Tier, limit_in, paid_for
+from .model import ASSUMED_WINDOW, Binding, Cache, FactSource, Media, Model, Paid, Prices, Tier, limit_in, paid_for
 from .names import core
 from .price_tables import from_litellm, with_genai_prices
 
@@ -32,6 +32,7 @@ __all__ = [
     "Binding",
     "Cache",
     "Config",
+    "FactSource",
     "Family",
     "Media",
     "Model",
@@ -40,7 +41,6 @@ __all__ = [
     "Prices",
     "Profile",
     "SettingsTable",
-    "Source",
     "Tier",
     "config_from",
     "config_of",

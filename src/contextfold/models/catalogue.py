@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from contextfold.errors import BadConfiguration
 
 from .files import MOST_TABLE, contents
-from .model import Model, Source
+from .model import FactSource, Model
 from .names import candidates, core, key
 
 ASSUMED = "assumed"  # how the source of a fact begins that nobody has published
@@ -43,7 +43,7 @@ def _file() -> dict[str, Any]:
 @cache
 def listed() -> tuple[Model, ...]:
     """Every model of the catalogue."""
-    sources = msgspec.convert(_file()["sources"], dict[str, Source])
+    sources = msgspec.convert(_file()["sources"], dict[str, FactSource])
     return tuple(_resolved(dict(row), sources) for row in _file()["models"])
 
 
@@ -54,7 +54,7 @@ def families() -> tuple[Family, ...]:
     return tuple(Family(re.compile(row.pop("pattern")), msgspec.convert(row, Model)) for row in rows)
 
 
-def _resolved(row: dict[str, Any], sources: Mapping[str, Source]) -> Model:
+def _resolved(row: dict[str, Any], sources: Mapping[str, FactSource]) -> Model:
     named = {group: sources[name] for group, name in row.pop("sources").items()}
     model = msgspec.convert(row, Model)
     return replace(model, sources=named, assumed="window" not in named)
@@ -64,8 +64,8 @@ def read_catalogue(path: str | Path) -> dict[str, Model]:
     """The models of a newer catalogue, by key: a file like ours, whose rows may name their sources or leave it."""
     try:
         file = msgspec.json.decode(contents(path, MOST_TABLE), type=dict[str, Any])
-        sources = msgspec.convert(file.get("sources", {}), dict[str, Source])
-        models = [_brought(dict(row), sources, Source(str(path))) for row in file["models"]]
+        sources = msgspec.convert(file.get("sources", {}), dict[str, FactSource])
+        models = [_brought(dict(row), sources, FactSource(str(path))) for row in file["models"]]
     except (OSError, msgspec.MsgspecError, RecursionError, KeyError, TypeError, ValueError) as error:
         raise BadConfiguration(
             f"{path} cannot be read as a catalogue: {error}. It is a JSON object with a list of `models`, like ours."
@@ -73,7 +73,7 @@ def read_catalogue(path: str | Path) -> dict[str, Model]:
     return {key(name): model for model in models for name in (model.id, *model.aliases)}
 
 
-def _brought(row: dict[str, Any], sources: Mapping[str, Source], file: Source) -> Model:
+def _brought(row: dict[str, Any], sources: Mapping[str, FactSource], file: FactSource) -> Model:
     named = {group: sources.get(name, file) for group, name in row.pop("sources", {}).items()}
     model = msgspec.convert(row, Model)
     known = {group: named.get(group, file) for group in (*_GROUPS, "prices", "compaction") if group in row}
@@ -107,7 +107,7 @@ def unknown(name: str) -> Model:
     """A model nobody has told us about: like the least of its family, where its name says of which it is."""
     family = family_of(name)
     if family is None:
-        return Model(id=name, assumed=True, sources={"window": Source(f"{ASSUMED}: this model is in no table")})
+        return Model(id=name, assumed=True, sources={"window": FactSource(f"{ASSUMED}: this model is in no table")})
     like, whose = family.model, f"{ASSUMED}: in no table, its name says {family.model.id}"
     known = [group for group in _GROUPS if getattr(like, group) not in (None, "")]
-    return replace(like, id=name, assumed=True, sources=dict.fromkeys(known, Source(whose)))
+    return replace(like, id=name, assumed=True, sources=dict.fromkeys(known, FactSource(whose)))

@@ -26,7 +26,7 @@ from contextfold.errors import BadConfiguration
 from .catalogue import ASSUMED, known, read_catalogue, ships, unknown
 from .config import Config, config_of
 from .files import read_settings, settings_files
-from .model import Model, Source
+from .model import FactSource, Model
 from .names import candidates, key
 from .price_tables import from_genai_prices, from_litellm
 
@@ -202,7 +202,7 @@ def _from_the_extra(model: Model) -> Model | None:
 
 def _configured(model: Model, name: str, config: Config) -> Model:
     said = config.model(name)
-    source = Source(config.origin_of_model(name))
+    source = FactSource(config.origin_of_model(name))
     told: dict[str, object] = {
         field: value
         for field, value in (
@@ -245,4 +245,4 @@ def _limited(model: Model, name: str, environ: Mapping[str, str], config: Config
 
 
 def _window(model: Model, window: int, source: str) -> Model:
-    return replace(model, window=window, assumed=False, sources={**model.sources, "window": Source(source)})
+    return replace(model, window=window, assumed=False, sources={**model.sources, "window": FactSource(source)})

@@ -97,7 +97,7 @@ class Media(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     bytes: int | None = None  # of one request
 
 
-class Source(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class FactSource(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Where a fact comes from, and when it was true."""
 
     name: str
@@ -121,7 +121,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     media: Media | None = None
     threshold: int | None = None  # percent of the window at which to fold, when somebody said so for this model
     aliases: tuple[str, ...] = ()
-    sources: dict[str, Source] = {}
+    sources: dict[str, FactSource] = {}
     assumed: bool = False  # the window is not known
     given: str = ""  # the name it was asked for by, where it is not the id
 
@@ -148,7 +148,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return self._with_window(window, "said in code", assumed=False)
 
     def _with_window(self, window: int, source: str, *, assumed: bool) -> Model:
-        return replace(self, window=window, assumed=assumed, sources={**self.sources, "window": Source(source)})
+        return replace(self, window=window, assumed=assumed, sources={**self.sources, "window": FactSource(source)})
 
 
 _MILLION = 1_000_000

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from contextfold.errors import BadConfiguration
 
 from .files import MOST_TABLE, contents
-from .model import ASSUMED_WINDOW, Cache, Model, Prices, Source, Tier
+from .model import ASSUMED_WINDOW, Cache, FactSource, Model, Prices, Tier
 from .names import candidates, core, key
 
 _MILLION = 1_000_000
@@ -32,20 +32,20 @@ _ABOVE = "_above_"
 def from_litellm(file: str | Path | Mapping[str, Any]) -> dict[str, Model]:
     """The chat models of such a file, by the names it gives them."""
     if isinstance(file, Mapping):
-        return _models(file, Source("litellm's price file"))
+        return _models(file, FactSource("litellm's price file"))
     try:
         table = msgspec.json.decode(contents(file, MOST_TABLE), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadConfiguration(f"{file} cannot be read as litellm's price file: {error}.") from error
-    return _models(table, Source(str(file)))
+    return _models(table, FactSource(str(file)))
 
 
-def _models(table: Mapping[str, Any], source: Source) -> dict[str, Model]:
+def _models(table: Mapping[str, Any], source: FactSource) -> dict[str, Model]:
     rows = ((name, row) for name, row in table.items() if name != "sample_spec" and isinstance(row, Mapping))
     return {name: _model(name, row, source) for name, row in rows if row.get("mode", "") in _CHAT}
 
 
-def _model(name: str, row: Mapping[str, Any], source: Source) -> Model:
+def _model(name: str, row: Mapping[str, Any], source: FactSource) -> Model:
     provider = str(row.get("litellm_provider", ""))
     window, output = _whole(row, "max_input_tokens", "max_tokens"), _whole(row, "max_output_tokens")
     prices, least = _litellm_prices(row), _whole(row, "prompt_cache_min_tokens")
@@ -150,8 +150,8 @@ def _row(model: Model) -> Any:
         return None
 
 
-def _source(at: datetime) -> Source:
-    return Source("genai-prices", f"{at:%Y-%m}")
+def _source(at: datetime) -> FactSource:
+    return FactSource("genai-prices", f"{at:%Y-%m}")
 
 
 def _prices(row: Any) -> Prices | None:

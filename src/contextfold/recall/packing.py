@@ -36,7 +36,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PassageSource:
     """Where words come from: a message with its time and the fold that hides it."""
 
     message: Message
@@ -49,7 +49,7 @@ def packed(
     question: str,
     *,
     budget: int,
-    read: Callable[[int], Source | None],
+    read: Callable[[int], PassageSource | None],
     count: Callable[[str], int],
     thread: str = "",
 ) -> tuple[Passage, ...]:
@@ -78,7 +78,7 @@ def _stop(text: str, start: int) -> int:
 def _joined(
     chosen: Sequence[tuple[Hit, int, str, int]],
     question: str,
-    read: Callable[[int], Source | None],
+    read: Callable[[int], PassageSource | None],
     thread: str,
 ) -> Iterable[Passage]:
     asked = asked_terms(question)

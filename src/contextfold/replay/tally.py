@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from contextfold.domain import Item, Shown, View
+from contextfold.domain import Shown, View, ViewItem
 from contextfold.models import Model, Prices
 
 from .values import Cost
@@ -30,7 +30,7 @@ class Tally:
     cost: Cost = field(default_factory=Cost)
     _array: Shown | None = None
     _length: int = 0
-    _items: Sequence[Item] = ()
+    _items: Sequence[ViewItem] = ()
     _at: float | None = None
 
     def request(self, view: View, fixed: int, at: float | None) -> int:

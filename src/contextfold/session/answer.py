@@ -16,9 +16,9 @@ from contextfold.domain import (
     Appended,
     Bill,
     Detail,
-    Draft,
     Measured,
     Message,
+    NewEvent,
     Projection,
     Reply,
     Sent,
@@ -68,10 +68,10 @@ def append(
     if message.results:
         tools.check_results(desk, message)
 
-    def drafting(now: Projection) -> list[Draft]:
-        drafts = [] if request is None else [Draft(_sent(desk, request), now.head, desk.now())]
+    def drafting(now: Projection) -> list[NewEvent]:
+        drafts = [] if request is None else [NewEvent(_sent(desk, request), now.head, desk.now())]
         drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
-        drafts.append(Draft(event, now.head, desk.now(), message.raw, key or ""))
+        drafts.append(NewEvent(event, now.head, desk.now(), message.raw, key or ""))
         drafts += compacting.drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
@@ -85,7 +85,7 @@ def append(
                 bill=bill,
                 account={} if account is None else account.details(),
             )
-            drafts.append(Draft(measured, seq, desk.now()))
+            drafts.append(NewEvent(measured, seq, desk.now()))
         return [*drafts, *tools.refusals(desk, refused, now.head)] if refused else drafts
 
     logged = yield from record(drafting, blobs)

@@ -15,18 +15,18 @@ from contextfold.domain import (
     Attacher,
     Attachment,
     Detail,
-    Draft,
     Fold,
     Folded,
-    Item,
     LiveBranch,
     Logged,
     Message,
+    NewEvent,
     Projection,
     Sent,
     Shape,
     Text,
     Turn,
+    ViewItem,
     ViewMessage,
     encode,
 )
@@ -121,13 +121,13 @@ def _says(desk: Desk, entry: Logged, given: Attachment) -> bool:
     return isinstance(entry.event, Attached) and entry.event.kind == given.kind and _text(desk, entry) == given.text
 
 
-def _drafts(desk: Desk, now: Projection, taken: Sequence[_Weighed]) -> list[Draft]:
-    drafts: list[Draft] = []
+def _drafts(desk: Desk, now: Projection, taken: Sequence[_Weighed]) -> list[NewEvent]:
+    drafts: list[NewEvent] = []
     parent = now.head
     for each in taken:
         given = each.attachment
         details: dict[str, Detail] = {**given.details, **({"key": given.key} if given.key else {})}
-        drafts.append(Draft(Attached(given.kind, each.shape, details), parent, desk.now(), encode(given.text)))
+        drafts.append(NewEvent(Attached(given.kind, each.shape, details), parent, desk.now(), encode(given.text)))
         parent = now.last + len(drafts)
     return drafts
 
@@ -225,4 +225,4 @@ def _text(desk: Desk, entry: Logged) -> str:
     event = entry.event
     if not isinstance(event, Attached):
         return ""
-    return desk.thread.lens.read(Item(entry.seq, "attachment", event.shape)).text
+    return desk.thread.lens.read(ViewItem(entry.seq, "attachment", event.shape)).text

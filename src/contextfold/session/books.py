@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contextfold.domain import Bill, Detail, Item, Logged, Measured, Sent, View
+from contextfold.domain import Bill, Detail, Logged, Measured, Sent, View, ViewItem
 from contextfold.folding import (
     Account,
     Budget,
@@ -178,7 +178,7 @@ class _SaidSoFar:
 
     def __init__(self) -> None:
         self._tokens, self._counted = 0, 0
-        self._last: Item | None = None
+        self._last: ViewItem | None = None
 
     def tokens(self, thread: Thread) -> int:
         items = thread.branch.items.items

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from contextfold.domain import Checkpointed, Detail, Draft, Logged, encode
+from contextfold.domain import Checkpointed, Detail, Logged, NewEvent, encode
 from contextfold.errors import ContextFoldError, NotFound, WorkspaceError
 from contextfold.folding import Steps, call, record
 from contextfold.workspace import Excluded, FileChange, Kind, Restored, Snapshot, Snapshots, note_home
@@ -60,7 +60,7 @@ def checkpoint(desk: Desk, name: str, workspace: Workspace) -> Steps[Checkpoint]
 
 def _name(desk: Desk, name: str, details: dict[str, Detail], body: bytes, snapshot: str = "") -> Steps[Checkpoint]:
     (logged,) = yield from record(
-        lambda now: [Draft(Checkpointed(name, now.head, snapshot, details), now.head, desk.now(), body)]
+        lambda now: [NewEvent(Checkpointed(name, now.head, snapshot, details), now.head, desk.now(), body)]
     )
     return _read(desk, logged)
 
@@ -177,7 +177,7 @@ def failed(desk: Desk, name: str, workspace: str, error: Exception) -> Steps[Non
     """Write down that files could not be brought back."""
     details: dict[str, Detail] = {"workspace": workspace, "error": f"{type(error).__name__}: {error}"}
     event = Checkpointed(f"restore of {name!r} failed", 0, "", details)
-    yield from record(lambda now: [Draft(msgspec.structs.replace(event, head=now.head), now.head, desk.now())])
+    yield from record(lambda now: [NewEvent(msgspec.structs.replace(event, head=now.head), now.head, desk.now())])
 
 
 _BACK: dict[Kind, Kind] = {"added": "deleted", "deleted": "added", "modified": "modified"}

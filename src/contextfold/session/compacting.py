@@ -13,16 +13,16 @@ from contextfold import dialects
 from contextfold.domain import (
     Appended,
     Detail,
-    Draft,
     Folded,
-    Item,
     Logged,
     Message,
+    NewEvent,
     Opaque,
     Projection,
     Reply,
     StandIn,
     Unfolded,
+    ViewItem,
 )
 from contextfold.errors import CannotCover
 from contextfold.folding import Context, PlannedFold, Steps, draft_fold, record
@@ -56,7 +56,7 @@ def _is_compaction(block: object) -> bool:
     return isinstance(block, Opaque) and block.kind == "compaction"
 
 
-def drafts(desk: Desk, now: Projection, before: list[Draft], reply: Reply) -> list[Draft]:
+def drafts(desk: Desk, now: Projection, before: list[NewEvent], reply: Reply) -> list[NewEvent]:
     """The fold of what the provider left out for this answer, which is in `before`."""
     place = compaction_in(reply.message)
     if place is None and not reply.cleared:
@@ -80,7 +80,7 @@ def drafts(desk: Desk, now: Projection, before: list[Draft], reply: Reply) -> li
         return []  # something there must stay: everything is sent again, and the provider reads what it reads
 
 
-def _compacted(desk: Desk, front: Sequence[Item], fold: int) -> PlannedFold:
+def _compacted(desk: Desk, front: Sequence[ViewItem], fold: int) -> PlannedFold:
     """Everything in front of the answer; the provider reads nothing of it, but a person may."""
     seqs = tuple(item.seq for item in front if item.kind in ("message", "attachment"))
     folds = tuple(item.seq for item in front if item.kind == "stand_in")
@@ -89,7 +89,7 @@ def _compacted(desk: Desk, front: Sequence[Item], fold: int) -> PlannedFold:
     return PlannedFold("native", lambda _fold, _text: StandIn(text), seqs, folds)
 
 
-def _cleared(desk: Desk, front: Sequence[Item], most: int) -> PlannedFold:
+def _cleared(desk: Desk, front: Sequence[ViewItem], most: int) -> PlannedFold:
     """The oldest results, as the provider counts them."""
     places = [
         (item, index)
@@ -120,13 +120,13 @@ def let_go(desk: Desk) -> Steps[None]:
             yield from record(lambda now, fold=fold: undone(desk, now, fold))  # type: ignore[misc]
 
 
-def undone(desk: Desk, now: Projection, fold: int) -> list[Draft]:
+def undone(desk: Desk, now: Projection, fold: int) -> list[NewEvent]:
     """The fold taken back, and the block that stood for what it hid left out from now on."""
-    taken = [Draft(Unfolded(fold), now.head, desk.now())]
+    taken = [NewEvent(Unfolded(fold), now.head, desk.now())]
     return [*taken, *block_hidden(desk, now, fold, now.last + 1)]
 
 
-def block_hidden(desk: Desk, now: Projection, fold: int, parent: int) -> list[Draft]:
+def block_hidden(desk: Desk, now: Projection, fold: int, parent: int) -> list[NewEvent]:
     """What else goes when a native fold does; nothing for other folds."""
     event = now.folds[fold].event
     place = _place(event)

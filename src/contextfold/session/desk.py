@@ -16,13 +16,13 @@ from contextfold.domain import (
     Attached,
     Counter,
     Folded,
-    Item,
     Logged,
     Measured,
     Message,
     Sent,
     Text,
     View,
+    ViewItem,
     hidden_by,
     subject_of,
 )
@@ -203,10 +203,10 @@ class Desk:
     def count_text(self, text: str) -> int:
         return self.counter.block_tokens(self.counter.shape(Message("user", (Text(text),))).blocks[0].measure)
 
-    def weigh_block(self, item: Item, block: int) -> int:
+    def weigh_block(self, item: ViewItem, block: int) -> int:
         return self.counter.block_tokens(item.shape.blocks[block].measure)
 
-    def subject(self, item: Item) -> object:
+    def subject(self, item: ViewItem) -> object:
         """What an attachment is about."""
         event = self.thread.branch.events[item.seq - 1].event
         return subject_of(event) if isinstance(event, Attached) else None

@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from contextfold import dialects
-from contextfold.domain import Appended, Detail, Folded, Item, LiveBranch, Measured, Tags, encode, hidden_by, roo_tags
+from contextfold.domain import (
+    Appended,
+    Detail,
+    Folded,
+    LiveBranch,
+    Measured,
+    Tags,
+    ViewItem,
+    encode,
+    hidden_by,
+    roo_tags,
+)
 from contextfold.errors import BadConfiguration, StoreError
 from contextfold.store import Store
 from contextfold.transcripts import BILLED, DIALECT, RooEvent, RooSaid, RooTask
@@ -75,7 +86,7 @@ def _said(desk: Desk, tag: Tags) -> RooSaid:
     entry = projection.events[tag.seq - 1]
     place = projection.items.place(tag.seq)
     shape = projection.items.items[place or 0].shape
-    item = Item(tag.seq, "message" if isinstance(entry.event, Appended) else "attachment", shape)
+    item = ViewItem(tag.seq, "message" if isinstance(entry.event, Appended) else "attachment", shape)
     message = reading.read(item)
     raw = dialects.find(DIALECT).chunk(item, message) or encode({"role": _role(message.role), "content": ""})
     return RooSaid(raw, tag, entry.at, isinstance(entry.event, Appended), _usage(desk, tag.seq))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from contextfold.domain import Appended, Draft, LiveBranch, Logged, Message, Projection, Unfolded, View, hidden_by
+from contextfold.domain import Appended, LiveBranch, Logged, Message, NewEvent, Projection, Unfolded, View, hidden_by
 from contextfold.errors import CannotUnfold, NotFound
 from contextfold.folding import Context, FoldDecision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
 from contextfold.thread import Thread
@@ -138,7 +138,7 @@ def _with(desk: Desk, tried: _Tried, folds: tuple[PlannedFold, ...]) -> _Tried:
     return _Tried(then, _decision(desk, then), tried.folds + folds)
 
 
-def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[Draft]:
+def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
     factor = desk.thread.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "unfold", "strategy": "window"})
     return draft_folds(now, folds, [""] * len(folds), context)
@@ -156,10 +156,10 @@ def _protecting(desk: Desk, projection: Projection, wanted: frozenset[int]) -> V
     return View(view.array, desk.thread.lens, view.head, view.open_calls, view.pinned | wanted)
 
 
-def _drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[Draft]:
+def _drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
     """Unfolding, and what makes room for it, checked again on the thread as it is."""
     _refuse_unknown(now, fold)
-    drafts = [Draft(Unfolded(fold), now.head, desk.now())]
+    drafts = [NewEvent(Unfolded(fold), now.head, desk.now())]
     drafts += compacting.block_hidden(desk, now, fold, now.last + 1)
     then = _unfolded(now, fold, desk.now()) if folds else now
     for planned in folds:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from contextfold.domain import Attachment, Detail, Draft, Environment, Message, Noted, Phase, Projection, Text, Turn
+from contextfold.domain import Attachment, Detail, Environment, Message, NewEvent, Noted, Phase, Projection, Text, Turn
 from contextfold.errors import BadConfiguration, NotFound
 from contextfold.folding import Steps, record
 from contextfold.layers import (
@@ -65,9 +65,9 @@ def note(desk: Desk, item: Item) -> Steps[int]:
     body = written(item)
     shape = desk.counter.shape(Message("user", (Text(element(item, state.nonce)),)))
 
-    def drafting(now: Projection) -> list[Draft]:
+    def drafting(now: Projection) -> list[NewEvent]:
         first: dict[str, Detail] = {} if now.notes else {"nonce": first_nonce(desk.thread.name, body)}
-        return [Draft(Noted(layer or kind_of(item), shape, first), now.head, desk.now(), body)]
+        return [NewEvent(Noted(layer or kind_of(item), shape, first), now.head, desk.now(), body)]
 
     logged = yield from record(drafting)
     return logged[-1].seq

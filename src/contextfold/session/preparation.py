@@ -13,8 +13,8 @@ from dataclasses import replace
 from contextfold import dialects, tokens
 from contextfold.domain import (
     Attached,
-    Draft,
     Message,
+    NewEvent,
     Text,
     View,
     encode,
@@ -286,7 +286,7 @@ def _last_speaker(desk: Desk, dialect: str, view: View) -> str:
 def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
     """Add something for the model at the end of the view."""
     event = Attached(kind, desk.counter.shape(Message("user", (Text(text),))))
-    yield from record(lambda now: [Draft(event, now.head, desk.now(), encode(text))])
+    yield from record(lambda now: [NewEvent(event, now.head, desk.now(), encode(text))])
 
 
 def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:

@@ -18,11 +18,11 @@ from contextfold.domain import (
     BranchEvent,
     Checkpointed,
     Detail,
-    Draft,
     Folded,
     Intent,
     LiveBranch,
     Logged,
+    NewEvent,
     Projection,
     Rewound,
 )
@@ -92,9 +92,9 @@ def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
     to = message_at(desk, seq).parent
     event = Appended(desk.counter.shape(message), message.dialect)
 
-    def drafting(now: Projection) -> list[Draft]:
-        back = Draft(Rewound(to, now.head, "edit", {"message": seq}), now.head, desk.now())
-        return [back, Draft(event, to, desk.now(), message.raw)]
+    def drafting(now: Projection) -> list[NewEvent]:
+        back = NewEvent(Rewound(to, now.head, "edit", {"message": seq}), now.head, desk.now())
+        return [back, NewEvent(event, to, desk.now(), message.raw)]
 
     logged = yield from record(drafting)
     begin_anew(desk)
@@ -152,8 +152,8 @@ def _go(desk: Desk, to: int | None, files: _Files | None, intent: Intent, previe
         details = {"workspace": files.workspace, "snapshot": files.snapshot}
         details |= {"undo": restored.before.id, "checkpoint": files.checkpoint, "files": len(restored.changed)}
 
-    def drafting(now: Projection) -> list[Draft]:
-        return [Draft(Rewound(now.head if to is None else to, now.head, intent, details), now.head, desk.now())]
+    def drafting(now: Projection) -> list[NewEvent]:
+        return [NewEvent(Rewound(now.head if to is None else to, now.head, intent, details), now.head, desk.now())]
 
     yield from record(drafting)
     left = {"messages": len(report.messages), "folds": len(report.folds), "files": len(report.files)}

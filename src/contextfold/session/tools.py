@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from contextfold import dialects
-from contextfold.domain import Detail, Draft, Message, Projection, ToolsProjected, encode
+from contextfold.domain import Detail, Message, NewEvent, Projection, ToolsProjected, encode
 from contextfold.errors import Refused
 from contextfold.folding import Steps, content_of, record
 from contextfold.toolbox import Ruling, ToolList, ToolUse, enforce, tool_use
@@ -63,7 +63,7 @@ def option(desk: Desk, chosen: ToolList, dialect: str) -> Mapping[str, Any]:
 # -- audit ------------------------------------------------------------------------------------------------------------
 
 
-def visibility(desk: Desk, now: Projection) -> list[Draft]:
+def visibility(desk: Desk, now: Projection) -> list[NewEvent]:
     """What the model could see and why not more, where that is not what was written last."""
     chosen = desk.tools.tools
     if chosen is None:
@@ -82,7 +82,7 @@ def visibility(desk: Desk, now: Projection) -> list[Draft]:
     last = next((each for each in reversed(now.events) if _is_projection(each.event)), None)
     if last is not None and last.event == event and desk.thread.lens.words(last.seq) == body:
         return []
-    return [Draft(event, now.head, desk.now(), body)]
+    return [NewEvent(event, now.head, desk.now(), body)]
 
 
 def _is_projection(event: object) -> bool:
@@ -98,11 +98,11 @@ def rulings(desk: Desk, message: Message) -> Sequence[Ruling]:
     return [each for each in ruled if not each.is_allowed]
 
 
-def refusals(desk: Desk, refused: Iterable[Ruling], parent: int) -> list[Draft]:
+def refusals(desk: Desk, refused: Iterable[Ruling], parent: int) -> list[NewEvent]:
     """Each refusal as an event."""
     visible = desk.tools.tools.visible if desk.tools.tools is not None else ()
     return [
-        Draft(
+        NewEvent(
             ToolsProjected(visible, {"refused": ruling.call.id, "tool": ruling.call.name, "rule": ruling.rule}),
             parent,
             desk.now(),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import apsw
 
 from contextfold import dialects, recall
-from contextfold.domain import Appended, EventLog, Item, LiveBranch, Logged, Message, Text
+from contextfold.domain import Appended, EventLog, LiveBranch, Logged, Message, Text, ViewItem
 from contextfold.errors import BadMessage
 from contextfold.logs import SqliteLog
 from contextfold.thread import LogStretch, Thread
@@ -104,8 +104,8 @@ class Library:
             return counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)
 
         @cache
-        def source(seq: int) -> recall.Source | None:
-            return recall.Source(thread.message(seq), places.at(seq), places.fold(seq))
+        def source(seq: int) -> recall.PassageSource | None:
+            return recall.PassageSource(thread.message(seq), places.at(seq), places.fold(seq))
 
         return recall.packed(hits, question, budget=budget, read=source, count=counted, thread=thread.name)
 
@@ -136,7 +136,7 @@ class Places:
         return fold if start <= place < stop else None
 
     @property
-    def _items(self) -> Sequence[Item]:
+    def _items(self) -> Sequence[ViewItem]:
         return self._branch.items.items
 
     def _place(self, seq: int) -> int | None:

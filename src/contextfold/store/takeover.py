@@ -22,12 +22,12 @@ from contextfold.domain import (
     Appended,
     Attached,
     Detail,
-    Draft,
     Event,
     Folded,
     FoldKind,
     Measured,
     Message,
+    NewEvent,
     Projection,
     StandIn,
     Text,
@@ -72,7 +72,7 @@ class Takeover:
     def __init__(self, thread: Thread, source: str) -> None:
         self._thread, self._source = thread, source
         self._known = {logged.key: logged.seq for logged in thread.events if logged.key}
-        self._waiting: list[Draft] = []  # words without a place, until no call waits for its result
+        self._waiting: list[NewEvent] = []  # words without a place, until no call waits for its result
         self.unplaced: list[str] = []  # what could not be placed as it was, for people
         self.added = 0  # messages that are new
 
@@ -114,13 +114,13 @@ class Takeover:
         words = StandIn(text)
         shape = self._thread.lens.counter.shape(Message("user", (Text(text),)))
 
-        def drafting(now: Projection) -> list[Draft]:
+        def drafting(now: Projection) -> list[NewEvent]:
             whole = _whole(now, seqs)
             folds = [seq for seq in whole if seq in now.folds]
             cover = cover_of(now, [seq for seq in whole if seq not in now.folds], (), folds)
             check_cover(now, cover)
             event = Folded(kind, cover, shape, *sizes, details=details or {})
-            return [Draft(event, now.head, self._at(at), encode(words), name)]
+            return [NewEvent(event, now.head, self._at(at), encode(words), name)]
 
         try:
             return self._thread.write(drafting)[-1].seq
@@ -140,7 +140,7 @@ class Takeover:
         message = dialects.find(DIALECT).parse(encode({"role": "user", "content": text}))
         event = Appended(self._thread.lens.counter.shape(message), message.dialect)
         if text.strip():
-            self._waiting.append(Draft(event, 0, self._at(at), message.raw, f"{self._source}:{key}"))
+            self._waiting.append(NewEvent(event, 0, self._at(at), message.raw, f"{self._source}:{key}"))
         self._say_waiting()
 
     def _tell(self, unplaced: str) -> None:
@@ -150,11 +150,11 @@ class Takeover:
     def _say_waiting(self, *, whatever: bool = False) -> None:
         while self._waiting and (whatever or not self._thread.branch.items.is_open):
             draft = self._waiting.pop(0)
-            self._thread.write(lambda now, it=draft: [Draft(it.event, now.head, it.at, it.body, it.key)])  # type: ignore[misc]
+            self._thread.write(lambda now, it=draft: [NewEvent(it.event, now.head, it.at, it.body, it.key)])  # type: ignore[misc]
 
     def _write(self, event: Appended | Measured, body: bytes, key: str, at: float | None) -> int:
         name = f"{self._source}:{key}"
-        return self._thread.write(lambda now: [Draft(event, now.head, self._at(at), body, name)])[-1].seq
+        return self._thread.write(lambda now: [NewEvent(event, now.head, self._at(at), body, name)])[-1].seq
 
     def _at(self, at: float | None) -> float:
         return at or self._thread.now()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import blake2b, sha256
 
-from contextfold.domain import Item, Sent, encode
+from contextfold.domain import Sent, ViewItem, encode
 from contextfold.models import Model
 
 DETAIL = "prefix"  # under which a `Sent` keeps the digest of what it sent
@@ -53,7 +53,7 @@ class Prefixes:
         """The digest of so many items."""
         return self._running[length] if length < len(self._running) else ""
 
-    def is_stale(self, item: Item, sent: Sent | None, place: int) -> bool:
+    def is_stale(self, item: ViewItem, sent: Sent | None, place: int) -> bool:
         """Whether the item holds reasoning that was written for another prefix than stands before it now."""
         if sent is None or not item.shape.has_reasoning or self._terms[2]:
             return False

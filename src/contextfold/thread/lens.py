@@ -22,7 +22,6 @@ from contextfold.domain import (
     Counter,
     Edit,
     EventLog,
-    Item,
     Logged,
     Message,
     Opaque,
@@ -32,6 +31,7 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
 )
 from contextfold.models import Model
 from contextfold.tokens import Calibration, learn
@@ -146,7 +146,7 @@ class ModelLens:
         """The bytes that an event carries; None where they were forgotten."""
         return self._bodies.get(seq)
 
-    def weigh(self, item: Item) -> int:
+    def weigh(self, item: ViewItem) -> int:
         if self.counter.knows(item.shape):
             return self.counter.tokens(item.shape)
         key = item.seq, item.kind
@@ -162,7 +162,7 @@ class ModelLens:
         counted = self.calibration.scaled(tokens)
         return Count(counted, exact, self.counter.method, {"messages": counted}, size, images)
 
-    def read(self, item: Item) -> Message:
+    def read(self, item: ViewItem) -> Message:
         """The words of an item as they were given."""
         if item.kind == "completion":
             results = (ToolResult(call, (Text(INTERRUPTED),), True) for call in item.shape.results)
@@ -180,7 +180,7 @@ class ModelLens:
             return Message("user", (Text(msgspec.json.decode(body, type=str)),))
         return dialects.find(self._dialect(item.seq)).parse(body)
 
-    def resolve(self, item: Item) -> Item:
+    def resolve(self, item: ViewItem) -> ViewItem:
         """The item with the words of its folded blocks in place."""
         if not item.folded:
             return item
@@ -188,7 +188,7 @@ class ModelLens:
             item, edits=tuple(Edit(part.block, self._block_text(part.fold, part.text)) for part in item.folded)
         )
 
-    def shown(self, item: Item) -> Message:
+    def shown(self, item: ViewItem) -> Message:
         """The words of an item as the model sees them, its folded blocks replaced."""
         message = self.read(item)
         blocks = list(message.blocks)
@@ -204,12 +204,12 @@ class ModelLens:
         texts = self.stand_in(fold).blocks
         return texts[index] if index < len(texts) else FORGOTTEN
 
-    def author(self, item: Item) -> str:
+    def author(self, item: ViewItem) -> str:
         """The model that said this, where it answered a request of ours; empty where nobody knows."""
         sent = self.sent(item)
         return "" if sent is None else sent.model
 
-    def sent(self, item: Item) -> Sent | None:
+    def sent(self, item: ViewItem) -> Sent | None:
         """The request of ours that this item answers; it stands right before it in the log."""
         if item.kind != "message" or item.shape.role != "assistant" or item.seq < 2:
             return None

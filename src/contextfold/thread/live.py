@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from contextfold import dialects
-from contextfold.domain import Draft, EventLog, Logged, Projection, ThreadRow, Words
+from contextfold.domain import EventLog, Logged, NewEvent, Projection, ThreadRow, Words
 from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
 
 from .lens import Bodies, LogStretch
@@ -29,7 +29,7 @@ MOST_TRIES = 1000  # each lost race means that somebody else made progress
 
 EVENT_BYTES = 1_500  # what an event takes in a projection, measured over recorded sessions
 
-Drafting = Callable[[Projection], Sequence[Draft]]
+Drafting = Callable[[Projection], Sequence[NewEvent]]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -192,7 +192,7 @@ class Live:
             actual=self.projection.head,
         )
 
-    def _take(self, logged: Sequence[Logged], drafts: Sequence[Draft]) -> None:
+    def _take(self, logged: Sequence[Logged], drafts: Sequence[NewEvent]) -> None:
         if logged and logged[-1].seq <= self.projection.last:
             return  # a retry: the key was used before, nothing new was written
         if logged and logged[0].seq != self.projection.last + 1:

@@ -21,13 +21,13 @@ from contextfold.domain import (
     Block,
     BlockShape,
     Edit,
-    Item,
     Message,
     Opaque,
     Reasoning,
     Shape,
     Shown,
     View,
+    ViewItem,
     encode,
 )
 
@@ -62,7 +62,7 @@ class Newest:
         """Bytes of the body."""
         return len(self._body)
 
-    def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: Item | None) -> bytes:
+    def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: ViewItem | None) -> bytes:
         """The body of these chunks."""
         known = len(self._chunks)
         fresh = chunks[known:]
@@ -195,13 +195,13 @@ class Rendering:
         if self._prefixes is not None:
             self._prefixes.start_over()
 
-    def _lost_by(self, items: Iterable[Item]) -> Iterable[str]:
+    def _lost_by(self, items: Iterable[ViewItem]) -> Iterable[str]:
         if not self._lost:
             return ()
         keys = map(_key, items)
         return (loss for key in keys for loss in self._lost.get((key, key in self._stale), ()))
 
-    def _chunk(self, item: Item, reading: ModelLens, place: int) -> bytes:
+    def _chunk(self, item: ViewItem, reading: ModelLens, place: int) -> bytes:
         own = _key(item)
         key = own, self._prefixes is not None and self._prefixes.is_stale(item, reading.sent(item), place)
         if key[1]:
@@ -213,7 +213,7 @@ class Rendering:
             self._prefixes.add(place, chunk)
         return chunk
 
-    def _render(self, key: Variant, item: Item, reading: ModelLens) -> bytes:
+    def _render(self, key: Variant, item: ViewItem, reading: ModelLens) -> bytes:
         message = reading.read(item)
         if item.aliases:
             message = dialects.find(message.dialect or self.dialect.name).renamed(message, item.aliases)
@@ -227,7 +227,7 @@ class Rendering:
             self._lose(key, self.dialect.losses(shown, message))
         return self.dialect.chunk(shown, message)
 
-    def _freed(self, item: Item, message: Message, author: str, is_stale: bool) -> tuple[Item, tuple[str, ...]]:
+    def _freed(self, item: ViewItem, message: Message, author: str, is_stale: bool) -> tuple[ViewItem, tuple[str, ...]]:
         """The item without what the model cannot read, or would not take back behind what stands before it now."""
         if author and self._model and are_strangers(author, self._model):
             return _without(item, message, (Reasoning, Opaque), STRANGER.format(what="{what}", model=author))
@@ -237,7 +237,7 @@ class Rendering:
         if lost:
             self._lost[key] = lost
 
-    def _named(self, item: Item) -> Item:
+    def _named(self, item: ViewItem) -> ViewItem:
         """The item with the names of the functions whose results it holds: some wires want them beside the id."""
         if not any(block.kind == "result" for block in item.shape.blocks):
             return item
@@ -258,7 +258,9 @@ class Rendering:
         return list(chains) if newest > answered else []
 
 
-def _without(item: Item, message: Message, kinds: tuple[type[Block], ...], why: str) -> tuple[Item, tuple[str, ...]]:
+def _without(
+    item: ViewItem, message: Message, kinds: tuple[type[Block], ...], why: str
+) -> tuple[ViewItem, tuple[str, ...]]:
     """The item without blocks of these kinds, and what is lost with them."""
     edited = {edit.block for edit in item.edits}
     found = [at for at, block in enumerate(message.blocks) if isinstance(block, kinds) and at not in edited]
@@ -270,7 +272,7 @@ def _what(block: object) -> str:
     return (block.kind or "a provider item") if isinstance(block, Opaque) else "reasoning"
 
 
-def _key(item: Item) -> Hashable:
+def _key(item: ViewItem) -> Hashable:
     """What an item's bytes depend on, within one thread, dialect and model."""
     if item.kind == "completion":
         return item.seq, item.kind, item.shape.results

@@ -17,15 +17,14 @@ from contextfold.domain import (
     Counter,
     Cover,
     Detail,
-    Draft,
     Event,
     Folded,
     FoldKind,
     Intent,
-    Item,
     LiveBranch,
     Logged,
     Message,
+    NewEvent,
     Origin,
     Pinned,
     Projection,
@@ -36,6 +35,7 @@ from contextfold.domain import (
     Unfolded,
     Unpinned,
     View,
+    ViewItem,
     check_cover,
     cover_of,
     encode,
@@ -162,7 +162,7 @@ class Thread:
     def message(self, seq: int) -> Message:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
         self._sync()
-        return self._lens.read(Item(seq, "message", self._appended(seq).shape))
+        return self._lens.read(ViewItem(seq, "message", self._appended(seq).shape))
 
     @locked
     def append(
@@ -303,7 +303,7 @@ class Thread:
 
     def _move(self, to: int, intent: Intent) -> RewindReport:
         report = outcome(self._live.projection, to)
-        self.write(lambda now: [Draft(Rewound(to, now.head, intent), now.head, self._clock())])
+        self.write(lambda now: [NewEvent(Rewound(to, now.head, intent), now.head, self._clock())])
         return report
 
     def _write(
@@ -317,10 +317,10 @@ class Thread:
     ) -> int:
         """Write one event on the head, checked again if somebody else was faster; its seq."""
 
-        def drafting(now: Projection) -> list[Draft]:
+        def drafting(now: Projection) -> list[NewEvent]:
             if check is not None:
                 check(now)
-            return [Draft(event, now.head, self._clock(), body, key or "")]
+            return [NewEvent(event, now.head, self._clock(), body, key or "")]
 
         return self._live.write(drafting, expected=expected)[-1].seq
 

@@ -13,7 +13,6 @@ from contextfold.dialects import Dialect, Heard, IdFields, neutral
 from contextfold.domain import (
     Bill,
     Block,
-    Item,
     Message,
     Opaque,
     Problem,
@@ -22,6 +21,7 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     decode,
     encode,
 )
@@ -87,13 +87,13 @@ class Parley(Dialect):
     def assembler(self) -> Pieces:
         return Pieces()
 
-    def chunk(self, item: Item, message: Message) -> bytes:
+    def chunk(self, item: ViewItem, message: Message) -> bytes:
         if message.dialect == self.name and message.raw and not item.is_touched:
             return message.raw
         lines = [line for block in neutral.shown(item, message) if (line := _line(block))]
         return encode({"who": WHO[message.role], "lines": lines}) if lines else b""
 
-    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:  # noqa: ARG002
+    def body(self, chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem | None) -> bytes:  # noqa: ARG002
         talk = decode(b"[" + b",".join(filter(None, chunks)) + b"]")
         return encode({**settings, self.list_field: talk})
 

@@ -7,7 +7,6 @@ from contextfold.domain import (
     Document,
     Edit,
     Image,
-    Item,
     ItemKind,
     Message,
     Opaque,
@@ -16,6 +15,7 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     decode,
     encode,
 )
@@ -31,9 +31,9 @@ _KINDS: dict[type, BlockKind] = {
 }
 
 
-def item(message: Message, *edits: Edit, late: tuple[int, ...] = (), kind: ItemKind = "message") -> Item:
+def item(message: Message, *edits: Edit, late: tuple[int, ...] = (), kind: ItemKind = "message") -> ViewItem:
     blocks = tuple(BlockShape(_KINDS[type(block)], _size(block), call=_call(block)) for block in message.blocks)
-    return Item(1, kind, Shape(message.role, blocks, len(message.raw)), edits, late)
+    return ViewItem(1, kind, Shape(message.role, blocks, len(message.raw)), edits, late)
 
 
 def wire(chunk: bytes) -> list[dict[str, object]]:

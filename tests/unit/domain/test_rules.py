@@ -2,20 +2,20 @@
 
 import pytest
 
-from contextfold.domain import BlockShape, Item, Shape, check_view
+from contextfold.domain import BlockShape, Shape, ViewItem, check_view
 from contextfold.domain.rules import keeps_together, leads_on
 from tests.written import Written, assistant, blank, call, result, text, thought, user
 
 
-def item(said: Shape, seq: int = 1, *, late: tuple[int, ...] = ()) -> Item:
-    return Item(seq, "message", said, late=late)
+def item(said: Shape, seq: int = 1, *, late: tuple[int, ...] = ()) -> ViewItem:
+    return ViewItem(seq, "message", said, late=late)
 
 
-STAND_IN = Item(9, "stand_in", user())
+STAND_IN = ViewItem(9, "stand_in", user())
 WORDS, CALL, ANSWER = item(user(), 1), item(assistant(call("a")), 2), item(user(result("a")), 3)
 
 
-def found(*items: Item) -> list[tuple[str, str]]:
+def found(*items: ViewItem) -> list[tuple[str, str]]:
     return [(problem.path, problem.rule) for problem in check_view(items)]
 
 
@@ -24,11 +24,11 @@ def found(*items: Item) -> list[tuple[str, str]]:
     [
         (ANSWER, ("a",), False),
         (item(blank()), ("b",), False),
-        (Item(2, "completion", user(result("a"))), (), False),
+        (ViewItem(2, "completion", user(result("a"))), (), False),
         (item(assistant()), (), True),
     ],
 )
-def test_each_rule_forbids_its_cut_and_only_its_cut(after: Item, waiting: tuple[str, ...], is_led: bool) -> None:
+def test_each_rule_forbids_its_cut_and_only_its_cut(after: ViewItem, waiting: tuple[str, ...], is_led: bool) -> None:
     assert keeps_together(after, waiting, is_led)
     assert not keeps_together(WORDS, (), False)
 

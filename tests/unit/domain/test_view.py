@@ -2,7 +2,7 @@
 
 import pytest
 
-from contextfold.domain import BlockShape, Item, Measure, ViewMessages
+from contextfold.domain import BlockShape, Measure, ViewItem, ViewMessages
 from tests.written import PlainLens, Written, assistant, call, result, text, user
 
 
@@ -27,7 +27,7 @@ def test_only_what_is_new_is_weighed() -> None:
     class Counting(PlainLens):
         weighed = 0
 
-        def weigh(self, item: Item) -> int:
+        def weigh(self, item: ViewItem) -> int:
             self.weighed += 1
             return super().weigh(item)
 

@@ -8,7 +8,18 @@ from typing import Any
 
 import contextfold as cf
 from contextfold.dialects import find
-from contextfold.domain import Attached, Draft, Item, Message, Problem, Text, check_view, decode, encode, subject_of
+from contextfold.domain import (
+    Attached,
+    Message,
+    NewEvent,
+    Problem,
+    Text,
+    ViewItem,
+    check_view,
+    decode,
+    encode,
+    subject_of,
+)
 from contextfold.folding import Budget, Plan, PlannedFold, Situation, Strategy
 from contextfold.models import Model
 from contextfold.testing.wire import WireMessage
@@ -130,10 +141,10 @@ class Scene:
     def attach(self, text: str, key: str = "") -> int:
         """Add something for the model, as a session does; a thread by itself has no verb for it."""
         event = Attached("file", COUNTER.shape(Message("user", (Text(text),))), {"key": key} if key else {})
-        (logged,) = self.thread.write(lambda now: [Draft(event, now.head, 0.0, encode(text))])
+        (logged,) = self.thread.write(lambda now: [NewEvent(event, now.head, 0.0, encode(text))])
         return logged.seq
 
-    def subject(self, item: Item) -> object:
+    def subject(self, item: ViewItem) -> object:
         event = self.thread.events[item.seq - 1].event
         return subject_of(event) if isinstance(event, Attached) else None
 
@@ -156,5 +167,5 @@ def count(text: str) -> int:
     return COUNTER.block_tokens(COUNTER.shape(Message("user", (Text(text),))).blocks[0].measure)
 
 
-def weigh(item: Item, block: int) -> int:
+def weigh(item: ViewItem, block: int) -> int:
     return COUNTER.block_tokens(item.shape.blocks[block].measure)

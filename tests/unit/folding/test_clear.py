@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from contextfold.domain import Folded, Item, Text
+from contextfold.domain import Folded, Text, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Situation
 from contextfold.folding.clear import COMPACTABLE, Clear
@@ -197,7 +197,7 @@ def test_whoever_knows_prices_has_the_last_word() -> None:
 def test_every_result_is_weighed_once(steps: int) -> None:
     weighed: list[tuple[int, int]] = []
 
-    def weighing(item: Item, block: int) -> int:
+    def weighing(item: ViewItem, block: int) -> int:
         weighed.append((item.seq, block))
         return weigh(item, block)
 

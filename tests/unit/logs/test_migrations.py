@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 from msgspec.structs import replace
 
-from contextfold.domain import Cover, Draft, Folded, ListedThread, Origin, Pinned, Shape, ThreadPage, ThreadRow
+from contextfold.domain import Cover, Folded, ListedThread, NewEvent, Origin, Pinned, Shape, ThreadPage, ThreadRow
 from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.logs.sqlite.schema import APPLICATION_ID, MIGRATIONS, PAGE_SIZE
 from contextfold.testing.log_contract import appended, message
@@ -33,9 +33,9 @@ def fill(log: SqliteLog) -> None:
     log.create(ThreadRow("gone", created=1.0))
     appended(log, "gone", b"secret", b"y" * 5000)
     log.create(ThreadRow("a", created=2.0, settings={"model": "m"}))
-    fold = Draft(Folded("window", Cover(((1, 1),)), Shape("user")), 2, 5.0, b"gone")
+    fold = NewEvent(Folded("window", Cover(((1, 1),)), Shape("user")), 2, 5.0, b"gone")
     log.append(
-        "a", [message(b"1234", at=4.0), message(b"x" * 6000, at=4.5), fold, Draft(Pinned(2), 3, 8.0)], expected=0
+        "a", [message(b"1234", at=4.0), message(b"x" * 6000, at=4.5), fold, NewEvent(Pinned(2), 3, 8.0)], expected=0
     )
     log.create(ThreadRow("fork", origin=Origin("a", 2), created=6.0))
     log.create(ThreadRow("empty", created=7.0))

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
-from contextfold.domain import Draft, Origin, Pinned, ThreadRow, commitment, link
+from contextfold.domain import NewEvent, Origin, Pinned, ThreadRow, commitment, link
 from contextfold.errors import ContextFoldError, Corrupt
 from contextfold.logs import MemoryLog, Sealed, SqliteLog, open_sqlite
 from contextfold.logs.sqlite.directory import row_seal
@@ -234,7 +234,7 @@ def test_every_table_keeps_its_types_and_names_its_space_first(path: Path) -> No
 
 def test_a_bodiless_event_verifies(path: Path) -> None:
     with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
-        log.append("b", [Draft(Pinned(1), 5, 1.0)], expected=5)
+        log.append("b", [NewEvent(Pinned(1), 5, 1.0)], expected=5)
         assert log.verify() == []
 
 

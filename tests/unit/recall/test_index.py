@@ -11,7 +11,7 @@ import pytest
 
 from contextfold.domain import Appended, Logged, Message, Shape, Text
 from contextfold.recall.index import RecallIndex, sitting_of
-from contextfold.recall.packing import Source, packed
+from contextfold.recall.packing import PassageSource, packed
 from contextfold.recall.search import Hit, Stretch, search
 
 HOUR = 3_600.0
@@ -103,7 +103,7 @@ def test_passages_fill_the_budget_in_the_order_they_were_said(library: Library) 
         library.ask("proxy"),
         "proxy",
         budget=200,
-        read=lambda seq: Source(library.messages[seq], HOUR, None),
+        read=lambda seq: PassageSource(library.messages[seq], HOUR, None),
         count=lambda text: len(text) // 4,
     )
     assert [passage.seq for passage in shown] == sorted(passage.seq for passage in shown)

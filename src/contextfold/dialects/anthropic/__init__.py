@@ -15,7 +15,7 @@ from contextfold.dialects.repairs import Repaired
 from contextfold.dialects.surrogates import readable
 from contextfold.dialects.usage import bill_beside_the_cache
 from contextfold.dialects.wire import Json
-from contextfold.domain import Bill, Item, Message, Problem, Reply, View
+from contextfold.domain import Bill, Message, Problem, Reply, View, ViewItem
 from contextfold.models import Model
 
 from . import settings
@@ -56,13 +56,13 @@ class AnthropicDialect(Dialect):
     def reply(self, body: Mapping[str, Any]) -> Reply | None:
         return reply(body)
 
-    def chunk(self, item: Item, message: Message) -> bytes:
+    def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(chunk(item, message))
 
-    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
+    def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], given: Settings, first: Item | None) -> bytes:
+    def body(self, chunks: Sequence[bytes], given: Settings, first: ViewItem | None) -> bytes:
         return body(chunks, given, first)
 
     def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:

@@ -16,7 +16,6 @@ from contextfold.domain import (
     Block,
     Document,
     Image,
-    Item,
     Message,
     Opaque,
     Reasoning,
@@ -24,6 +23,7 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     encode,
 )
 
@@ -33,7 +33,7 @@ from .touch import SILENT_ERROR, is_unsigned, touched
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
-def chunk(item: Item, message: Message) -> bytes:
+def chunk(item: ViewItem, message: Message) -> bytes:
     """The item as zero or one wire message."""
     if message.raw and message.dialect == NAME and not item.displaced:
         if not item.edits and not item.late and _stands(item.shape, message):
@@ -78,7 +78,7 @@ def _has_blank_inside(message: Message) -> bool:
     return False
 
 
-def _content(item: Item, message: Message) -> list[Json]:
+def _content(item: ViewItem, message: Message) -> list[Json]:
     keeps_ids = message.dialect == NAME
     blocks = [
         spelled

@@ -14,7 +14,7 @@ from msgspec import Raw
 from contextfold.dialects import wire
 from contextfold.dialects.neutral import LABEL, words
 from contextfold.dialects.tools import offered
-from contextfold.domain import Item, decode, encode
+from contextfold.domain import ViewItem, decode, encode
 
 from .marks import MARK, MOST, limited, marks_in
 from .parse import NAME
@@ -23,7 +23,7 @@ from .parse import NAME
 OPENER = encode({"role": "user", "content": "[The conversation continues from here.]"})
 
 
-def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
+def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem | None) -> bytes:
     """The request's bytes: settings in their order, then the messages."""
     settings = offered(settings, NAME)
     if isinstance(settings.get("system"), dict):
@@ -42,7 +42,7 @@ def grown(whole: bytes, chunks: Sequence[bytes]) -> bytes | None:
     return None if any(MARK in chunk for chunk in chunks) else wire.grown(whole, chunks)
 
 
-def _is_lifted(first: Item | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
+def _is_lifted(first: ViewItem | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
     """Whether the first message left is the view's first item, and that is a system message shown as text."""
     return first is not None and first.shape.role == "system" and messages[0] is chunks[0]
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 from contextfold.dialects.ids import simple
 from contextfold.dialects.neutral import folded_input, is_blank, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
-from contextfold.domain import LATE, Block, Item, Message, Reasoning, Text, ToolCall, ToolResult
+from contextfold.domain import LATE, Block, Message, Reasoning, Text, ToolCall, ToolResult, ViewItem
 
 # An error is not taken without words.
 SILENT_ERROR = "[The tool failed and said nothing.]"
@@ -18,7 +18,7 @@ SILENT_ERROR = "[The tool failed and said nothing.]"
 _AT_HOME = ("image", "document", "search_result")
 
 
-def touched(item: Item, message: Message) -> bytes:
+def touched(item: ViewItem, message: Message) -> bytes:
     """The message with its changes; nothing where nothing is left, the very same bytes where nothing had to change."""
     parts = fields(message.raw)
     content = parts.get("content")
@@ -36,7 +36,7 @@ def touched(item: Item, message: Message) -> bytes:
     return assembled(parts)
 
 
-def _touched_string(item: Item, parts: dict[str, Raw]) -> bytes:
+def _touched_string(item: ViewItem, parts: dict[str, Raw]) -> bytes:
     text = item.edits[0].text if item.edits else plain(parts["content"])
     if is_blank(text):
         return b""
@@ -44,7 +44,7 @@ def _touched_string(item: Item, parts: dict[str, Raw]) -> bytes:
     return assembled(parts)
 
 
-def _spelled(item: Item, message: Message, originals: list[Raw]) -> list[Raw]:
+def _spelled(item: ViewItem, message: Message, originals: list[Raw]) -> list[Raw]:
     edits = {edit.block: edit.text for edit in item.edits}
     results: list[Raw] = []
     others: list[Raw] = []

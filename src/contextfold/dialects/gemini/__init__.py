@@ -13,7 +13,7 @@ from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
 from contextfold.dialects.surrogates import readable
 from contextfold.dialects.wire import Json, grown
-from contextfold.domain import Item, Message, Problem, Reply
+from contextfold.domain import Message, Problem, Reply, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -53,13 +53,13 @@ class GeminiDialect(Dialect):
     def reply(self, body: Mapping[str, Any]) -> Reply | None:
         return reply(body)
 
-    def chunk(self, item: Item, message: Message) -> bytes:
+    def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(chunk(item, message, self.signed))
 
-    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
+    def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: ViewItem | None) -> bytes:
         return body(chunks, settings, first)
 
     def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:

@@ -17,12 +17,12 @@ from contextfold.domain import (
     Block,
     Document,
     Image,
-    Item,
     Message,
     Shape,
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     encode,
 )
 
@@ -32,7 +32,7 @@ from .touch import UNSIGNED, touched
 NAMELESS = "tool"
 
 
-def chunk(item: Item, message: Message, is_signed: bool) -> bytes:
+def chunk(item: ViewItem, message: Message, is_signed: bool) -> bytes:
     """The item as zero or one content."""
     if message.raw and message.dialect == NAME:
         if not item.edits and not item.late and _stands(item.shape) and not is_signed:

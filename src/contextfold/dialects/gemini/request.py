@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 from contextfold.dialects.neutral import LABEL, is_blank, words
 from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import assembled, elements, fields, listed, request
-from contextfold.domain import Item, decode, encode
+from contextfold.domain import ViewItem, decode, encode
 
 from .parse import KINDS, NAME, kind_of
 
@@ -23,7 +23,7 @@ OPENER = encode({"role": "user", "parts": [{"text": "[The conversation continues
 CONFIG = "generationConfig"
 
 
-def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: Item | None) -> bytes:
+def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem | None) -> bytes:
     """The request's bytes: settings in their order, then the contents."""
     settings = offered(settings, NAME)
     system = words(settings.pop("system", None))

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from contextfold.dialects.neutral import folded_input, is_blank, late_blocks, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
-from contextfold.domain import Block, Item, Message, Reasoning, Text, ToolCall, ToolResult
+from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, ViewItem
 
 from .parse import field_of, held, kind_of, signature
 
@@ -21,7 +21,7 @@ from .parse import field_of, held, kind_of, signature
 UNSIGNED = "skip_thought_signature_validator"
 
 
-def touched(item: Item, message: Message, is_signed: bool) -> bytes:
+def touched(item: ViewItem, message: Message, is_signed: bool) -> bytes:
     """The content with its changes; nothing where nothing is left, the very same bytes where nothing had to change."""
     parts = fields(message.raw)
     given = parts.get("parts")
@@ -39,7 +39,7 @@ def touched(item: Item, message: Message, is_signed: bool) -> bytes:
     return assembled(parts)
 
 
-def _spelled(item: Item, message: Message, originals: list[Raw]) -> list[Raw]:
+def _spelled(item: ViewItem, message: Message, originals: list[Raw]) -> list[Raw]:
     edits = {edit.block: edit.text for edit in item.edits}
     responses: list[Raw] = []
     others: list[Raw] = []

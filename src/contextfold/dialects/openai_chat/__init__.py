@@ -14,7 +14,7 @@ from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
 from contextfold.dialects.surrogates import readable
 from contextfold.dialects.wire import Json
-from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.domain import Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -50,13 +50,13 @@ class OpenAIChatDialect(Dialect):
     def reply(self, body: Mapping[str, Any]) -> Reply | None:
         return reply(body)
 
-    def chunk(self, item: Item, message: Message) -> bytes:
+    def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(seasoned(chunk(item, message), item, self.flavour))
 
-    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
+    def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:  # noqa: ARG002
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: ViewItem | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings, in_turn if self.flavour.alternates else list)
 
     def marked(self, chunk: bytes) -> bytes:

@@ -16,13 +16,13 @@ from contextfold.dialects.neutral import instructing_role, is_blank, shown, word
 from contextfold.dialects.surrogates import whole
 from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import Json, request
-from contextfold.domain import Block, Document, Image, Item, Message, ToolCall, ToolResult, encode
+from contextfold.domain import Block, Document, Image, Message, ToolCall, ToolResult, ViewItem, encode
 
 from .parse import LEGACY, NAME
 from .touch import stands, touched
 
 
-def chunk(item: Item, message: Message) -> bytes:
+def chunk(item: ViewItem, message: Message) -> bytes:
     """The item as zero or more wire messages, joined by commas."""
     if message.raw and message.dialect == NAME:
         if not item.edits and not item.late and stands(item.shape, message.raw):

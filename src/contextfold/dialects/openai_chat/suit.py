@@ -12,7 +12,7 @@ from typing import Any
 from contextfold.dialects.neutral import LABEL, is_blank
 from contextfold.dialects.repairs import OPENING, RepairNotes
 from contextfold.dialects.wire import assembled, fields, put
-from contextfold.domain import Item, decode, encode
+from contextfold.domain import ViewItem, decode, encode
 
 from .flavours import ChatFlavour
 
@@ -151,7 +151,7 @@ def _parts(content: object) -> list[Any]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def seasoned(chunk: bytes, item: Item, flavour: ChatFlavour) -> bytes:
+def seasoned(chunk: bytes, item: ViewItem, flavour: ChatFlavour) -> bytes:
     """The chunk as the flavour takes it; asked of every item, so those without calls and results pass at once."""
     if flavour.tool_role and not flavour.reasoning:
         return chunk

@@ -12,12 +12,12 @@ from msgspec import Raw
 
 from contextfold.dialects.neutral import folded_input, is_blank, late_blocks, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
-from contextfold.domain import Item, Message, Shape, ToolResult, decode, encode
+from contextfold.domain import Message, Shape, ToolResult, ViewItem, decode, encode
 
 from .parse import REASONING, FieldPlace, placed
 
 
-def touched(item: Item, message: Message) -> bytes:
+def touched(item: ViewItem, message: Message) -> bytes:
     """The message with its changes; nothing where nothing is left, the very same bytes where nothing had to change."""
     value = decode(message.raw)
     edits = {edit.block: edit.text for edit in item.edits}
@@ -33,7 +33,7 @@ def touched(item: Item, message: Message) -> bytes:
     return message.raw if parts == before else assembled(parts)
 
 
-def _touched_result(item: Item, message: Message, value: Mapping[str, Any], edit: str | None) -> bytes:
+def _touched_result(item: ViewItem, message: Message, value: Mapping[str, Any], edit: str | None) -> bytes:
     if item.late:
         return _late(message.results[0], value, edit)
     if edit is None and value.get("content") is not None:

@@ -14,7 +14,7 @@ from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
 from contextfold.dialects.surrogates import readable
 from contextfold.dialects.wire import Json
-from contextfold.domain import Item, Message, Problem, Reply, View
+from contextfold.domain import Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -57,13 +57,13 @@ class OpenAIResponsesDialect(Dialect):
     def reply(self, body: Mapping[str, Any]) -> Reply | None:
         return reply(body)
 
-    def chunk(self, item: Item, message: Message) -> bytes:
+    def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(chunk(item, message))
 
-    def losses(self, item: Item, message: Message) -> tuple[str, ...]:
+    def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
 
-    def body(self, chunks: Sequence[bytes], settings: Settings, first: Item | None) -> bytes:  # noqa: ARG002
+    def body(self, chunks: Sequence[bytes], settings: Settings, first: ViewItem | None) -> bytes:  # noqa: ARG002
         return body(chunks, settings)
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:

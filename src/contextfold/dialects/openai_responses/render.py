@@ -13,7 +13,7 @@ from contextfold.dialects.losses import Carries
 from contextfold.dialects.media import data_url, image_url, is_address, word
 from contextfold.dialects.neutral import instructing_role, is_blank, shown
 from contextfold.dialects.wire import Json
-from contextfold.domain import Block, Document, Image, Item, Message, Shape, Text, ToolCall, ToolResult, encode
+from contextfold.domain import Block, Document, Image, Message, Shape, Text, ToolCall, ToolResult, ViewItem, encode
 
 from .parse import NAME
 from .touch import bare, touched
@@ -21,7 +21,7 @@ from .touch import bare, touched
 NAMELESS = "tool"
 
 
-def chunk(item: Item, message: Message) -> bytes:
+def chunk(item: ViewItem, message: Message) -> bytes:
     """The item as zero or more wire items, joined by commas."""
     if message.raw and message.dialect == NAME:
         if not item.edits and not item.late and _stands(item.shape):

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from contextfold.dialects.neutral import folded_input, is_blank, late_blocks, said
 from contextfold.dialects.wire import assembled, elements, fields, listed, put
-from contextfold.domain import Block, Item, Message, Role, Text, ToolResult, decode, encode
+from contextfold.domain import Block, Message, Role, Text, ToolResult, ViewItem, decode, encode
 
 from .items import kind_of
 from .parse import ItemPlace, placed, read_items
@@ -25,7 +25,7 @@ def bare(raw: bytes) -> bytes:
     return stripped[1:-1].strip() if stripped.startswith(b"[") else raw
 
 
-def touched(item: Item, message: Message) -> bytes:
+def touched(item: ViewItem, message: Message) -> bytes:
     """The message with its changes; nothing where nothing is left."""
     value = decode(message.raw)
     items = read_items(value)
@@ -68,7 +68,7 @@ class _Change(NamedTuple):
     is_late: bool
 
 
-def _changes(item: Item, items: list[dict[str, Any]]) -> dict[int, list[_Change]]:
+def _changes(item: ViewItem, items: list[dict[str, Any]]) -> dict[int, list[_Change]]:
     edits = {edit.block: edit.text for edit in item.edits}
     found: dict[int, list[_Change]] = {}
     for number, (place, block) in enumerate(placed(items)):

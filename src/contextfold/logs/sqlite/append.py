@@ -10,7 +10,7 @@ from hashlib import sha256
 
 import apsw
 
-from contextfold.domain import SALT_BYTES, Draft, Logged
+from contextfold.domain import SALT_BYTES, Logged, NewEvent
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Salts, Sealed, Written, earlier_append, moved_on, seal
 
@@ -39,7 +39,7 @@ class Appending:
     def __init__(self, connection: apsw.Connection, address: Address) -> None:
         self._connection, self._address = connection, address
 
-    def write(self, drafts: Sequence[Draft], expected: int, salts: Salts) -> tuple[tuple[Logged, ...], bool]:
+    def write(self, drafts: Sequence[NewEvent], expected: int, salts: Salts) -> tuple[tuple[Logged, ...], bool]:
         """The events written, and True; or those of the same append made earlier, and False."""
         address = self._address
         done = earlier_append(drafts, self._find_key, self._append_of)

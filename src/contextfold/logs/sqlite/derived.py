@@ -11,7 +11,7 @@ from typing import Protocol
 
 import apsw
 
-from contextfold.domain import Draft, Logged
+from contextfold.domain import Logged, NewEvent
 from contextfold.errors import StoreError
 
 from .database import Database, rows, value
@@ -111,7 +111,7 @@ class Derivations:
                     _catch_up(connection, table, address, None)
 
     def applied(
-        self, connection: apsw.Connection, address: Address, logged: Sequence[Logged], drafts: Sequence[Draft]
+        self, connection: apsw.Connection, address: Address, logged: Sequence[Logged], drafts: Sequence[NewEvent]
     ) -> None:
         """Tell every table of what was just written; mark the thread as behind for those we do not have."""
         versions = self._versions(connection)

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 import apsw
 
-from contextfold.domain import Draft, ListedThread, Logged, Problem, ThreadChange, ThreadPage, ThreadRow
+from contextfold.domain import ListedThread, Logged, NewEvent, Problem, ThreadChange, ThreadPage, ThreadRow
 from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
 
 from . import catalogue, read
@@ -116,7 +116,7 @@ class SqliteLog:
             return catalogue.changes(connection, self._directory.space(connection) or 0, after, limit)
 
     def append(
-        self, thread: str, drafts: Sequence[Draft], *, expected: int, blobs: Sequence[bytes] = ()
+        self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
     ) -> tuple[Logged, ...]:
         with self._database.writing() as connection:
             address = self._directory.address(connection, thread)

@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from contextfold.domain import Attached, Checkpointed, Draft, EventLog, Logged, Pinned, Shape, ThreadRow, digest
+from contextfold.domain import Attached, Checkpointed, EventLog, Logged, NewEvent, Pinned, Shape, ThreadRow, digest
 from contextfold.errors import BadConfiguration, BadMessage, Conflict, NotFound
 
 from .messages import NASTY_BODIES, appended, blob_sent, message
@@ -26,8 +26,8 @@ class AppendingContract:
     def test_an_event_is_read_as_it_was_written(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
         drafts = [
-            Draft(Attached("file", Shape("user"), {"path": "ä", "n": 1, "x": 1.5, "is": True}), 0, 1e9, b"b", "k"),
-            Draft(Pinned(1), 1, -0.125),
+            NewEvent(Attached("file", Shape("user"), {"path": "ä", "n": 1, "x": 1.5, "is": True}), 0, 1e9, b"b", "k"),
+            NewEvent(Pinned(1), 1, -0.125),
         ]
         written = log.append("a", drafts, expected=0)
         assert written == tuple(
@@ -50,7 +50,7 @@ class AppendingContract:
     def test_an_event_that_has_no_utf8_is_refused(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
         with pytest.raises(BadMessage, match="UTF-8"):
-            log.append("a", [message(b"1"), Draft(Checkpointed("lone \ud800", 1), 1, 1.0)], expected=0)
+            log.append("a", [message(b"1"), NewEvent(Checkpointed("lone \ud800", 1), 1, 1.0)], expected=0)
         assert list(log.read("a")) == []
 
     @pytest.mark.parametrize("body", NASTY_BODIES, ids=lambda body: f"{len(body)} bytes")
@@ -62,7 +62,7 @@ class AppendingContract:
 
     def test_an_event_without_a_body_has_an_empty_one(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
-        log.append("a", [Draft(Pinned(1), 0, 1.0)], expected=0)
+        log.append("a", [NewEvent(Pinned(1), 0, 1.0)], expected=0)
         assert log.bodies("a", [1]) == {1: b""}
 
     def test_bodies_that_do_not_exist_are_missing(self, log: EventLog) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextfold.domain import Draft, EventLog, Origin, Pinned, ThreadRow, digest
+from contextfold.domain import EventLog, NewEvent, Origin, Pinned, ThreadRow, digest
 from contextfold.errors import NotFound
 from contextfold.logs import SealedLog
 
@@ -44,7 +44,7 @@ class ForgettingContract:
 
     def test_an_event_that_says_nothing_has_nothing_to_forget(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
-        log.append("a", [Draft(Pinned(1), 0, 1.0)], expected=0)
+        log.append("a", [NewEvent(Pinned(1), 0, 1.0)], expected=0)
         assert log.forget("a") == 0
         assert log.forgotten("a") == []
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextfold.domain import Cover, Draft, EventLog, Folded, Measured, Pinned, Shape, ThreadRow
+from contextfold.domain import Cover, EventLog, Folded, Measured, NewEvent, Pinned, Shape, ThreadRow
 from contextfold.errors import KeyConflict
 
 from .messages import NASTY_TEXTS, appended, message
@@ -37,23 +37,23 @@ class KeyContract:
 
     def test_the_same_key_for_another_kind_of_event_is_a_conflict(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
-        log.append("a", [message(b"", key="k"), Draft(Pinned(1), 1, 1.0, key="p")], expected=0)
+        log.append("a", [message(b"", key="k"), NewEvent(Pinned(1), 1, 1.0, key="p")], expected=0)
         for event in (Pinned(1), Pinned(2)):
             with pytest.raises(KeyConflict):
-                log.append("a", [Draft(event, 1, 1.0, key="k")], expected=2)
+                log.append("a", [NewEvent(event, 1, 1.0, key="k")], expected=2)
         with pytest.raises(KeyConflict):
-            log.append("a", [Draft(Pinned(2), 1, 1.0, key="p")], expected=2)
+            log.append("a", [NewEvent(Pinned(2), 1, 1.0, key="p")], expected=2)
 
     def test_a_fold_of_something_else_is_not_a_retry(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
         appended(log, "a", b"1", b"2")
         fold = Folded("summary", Cover(((1, 1),)), Shape("user"), before=10)
-        log.append("a", [Draft(fold, 2, 1.0, b"{}", "k")], expected=2)
+        log.append("a", [NewEvent(fold, 2, 1.0, b"{}", "k")], expected=2)
         other = Folded("summary", Cover(((1, 2),)), Shape("user"), before=10)
         with pytest.raises(KeyConflict):
-            log.append("a", [Draft(other, 2, 1.0, b"{}", "k")], expected=3)
+            log.append("a", [NewEvent(other, 2, 1.0, b"{}", "k")], expected=3)
         counted_again = Folded("summary", Cover(((1, 1),)), Shape("user"), before=12)
-        assert log.append("a", [Draft(counted_again, 2, 1.0, b"{}", "k")], expected=3)[0].seq == 3
+        assert log.append("a", [NewEvent(counted_again, 2, 1.0, b"{}", "k")], expected=3)[0].seq == 3
 
     def test_keys_belong_to_their_thread(self, log: EventLog) -> None:
         for name in ("a", "b"):
@@ -80,8 +80,8 @@ class KeyContract:
 
     def test_what_accompanied_a_message_may_differ_in_a_retry(self, log: EventLog) -> None:
         log.create(ThreadRow("a"))
-        written = log.append("a", [message(b"1", key="k"), Draft(Measured(0, "m", 5), 1, 1.0)], expected=0)
-        assert log.append("a", [message(b"1", key="k"), Draft(Measured(0, "m", 6), 1, 1.0)], expected=2) == written
+        written = log.append("a", [message(b"1", key="k"), NewEvent(Measured(0, "m", 5), 1, 1.0)], expected=0)
+        assert log.append("a", [message(b"1", key="k"), NewEvent(Measured(0, "m", 6), 1, 1.0)], expected=2) == written
         assert log.append("a", [message(b"1", key="k")], expected=2) == written
 
     def test_a_message_is_never_dropped_because_of_its_neighbours_key(self, log: EventLog) -> None:

@@ -6,7 +6,18 @@ from __future__ import annotations
 
 import pytest
 
-from contextfold.domain import Cover, Draft, EventLog, Folded, Origin, Pinned, Shape, ThreadOrder, ThreadPage, ThreadRow
+from contextfold.domain import (
+    Cover,
+    EventLog,
+    Folded,
+    NewEvent,
+    Origin,
+    Pinned,
+    Shape,
+    ThreadOrder,
+    ThreadPage,
+    ThreadRow,
+)
 from contextfold.errors import BadConfiguration, Conflict, NotFound
 from contextfold.logs import SealedLog
 
@@ -40,8 +51,8 @@ class ListingContract:
 
     def test_a_row_tells_what_a_list_shows(self, log: EventLog) -> None:
         log.create(ThreadRow("a", created=1.0, settings={"model": "m"}))
-        fold = Draft(Folded("window", Cover(((1, 1),)), Shape("user")), 2, 7.5, b"gone")
-        log.append("a", [message(b"12345"), message(b"678"), fold, Draft(Pinned(2), 3, 9.25)], expected=0)
+        fold = NewEvent(Folded("window", Cover(((1, 1),)), Shape("user")), 2, 7.5, b"gone")
+        log.append("a", [message(b"12345"), message(b"678"), fold, NewEvent(Pinned(2), 3, 9.25)], expected=0)
         (row,) = log.page(ThreadPage())
         assert (row.title, row.model, row.last, row.created, row.at) == ("a", "m", 4, 1.0, 9.25)
         assert (row.messages, row.folds, row.size) == (2, 1, 12)
@@ -64,7 +75,7 @@ class ListingContract:
         for name in ("a", "b", "c"):
             log.create(ThreadRow(name))
         appended(log, "a", b"1")
-        log.append("b", [Draft(Pinned(1), 0, 1.5)], expected=0)
+        log.append("b", [NewEvent(Pinned(1), 0, 1.5)], expected=0)
         assert titles(log, "activity") == ["b", "a", "c"]
         assert titles(log, "created") == ["a", "b", "c"]
 
@@ -185,7 +196,7 @@ class ListingContract:
 
     def test_everything_that_happened_can_be_followed_in_order(self, log: EventLog) -> None:
         log.create(ThreadRow("a", created=1.0))
-        log.append("a", [message(b"1", at=2.0), Draft(Pinned(1), 1, 3.0)], expected=0)
+        log.append("a", [message(b"1", at=2.0), NewEvent(Pinned(1), 1, 3.0)], expected=0)
         log.create(ThreadRow("b", created=4.0))
         appended(log, "b", b"x" * 6000)
         found = log.changes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextfold.domain import Appended, Draft, EventLog, Logged, Sent, Shape, digest
+from contextfold.domain import Appended, EventLog, Logged, NewEvent, Sent, Shape, digest
 
 NASTY_TEXTS = ("", "plain", "名前", "a\x00b", "lone \ud800 surrogate", "\udfff", "' OR 1=1 --", "x" * 5000, "\r\n\t")
 NASTY_BODIES = (
@@ -18,14 +18,14 @@ NASTY_BODIES = (
 )
 
 
-def message(body: bytes = b"{}", *, parent: int = 0, key: str = "", at: float = 1.5) -> Draft:
+def message(body: bytes = b"{}", *, parent: int = 0, key: str = "", at: float = 1.5) -> NewEvent:
     """Somebody spoke."""
-    return Draft(Appended(Shape("user", (), len(body)), "anthropic"), parent, at, body, key)
+    return NewEvent(Appended(Shape("user", (), len(body)), "anthropic"), parent, at, body, key)
 
 
-def blob_sent(*, system: bytes, parent: int = 0) -> Draft:
+def blob_sent(*, system: bytes, parent: int = 0) -> NewEvent:
     """A request that names a blob and has no body of its own."""
-    return Draft(Sent(parent, "model", "anthropic", 7, system=digest(system)), parent, 1.5)
+    return NewEvent(Sent(parent, "model", "anthropic", 7, system=digest(system)), parent, 1.5)
 
 
 def appended(log: EventLog, thread: str, *bodies: bytes, key: str = "") -> tuple[Logged, ...]:
