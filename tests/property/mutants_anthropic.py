@@ -202,6 +202,11 @@ def unanswered_server_call(body: Body, random: Random) -> None:
     content.insert(index + 1, call)
 
 
+def dangling_caller(body: Body, random: Random) -> None:
+    content, index = pick(body, "tool_use", random)
+    content[index]["caller"] = {"type": "code_execution_20260120", "tool_id": f"srvtoolu_z{random.randrange(9)}"}
+
+
 def _is_assistants(body: Body, content: list[Any]) -> bool:
     return any(each["content"] is content and each["role"] == "assistant" for each in body["messages"])
 
@@ -306,6 +311,7 @@ MUTATIONS = {
         orphan_result,
         orphan_server_result,
         unanswered_server_call,
+        dangling_caller,
         results_first,
         duplicate_result,
         duplicate_call,

@@ -100,6 +100,11 @@ REJECTED: list[tuple[str, str, dict[str, Any]]] = [
     ("orphan-result", "messages[4].content[0]", request(*LONG, assistant(), user(result()))),
     ("orphan-server-result", "messages[1].content[0]", request(user(), assistant(found(), text()), user())),
     ("unanswered-server-call", "messages[1].content[0]", request(user(), assistant(search(), text()), user())),
+    (
+        "dangling-caller",
+        "messages[1].content[0].caller",
+        request(user(), assistant(call(caller={"type": "code_execution_20260120", "tool_id": "s"})), user(result())),
+    ),
     ("results-first", "messages[2].content[1]", request(user(), assistant(call()), user(text(), result()))),
     ("results-first", "messages[3].content[0]", request(user(), assistant(call()), user(), user(result()))),
     ("duplicate-result", "messages[2].content[1]", request(user(), assistant(call()), user(result(), result()))),

@@ -1,21 +1,25 @@
-"""Tools that ran at Anthropic: a call and its result stand in one turn, or neither is sent.
+"""Tools that ran at Anthropic, in what is sent: a call and its result, or neither.
 
-A turn that ends with such a call is to be continued, so it stays until somebody else speaks. It touches nothing but
-blocks without their partner.
+A turn that ends with such a call is to be continued, so it stays until somebody else speaks; a program's call stays
+while it waits for results. It touches nothing but blocks without their partner.
 """
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from contextfold.dialects.wire import assembled, elements, fields, listed, plain
+from contextfold.dialects.wire import assembled, elements, fields, listed
 from contextfold.domain import decode
 
-_MARK = b"_tool_"  # in the type of every such call and result, and in no type of the caller's own tools
-_CALLS = ("server_tool_use", "mcp_tool_use")
+from .programs import lone_halves
+
+# In the type of every such call and result and in no type of the caller's own tools; and where a program called.
+_MARKS = (b"_tool_", b'"caller"')
+_OF_A_LOOP = (b'"caller"', b'"tool_result"')
 _REACH = 4  # chunks before the new ones in which the turn they end is looked for
 
 
@@ -27,13 +31,20 @@ _spoken = msgspec.json.Decoder(_MessageRole)
 
 
 def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
-    """The chunks without calls of a server that nobody answered before the turn was over; the older were looked at."""
-    for at in range(max(0, since - _REACH), len(chunks)):
-        if _MARK in chunks[at]:
-            turn = _turn(chunks, at)
-            if turn is not None:
-                _settle(chunks, turn)
+    """The chunks without halves of what ran at a server, in turns that are over; the older were looked at."""
+    start = max(0, since - _REACH)
+    if not _any(chunks, start, _MARKS):
+        return chunks
+    while start > 0 and (not chunks[start - 1] or any(mark in chunks[start - 1] for mark in _OF_A_LOOP)):
+        start -= 1
+    while start > 0 and (not chunks[start - 1] or _speaker(chunks[start - 1]) == _speaker(chunks[start])):
+        start -= 1
+    _settle(chunks, [at for at in range(start, len(chunks)) if chunks[at]])
     return chunks
+
+
+def _any(chunks: list[bytes], start: int, marks: tuple[bytes, ...]) -> bool:
+    return any(mark in chunks[at] for at in range(start, len(chunks)) for mark in marks)
 
 
 def _speaker(chunk: bytes) -> object:
@@ -43,49 +54,33 @@ def _speaker(chunk: bytes) -> object:
         return decode(chunk).get("role")
 
 
-def _turn(chunks: list[bytes], at: int) -> list[int] | None:
-    """The chunks of one speaker around this one; None while it is an assistant's turn that is not over."""
-    speaker, first, last = _speaker(chunks[at]), at, at
-    while first > 0 and (not chunks[first - 1] or _speaker(chunks[first - 1]) == speaker):
-        first -= 1
-    while last + 1 < len(chunks) and (not chunks[last + 1] or _speaker(chunks[last + 1]) == speaker):
-        last += 1
-    is_over = speaker != "assistant" or last + 1 < len(chunks)
-    return list(range(first, last + 1)) if is_over else None
-
-
-def _settle(chunks: list[bytes], turn: list[int]) -> None:
-    blocks = [block for at in turn if chunks[at] for block in _blocks(chunks[at])]
-    called = {block.get("id") for block in blocks if block.get("type") in _CALLS}
-    answered = {block.get("tool_use_id") for block in blocks if _is_result(block)}
-    if called == answered:
-        return
-    for at in turn:
-        chunks[at] = _without(chunks[at], called & answered) if chunks[at] else b""
+def _settle(chunks: list[bytes], places: list[int]) -> None:
+    held = {at: _blocks(chunks[at]) for at in places}
+    turns = [
+        (role, [block for at in group for block in held[at]])
+        for role, group in groupby(places, key=lambda at: _speaker(chunks[at]))
+    ]
+    halves = lone_halves(turns)
+    for at, blocks in held.items():
+        gone = [id(block) in halves.calls or id(block) in halves.results for block in blocks]
+        freed = [id(block) in halves.callers for block in blocks]
+        if any(gone) or any(freed):
+            chunks[at] = _mended(chunks[at], gone, freed)
 
 
 def _blocks(chunk: bytes) -> list[dict[str, Any]]:
+    """The blocks of a message; words alone count as one."""
     content = decode(chunk).get("content")
-    return content if isinstance(content, list) else []
+    return content if isinstance(content, list) else [{"type": "text"}] if content else []
 
 
-def _is_result(block: dict[str, Any]) -> bool:
-    return str(block.get("type")).endswith("_tool_result")
-
-
-def _without(chunk: bytes, paired: set[Any]) -> bytes:
+def _mended(chunk: bytes, gone: list[bool], freed: list[bool]) -> bytes:
+    """The message without some blocks, and with some calls as the model's own."""
     parts = fields(chunk)
-    if bytes(parts["content"]).lstrip()[:1] != b"[":
-        return chunk
-    before = elements(parts["content"])
-    after = [block for block in before if _stays(block, paired)]
-    if len(after) == len(before):
-        return chunk
-    return assembled({**parts, "content": listed(after)}) if after else b""
+    originals = zip(elements(parts["content"]), gone, freed, strict=True)
+    kept = [_called_by_nobody(raw) if is_freed else raw for raw, is_gone, is_freed in originals if not is_gone]
+    return assembled({**parts, "content": listed(kept)}) if kept else b""
 
 
-def _stays(raw: Raw, paired: set[Any]) -> bool:
-    block = plain(raw)
-    if block.get("type") in _CALLS:
-        return block.get("id") in paired
-    return not _is_result(block) or block.get("tool_use_id") in paired
+def _called_by_nobody(call: Raw) -> Raw:
+    return Raw(assembled({name: value for name, value in fields(call).items() if name != "caller"}))

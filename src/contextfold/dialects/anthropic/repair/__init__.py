@@ -27,7 +27,7 @@ def repair(body: Mapping[str, Any], allowed: Allowed | None = None) -> Repaired:
         said = blocks.at_home(said, notes)
         said = blocks.clean(said, notes)
         said = speakers.system_in_place(said, copy, notes)
-        said = pairs.paired(said, notes)
+        said = blocks.server_pairs(pairs.paired(said, notes), notes)
         said = speakers.begun_and_ended(said, copy, allowed, notes)
         copy["messages"] = written(said)
         marks.limited(copy, notes)

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any
 
-from contextfold.dialects.anthropic.rules.turns import SERVER_CALLS
+from contextfold.dialects.anthropic.programs import LoneHalves, lone_halves
 from contextfold.dialects.anthropic.touch import SILENT_ERROR
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import Block, RepairNotes, late_words, words_of
-from contextfold.dialects.rulebook import id_in
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
 from .speakers import RepairedMessage, text
-
-
-class ServerRun(NamedTuple):
-    """What ran at Anthropic within one turn."""
-
-    called: set[object]
-    answered: set[object]
-    seen: set[object]  # calls that were passed already: a result stands behind its call
-
 
 _HOMES = {"tool_use": "assistant", "tool_result": "user"}
 _PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
@@ -52,11 +43,8 @@ def clean(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessa
     """Without what the API takes from nobody; a message with nothing left is left out."""
     last = said[-1] if said else None
     kept = []
-    rans = _ran(said)
-    if last is not None and last.role == "assistant":
-        rans[-1].answered.update(rans[-1].called)  # the turn may be paused, and is then continued at Anthropic
-    for message, ran in zip(said, rans, strict=True):
-        _clean(message, ran, notes)
+    for message in server_pairs(said, notes):
+        _clean(message, notes)
         if message.blocks:
             kept.append(message)
         elif message is last and message.role == "assistant" and not message.is_touched:
@@ -66,11 +54,10 @@ def clean(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessa
     return kept
 
 
-def _clean(message: RepairedMessage, ran: ServerRun, notes: RepairNotes) -> None:
+def _clean(message: RepairedMessage, notes: RepairNotes) -> None:
     blocks: list[Block] = []
     for index, block in enumerate(message.blocks):
-        path = f"{message.path}.content[{index}]"
-        found = _cleaned(path, _server_pair(path, block, ran, notes), message.role, notes)
+        found = _cleaned(f"{message.path}.content[{index}]", block, message.role, notes)
         if found is not None:
             blocks.append(found)
     if len(blocks) != len(message.blocks) or any(a is not b for a, b in zip(blocks, message.blocks, strict=True)):
@@ -160,34 +147,30 @@ def _said_error(path: str, block: Block, notes: RepairNotes) -> Block:
     return {**block, "content": SILENT_ERROR}
 
 
-def _ran(said: list[RepairedMessage]) -> list[ServerRun]:
-    """For each message the ids of the server's calls and results in its turn, which others of its role may continue."""
-    found: list[ServerRun] = []
-    for index, message in enumerate(said):
-        ran = found[-1] if found and said[index - 1].role == message.role else ServerRun(set(), set(), set())
-        for block in message.blocks:
-            if block.get("type") in SERVER_CALLS:
-                ran.called.add(id_in(block, "id"))
-            elif _is_server_result(block) and id_in(block, "tool_use_id") in ran.called:
-                ran.answered.add(id_in(block, "tool_use_id"))
-        found.append(ran)
-    return found
+def server_pairs(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessage]:
+    """What ran at Anthropic with both of its halves. A last turn of the assistant's may be paused."""
+    turns = [
+        (role, [block for message in group for block in message.blocks])
+        for role, group in groupby(said, key=lambda message: message.role)
+    ]
+    halves = lone_halves(turns)
+    for message in said:
+        if any(id(block) in each for each in halves for block in message.blocks):
+            paths = (f"{message.path}.content[{index}]" for index in range(len(message.blocks)))
+            pairs = zip(paths, message.blocks, strict=False)
+            message.touch([_server_pair(path, block, halves, notes) for path, block in pairs])
+    return said
 
 
-def _is_server_result(block: Block) -> bool:
-    kind = block.get("type")
-    return isinstance(kind, str) and kind.endswith("_tool_result")
-
-
-def _server_pair(path: str, block: Block, ran: ServerRun, notes: RepairNotes) -> Block:
-    """Half of a pair that ran at Anthropic is shown as text."""
-    if block.get("type") in SERVER_CALLS:
-        ran.seen.add(id_in(block, "id"))
-        if id_in(block, "id") in ran.answered:
-            return block
+def _server_pair(path: str, block: Block, halves: LoneHalves, notes: RepairNotes) -> Block:
+    """Half of a pair that ran at Anthropic is shown as text; a call that a missing program made is the model's own."""
+    if id(block) in halves.calls:
         notes.note(path, "unanswered-server-call", "The server call without a result became labelled text.")
         return text(f"[Server tool call without a result]\n{encode(block).decode()}")
-    if not _is_server_result(block) or id_in(block, "tool_use_id") in ran.seen:
-        return block
-    notes.note(path, "orphan-server-result", "The result of a missing server call became labelled text.")
-    return text(late_words(block.get("tool_use_id"), words_of(block.get("content"))))
+    if id(block) in halves.results:
+        notes.note(path, "orphan-server-result", "The result of a missing server call became labelled text.")
+        return text(late_words(block.get("tool_use_id"), words_of(block.get("content"))))
+    if id(block) in halves.callers:
+        notes.note(path, "dangling-caller", "The call no longer names a program that is not there.")
+        return {key: value for key, value in block.items() if key != "caller"}
+    return block

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from contextfold.dialects.anthropic.programs import is_paused
 from contextfold.dialects.anthropic.rules import Allowed, allowed_in
-from contextfold.dialects.anthropic.rules.turns import is_paused
 from contextfold.dialects.neutral import LABEL
 from contextfold.dialects.repairs import GO_ON, OPENING, SPEAKERS, Block, RepairNotes
 from contextfold.domain import encode

@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     pairs.orphan_result,
     pairs.orphan_server_result,
     pairs.unanswered_server_call,
+    pairs.dangling_caller,
     pairs.results_first,
     pairs.duplicate_result,
     pairs.duplicate_call,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from contextfold.dialects.anthropic.programs import is_paused
 from contextfold.dialects.rulebook import WirePiece, read_pieces
 from contextfold.domain import Problem
 
-from .turns import MessagesRequest, calls, is_paused
+from .turns import MessagesRequest, calls
 
 _ROLES = ("user", "assistant", "system")
 

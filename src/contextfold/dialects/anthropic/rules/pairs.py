@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextfold.dialects.rulebook import WirePiece
 from contextfold.domain import Problem
 
-from .turns import SERVER_CALLS, MessagesRequest, calls, results
+from .turns import MessagesRequest, calls, results
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -40,31 +40,27 @@ def orphan_result(asked: MessagesRequest) -> Iterator[Problem]:
 
 
 def orphan_server_result(asked: MessagesRequest) -> Iterator[Problem]:
-    """A result of a tool that ran at Anthropic follows its `server_tool_use` or `mcp_tool_use` in the same turn."""
-    for turn in asked.turns:
-        called: set[object] = set()
-        for piece in turn.pieces:
-            if piece.kind in SERVER_CALLS:
-                called.add(piece.id("id"))
-            elif _is_server_result(piece) and piece.id("tool_use_id") not in called:
-                yield Problem(
-                    piece.path, "orphan-server-result", "Send the server's tool call before it, or leave both out."
-                )
+    """A result of a tool that ran at Anthropic follows its `server_tool_use` or `mcp_tool_use`."""
+    for piece in asked.pieces_in(asked.lone_halves().results):
+        yield Problem(piece.path, "orphan-server-result", "Send the server's tool call before it, or leave both out.")
 
 
 def unanswered_server_call(asked: MessagesRequest) -> Iterator[Problem]:
-    """A server's tool call is answered within its turn, unless that turn is still to be continued."""
-    for turn in asked.turns[:-1]:
-        answered = {piece.id("tool_use_id") for piece in turn.pieces if _is_server_result(piece)}
-        for piece in turn.pieces:
-            if piece.kind in SERVER_CALLS and piece.id("id") not in answered:
-                yield Problem(
-                    piece.path, "unanswered-server-call", "Send the server's result behind it, or leave both out."
-                )
+    """A server's tool call is answered within its turn, unless that turn is paused or its program waits for results."""
+    for piece in asked.pieces_in(asked.lone_halves().calls):
+        yield Problem(
+            piece.path,
+            "unanswered-server-call",
+            "Send the server's result behind it (results alone, while its program waits for them), or leave both out.",
+        )
 
 
-def _is_server_result(piece: WirePiece) -> bool:
-    return isinstance(piece.kind, str) and piece.kind.endswith("_tool_result")
+def dangling_caller(asked: MessagesRequest) -> Iterator[Problem]:
+    """A `tool_use` that a program made stands behind the call that runs the program."""
+    for piece in asked.pieces_in(asked.lone_halves().callers):
+        yield Problem(
+            f"{piece.path}.caller", "dangling-caller", "Send the program's call before it, or leave 'caller' out."
+        )
 
 
 def results_first(asked: MessagesRequest) -> Iterator[Problem]:

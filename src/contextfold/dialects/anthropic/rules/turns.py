@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from contextfold.dialects.anthropic.programs import LoneHalves, lone_halves
 from contextfold.dialects.rulebook import WireMessage, WirePiece
 from contextfold.dialects.wire import Json
-
-SERVER_CALLS = ("server_tool_use", "mcp_tool_use")
 
 
 class Allowed(Struct, frozen=True):
@@ -44,6 +43,14 @@ class MessagesRequest(NamedTuple):
         """Each turn with the next, from nothing before the first to nothing after the last."""
         return pairwise((None, *self.turns, None))
 
+    def lone_halves(self) -> LoneHalves:
+        """Calls and results of tools that run at Anthropic, where one lacks the other."""
+        return lone_halves([(turn.role, [piece.block for piece in turn.pieces]) for turn in self.turns])
+
+    def pieces_in(self, found: set[int]) -> Iterator[WirePiece]:
+        """The blocks of these identities, with their places."""
+        return (piece for turn in self.turns for piece in turn.pieces if id(piece.block) in found)
+
 
 def merged(messages: list[WireMessage]) -> list[MergedTurn]:
     turns = []
@@ -51,12 +58,6 @@ def merged(messages: list[WireMessage]) -> list[MergedTurn]:
         together = tuple(group)
         turns.append(MergedTurn(role, tuple(piece for message in together for piece in message.pieces), together))
     return turns
-
-
-def is_paused(blocks: Sequence[Json]) -> bool:
-    """Whether the model's turn waits for a tool that runs at Anthropic: it is sent back as it is, to be continued."""
-    answered = {block.get("tool_use_id") for block in blocks}
-    return any(block.get("type") in SERVER_CALLS and block.get("id") not in answered for block in blocks)
 
 
 def calls(turn: MergedTurn | None) -> list[WirePiece]:

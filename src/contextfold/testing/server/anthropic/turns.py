@@ -18,11 +18,11 @@ from .shapes import check_block
 def check_pairs(turns: Sequence[ReadTurn], *, may_stay_open: bool = False) -> None:
     """Refuse calls without results, results without calls, and either of them twice."""
     _unique(turns)
+    _server_tools(turns)
     before: ReadTurn | None = None
     for turn in turns:
         if turn.role == "system":
             continue
-        _server_tools(turn, is_last=turn is turns[-1])
         if turn.role == "user":
             _results(before, turn)
         elif before is not None and before.role == "assistant":
@@ -84,24 +84,40 @@ def _calls(turn: ReadTurn) -> Iterator[PlacedBlock]:
     return (placed for placed in turn.blocks if placed.kind == "tool_use")
 
 
-def _server_tools(turn: ReadTurn, *, is_last: bool) -> None:
-    """What the provider's own tools answered stands in the same turn as its call."""
-    calls: dict[str, PlacedBlock] = {}
-    answered: set[str] = set()
+def _server_tools(turns: Sequence[ReadTurn]) -> None:
+    """What the provider's own tools answered stands in the same turn as its call; a program may wait for results."""
+    programs: dict[str, PlacedBlock] = {}
+    for turn in turns:
+        if turn.role == "user" and programs and any(placed.kind != "tool_result" for placed in turn.blocks):
+            said = "only `tool_result` blocks may follow while programmatic tool calls are pending"
+            raise refuse(f"messages.{turn.blocks[0].message}: {said}", "program-results")
+        if turn.role == "assistant":
+            programs = _of_a_program(turn, programs, is_last=turn is turns[-1])
+
+
+def _of_a_program(turn: ReadTurn, programs: dict[str, PlacedBlock], *, is_last: bool) -> dict[str, PlacedBlock]:
+    """The server's calls that wait beyond this turn: those by whose code the client's tools were called."""
+    calls, waiting, made = dict(programs), dict(programs), set[str]()
     for placed in turn.blocks:
         if placed.kind in ("server_tool_use", "mcp_tool_use"):
-            calls[placed.block["id"]] = placed
+            calls[placed.block["id"]] = waiting[placed.block["id"]] = placed
         elif placed.kind.endswith("_tool_result"):
             call = placed.block["tool_use_id"]
             if call not in calls:
                 said = f"unexpected `tool_use_id` found in `{placed.kind}` blocks: {call}"
                 raise refuse(f"{placed.at}: {said}. Each must follow its `server_tool_use` block.", "server-result")
-            answered.add(call)
-    for call, placed in calls.items():
-        if call not in answered and not is_last:
+            waiting.pop(call, None)
+        elif placed.kind == "tool_use" and "tool_id" in (placed.block.get("caller") or {}):
+            program = placed.block["caller"]["tool_id"]
+            if program not in calls:
+                raise refuse(f"{placed.at}.caller.tool_id: no `server_tool_use` with id {program}", "caller")
+            made.add(program)
+    for call, placed in waiting.items():
+        if call not in made and not is_last:
             name = placed.block["name"]
             said = f"`{name}` tool use with id `{call}` was found without a corresponding result block"
             raise refuse(f"{placed.at}: {said}", "server-call")
+    return {call: placed for call, placed in waiting.items() if call in made}
 
 
 _COMMON: Final = frozenset({"role", "content"})
