@@ -1,10 +1,10 @@
 """Run recorded sessions through policies, turn by turn, and compare them: no key, no model, nothing is sent.
 
 For each policy: requests that a provider would reject, requests that would not fit, messages lost, folds with their
-reasons, tokens, cache, money at the model's prices, and how much of what mattered stayed in view. The whole history
-(`full`) and what the product itself did (`recorded`) are rows of their own. Files are read in whatever format they
-are (docs/transcripts.md); a directory means every session in it. Ctrl-C ends with what is finished; with --keep the
-next run goes on from there.
+reasons, tokens, cache, money at the model's prices, and how much of what mattered stayed in view. The full history,
+summarized when it must be (`full`), and what the product itself did (`recorded`) are rows of their own. Files are read
+in whatever format they are (docs/transcripts.md); a directory means every session in it. Ctrl-C ends with what is
+finished; with --keep the next run goes on from there.
 
 Exit code 0 when every request was valid and fitted and nothing was lost, 1 when not, 130 when interrupted.
 
@@ -29,9 +29,11 @@ from contextfold.replay import (
     Settings,
     Share,
     Total,
+    answer,
     as_csv,
     as_html,
     as_markdown,
+    baseline,
     replay,
 )
 
@@ -117,8 +119,11 @@ def _write(call: Invocation, report: ReplayReport) -> None:
 def _show(call: Invocation, report: ReplayReport) -> None:
     if not report.complete:
         call.out.line(Ink(call.say("replay.cut"), "warn"))
+    call.out.text(answer(report, call.language))
+    call.out.line()
     head = [call.say(f"replay.{name}") for name in _COLUMNS]
     call.out.table([_cells(total) for total in report.totals], head, right=range(1, len(head)))
+    call.out.text(baseline(report, call.language), style="dim")
     _show_folds(call, report)
     for failure in report.failures:
         call.out.line(
@@ -132,25 +137,17 @@ def _show(call: Invocation, report: ReplayReport) -> None:
         call.out.line(Ink(mark, style), "  ", call.say(f"replay.{key}", wrong=f"{count:,}", of=f"{of:,}"))
 
 
-_COLUMNS = (
-    *("policy", "sessions", "requests", "invalid", "unfit", "lost", "folds", "tokens", "cost", "against_full"),
-    *("grounded", "imperatives", "recallable"),
-)
+# As many as 80 columns hold; what must be none stands in the checks below the table.
+_COLUMNS = ("policy", "cost", "against_full", "strict", "imperatives", "recallable", "requests", "folds", "calls")
 
 
 def _cells(total: Total) -> list[Piece]:
-    bad = {name: getattr(total, name) for name in ("invalid", "unfit", "lost")}
-    is_ours = total.kind == "policy"
     return [
-        Ink(total.policy, "bold") if is_ours else Ink(total.policy, "dim"),
-        f"{total.sessions:,}",
-        f"{total.requests:,}",
-        *(Ink(f"{count:,}", "bad") if count and is_ours else f"{count:,}" for count in bad.values()),
-        f"{total.folds:,}",
-        f"{total.tokens:,}",
+        Ink(total.policy, "bold" if total.kind == "policy" else "dim"),
         "-" if total.cost is None else f"${total.cost.total:,.2f}",
         "-" if total.against_full is None else f"{total.against_full:.0%}",
-        *(_share(each) for each in (total.retained.grounded, total.retained.imperatives, total.recallable)),
+        *(_share(each) for each in (total.retained.strict, total.retained.imperatives, total.recallable)),
+        *(f"{count:,}" for count in (total.requests, total.folds, total.calls)),
     ]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from contextfold.domain import encode
 from contextfold.private import write_private
 from contextfold.replay import RecordedSession, Settings
@@ -24,8 +22,6 @@ FILE = "session.jsonl"
 SETTINGS = Settings(
     policies=("balanced", "roo_code", "claude_code", "sliding_window"), window=WINDOW, model=MODEL, check_every=1
 )
-# The whole history is no policy of ours, and nothing is claimed of its requests.
-UNCHECKED = replace(SETTINGS, check_every=1_000)
 
 
 def sitting(language: Language) -> RecordedSession:

@@ -20,21 +20,26 @@ from contextfold.domain import Appended
 from contextfold.folding import recipes
 from contextfold.private import write_private
 from contextfold.replay import (
+    FULL,
+    RECORDED,
     Folding,
     RecordedSession,
     ReplayReport,
     Row,
     Share,
     Walk,
+    answer,
     as_html,
     encode_report,
     full,
+    money,
+    recorded,
     report_of,
     walk,
 )
 
 from .crash import WRITE, Crash, crash, write
-from .recording import MODEL, SETTINGS, UNCHECKED, WINDOW, save, sitting
+from .recording import MODEL, SETTINGS, WINDOW, save, sitting
 from .screen import Screen, padded
 from .words import Language, chosen, say
 
@@ -81,7 +86,8 @@ def run(tour: Tour) -> int:
     report = report_of(SETTINGS, rows, files=[session.file])
     write_private(tour.directory / "report.html", as_html(report, tour.language).encode())
     write_private(tour.directory / "report.json", encode_report(report))
-    _money(tour, rows[0], rows[-1])
+    _money(tour, rows[0], rows[-2], rows[-1])
+    tour.screen.line(f"  {answer(report, tour.language)}")
     _kept(tour, rows[0])
     is_sound = _checks(tour, rows[0], report)
     _look(tour, time.monotonic() - started)
@@ -123,41 +129,36 @@ def _tell(tour: Tour, folding: Folding) -> None:
 
 
 def _compared(tour: Tour, session: RecordedSession) -> list[Row]:
-    """The same session through the other policies, and as it would be without any."""
+    """The same session through the other policies, summarized by a model when it is full, and whole."""
     tour.screen.title(tour.say("comparing"))
-    names = (*SETTINGS.policies[1:], "full")
+    names = (*SETTINGS.policies[1:], FULL, RECORDED)
+    references = {FULL: full, RECORDED: recorded}
     rows = []
     for number, name in enumerate(names):
         tour.screen.bar(number, len(names), name)
-        rows.append(full(session, UNCHECKED) if name == "full" else walk(session, recipes.RECIPES[name](), SETTINGS))
+        reference = references.get(name)
+        rows.append(reference(session, SETTINGS) if reference else walk(session, recipes.RECIPES[name](), SETTINGS))
     tour.screen.bar(len(names), len(names), ", ".join(names))
     tour.screen.end()
     return rows
 
 
-def _money(tour: Tour, ours: Row, whole: Row) -> None:
+def _money(tour: Tour, ours: Row, summarized: Row, whole: Row) -> None:
     tour.screen.title(tour.say("money", model=MODEL))
-    fits = [f"{sum(each <= row.usable for each in row.context):,} / {row.requests:,}" for row in (whole, ours)]
-    rows = [
-        ("", tour.say("without"), tour.say("with")),
-        (tour.say("largest"), f"{whole.peak:,}", f"{ours.peak:,}"),
-        (tour.say("fits"), *fits),
-        (tour.say("sent"), f"{whole.tokens:,}", f"{ours.tokens:,}"),
-        (tour.say("cached"), f"{whole.read:,}", f"{ours.read:,}"),
-        (tour.say("cost"), _dollars(whole), f"{_dollars(ours)}  ({_share(ours, whole)})"),
+    columns = (whole, summarized, ours)
+    fits = [f"{sum(each <= row.usable for each in row.context):,} / {row.requests:,}" for row in columns]
+    lines: list[tuple[str, Sequence[str]]] = [
+        ("", [tour.say(key) for key in ("without", "summarized", "with")]),
+        (tour.say("largest"), [f"{row.peak:,}" for row in columns]),
+        (tour.say("fits"), fits),
+        (tour.say("sent"), [f"{row.tokens:,}" for row in columns]),
+        (tour.say("cached"), [f"{row.read:,}" for row in columns]),
+        (tour.say("calls"), [f"{row.calls:,}" for row in columns]),
+        (tour.say("cost"), [money(row.cost) for row in columns]),
     ]
-    for name, left, right in rows:
-        tour.screen.line(f"  {padded(name, 26)} {padded(left, 18)} {right}")
-
-
-def _dollars(row: Row) -> str:
-    return "–" if row.cost is None else f"${row.cost.sending:,.2f}"
-
-
-def _share(row: Row, whole: Row) -> str:
-    if row.cost is None or whole.cost is None or not whole.cost.sending:
-        return "–"
-    return f"{row.cost.sending / whole.cost.sending:.0%}"
+    for name, cells in lines:
+        tour.screen.line(f"  {padded(name, 24)} " + "".join(padded(cell, 17) for cell in cells).rstrip())
+    tour.screen.line()
 
 
 def _kept(tour: Tour, row: Row) -> None:

@@ -6,7 +6,7 @@ from .html import as_html
 from .products import full, recorded
 from .recorded_session import RecordedSession
 from .run import OnProgress, replay
-from .tables import as_csv, as_markdown
+from .tables import answer, as_csv, as_markdown, baseline, money
 from .totals import report_of, totals_of, without_times
 from .values import (
     FULL,
@@ -48,13 +48,16 @@ __all__ = [
     "Share",
     "Total",
     "Walk",
+    "answer",
     "as_csv",
     "as_html",
     "as_markdown",
+    "baseline",
     "decode_report",
     "encode_report",
     "full",
     "harmless",
+    "money",
     "recorded",
     "replay",
     "report_of",

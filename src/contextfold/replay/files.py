@@ -21,7 +21,7 @@ from .values import FULL, RECORDED, ReplayFailure, Row, Settings
 from .walk import Step, Walk, walk
 
 Done = Collection[tuple[int, str]]  # sessions of the file and policies that need not be replayed again
-Make = Callable[[RecordedSession, Settings, Step], Row | None]
+Make = Callable[[RecordedSession, Settings, Step], Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,6 @@ def _replay(sitting: RecordedSession, policy: str, make: Make, settings: Setting
         emit(Advance(sitting.name, policy, place + 1, len(state.sitting.turns)))
 
     try:
-        row = make(sitting, settings, tell)
+        emit(make(sitting, settings, tell))
     except ContextFoldError as error:
         emit(ReplayFailure(sitting.file, harmless(str(error), 1_000), sitting.name, policy))
-        return
-    if row is not None:
-        emit(row)

@@ -36,12 +36,19 @@ class Note:
 
     is_assistant: bool
     blocks: tuple[BlockNote, ...]
-    text: str
-    said: str  # without reasoning
     provides: frozenset[Literal]
     out: frozenset[Literal] = frozenset()  # what an assistant used
     quoted: frozenset[Literal] = frozenset()
     shows: frozenset[Literal] = frozenset()  # what the other side showed
+
+    @property
+    def text(self) -> str:
+        return "\n".join(block.text for block in self.blocks)
+
+    @property
+    def said(self) -> str:
+        """The words without reasoning."""
+        return "\n".join(block.text for block in self.blocks if not block.is_reasoning)
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,15 @@ class Notes:
     @cached_property
     def all(self) -> tuple[Note, ...]:
         return tuple(_note(*each) for each in zip(self.messages, self.typed, strict=True))
+
+    def said_before(self, place: int, most: int = 2_000_000) -> str:
+        """What was said before a place, of a very long session the newest so many characters."""
+        found: list[str] = []
+        while place and most > 0:
+            place -= 1
+            found.append(self.all[place].said)
+            most -= len(found[-1])
+        return "\n".join(reversed(found))
 
     @cached_property
     def known(self) -> frozenset[Literal]:
@@ -90,11 +106,10 @@ def _note(message: Message, is_typed: bool) -> Note:
     heard = [block for block in blocks if not block.is_reasoning]
     uses = frozenset[Literal]().union(*(block.uses for block in heard))
     provides = widened(uses.union(*(block.uses for block in blocks)))
-    text, said = "\n".join(block.text for block in blocks), "\n".join(block.text for block in heard)
     if message.role != "assistant":
-        return Note(False, blocks, text, said, provides, shows=widened(uses))
+        return Note(False, blocks, provides, shows=widened(uses))
     quoted = frozenset[Literal]().union(*(phrases_in(block.text) for block in heard))
-    return Note(True, blocks, text, said, provides, out=uses, quoted=quoted)
+    return Note(True, blocks, provides, out=uses, quoted=quoted)
 
 
 def _block(block: Block, is_typed: bool) -> BlockNote:

@@ -1,4 +1,6 @@
-"""What the product did, as a row of its own: its recorded compactions replayed as folds where they stood.
+"""Two rows to compare with: the full history, summarized when it must be, and what the product did.
+
+The product's recorded compactions are replayed as folds where they stood; where it made none, it sent everything.
 
 The summary is the recorded one. What a product puts back afterwards without a word in the log (files read lately, a
 list of tasks) is not here, and neither is what it would have cost to write a summary that the log does not show.
@@ -9,7 +11,8 @@ from __future__ import annotations
 from contextfold.dialects import understand
 from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotCover
-from contextfold.folding import Policy
+from contextfold.folding import Condense, Policy, TokenLimit
+from contextfold.folding.recipes import LAST_RESORT
 from contextfold.transcripts import DIALECT, Compaction
 
 from .notes import words_of
@@ -21,19 +24,23 @@ CLEARED = "[The product cleared this result.]"
 
 
 def full(sitting: RecordedSession, settings: Settings, after: Step | None = None) -> Row:
-    """The whole history in every request, whatever the window: what everything else is measured against."""
-    return walk(sitting, _idle(FULL), settings, kind="full", after=after)
+    """The whole history in every request, until it no longer fits: what everything else is measured against.
+
+    Then a model summarizes all but the live request, and is paid for it.
+    """
+    policy = Policy(
+        FULL,
+        triggers=(TokenLimit(goal=0.5),),
+        stages=(Condense(tail=0, keep_first=False, keep_instructions=0),),
+        last_resort=LAST_RESORT,
+    )
+    return walk(sitting, policy, settings, kind="full", after=after)
 
 
-def recorded(sitting: RecordedSession, settings: Settings, after: Step | None = None) -> Row | None:
-    """The product's own compactions; None where the recording has none."""
-    if not sitting.compactions:
-        return None
-    return walk(sitting, _idle(RECORDED), settings, kind="recorded", before=_compact, after=after)
-
-
-def _idle(name: str) -> Policy:
-    return Policy(name, triggers=(), stages=(), automatic=False)
+def recorded(sitting: RecordedSession, settings: Settings, after: Step | None = None) -> Row:
+    """The product's own compactions, whatever the window."""
+    idle = Policy(RECORDED, triggers=(), stages=(), automatic=False)
+    return walk(sitting, idle, settings, kind="recorded", before=_compact, after=after)
 
 
 def _compact(state: Walk, place: int) -> None:
@@ -43,15 +50,16 @@ def _compact(state: Walk, place: int) -> None:
 
 
 def _apply(state: Walk, compaction: Compaction, place: int) -> None:
-    before = state.view.tokens() + state.desk.turn.frame.tokens
+    before = state.view.tokens() + state.fixed
     is_clear = compaction.kind == "clear"
     hidden = _clear(state, compaction) if is_clear else _replace(state, compaction)
     if not hidden:
         return
-    after = state.view.tokens() + state.desk.turn.frame.tokens
+    after = state.view.tokens() + state.fixed
     kinds: dict[str, int] = {compaction.kind: 1}
     if compaction.summary:
         state.tally.summary(before, 0, state.desk.count_text(compaction.summary))
+        state.calls += 1
     trigger = compaction.trigger if compaction.trigger in ("auto", "manual") else "product"
     reason = f"the product's own compaction of {before:,} tokens"
     messages, blocks = (0, hidden) if is_clear else (hidden, 0)

@@ -13,13 +13,16 @@ from functools import cached_property
 from typing import Any
 
 from contextfold.dialects import bill, understand
-from contextfold.domain import Message
+from contextfold.domain import Bill, Message
 from contextfold.domain.harmless import short_line as harmless
-from contextfold.models import find
+from contextfold.errors import ContextFoldError
+from contextfold.models import Paid, find, paid_for
+from contextfold.one_turn import count
 from contextfold.transcripts import DIALECT, Compaction, Recorded, Recording
 
 from .literals import Literal
 from .notes import Notes
+from .values import Cost
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
@@ -60,10 +63,39 @@ class RecordedSession:
                 return name
         return DEFAULT_MODEL
 
+    @cached_property
+    def bills(self) -> tuple[tuple[str, Bill], ...]:
+        """What the product was billed, answer by answer, with the model it was billed for."""
+        return tuple((turn.model or self.model, bill(turn.usage)) for turn in self.turns if turn.usage)
+
     @property
     def billed(self) -> int:
         """Input tokens over all requests, as the product was billed."""
-        return sum(bill(turn.usage).input for turn in self.turns if turn.usage)
+        return sum(each.input for _, each in self.bills)
+
+    @property
+    def paid(self) -> Cost | None:
+        """What these bills come to, each at the prices of its own model."""
+        prices = {name: find(name).prices or find(self.model).prices for name, _ in self.bills}
+        paid = [paid_for(each, known) for name, each in self.bills if (known := prices[name])]
+        spent = sum(paid, Paid())
+        return Cost.of(spent.read, spent.fresh + spent.written, 0.0, spent.answer) if paid else None
+
+    @cached_property
+    def unseen(self) -> int:
+        """Tokens of each request that the log does not show: the client's own system prompt and tools.
+
+        The first bill, without what was said until then. 0 where nothing was billed, or something was compacted before.
+        """
+        first = next((place for place, turn in enumerate(self.turns) if turn.usage and bill(turn.usage).input), 0)
+        if not first or self.is_after_compaction(first):
+            return 0
+        said = [turn.raw for turn in self.turns[:first]]
+        try:
+            shown = count(said, model=self.model, system=self.system or None, tools=self.tools or None).tokens
+        except ContextFoldError:
+            return 0
+        return max(0, bill(self.turns[first].usage or {}).input - shown)
 
     @cached_property
     def compacted(self) -> tuple[int, ...]:

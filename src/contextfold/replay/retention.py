@@ -82,7 +82,7 @@ def needed(notes: Notes, start: int, end: int) -> frozenset[Literal]:
     """Literals known before `start` and used from there to `end`, before anybody showed them again."""
     found: set[Literal] = set()
     shown: set[Literal] = set()
-    before = "\n".join(note.said for note in notes.all[:start])
+    before = notes.said_before(start)
     told: list[str] = []
     for note in notes.all[start:end]:
         if not note.is_assistant:
@@ -101,12 +101,14 @@ def _is_older(notes: Notes, literal: Literal, start: int) -> bool:
 
 def typed(notes: Notes, start: int) -> list[Sentence]:
     """What people typed before this place, the newest."""
-    found: list[Sentence] = []
-    for place, note in enumerate(notes.all[:start]):
-        for number, block in enumerate(note.blocks):
-            if block.is_typed:
-                found += sentences_in(block.text, (place, number))
-    return found[-MOST:]
+    found: list[list[Sentence]] = []
+    place, most = start, MOST
+    while place and most > 0:
+        place -= 1
+        blocks = enumerate(notes.all[place].blocks)
+        found.append([each for at, block in blocks if block.is_typed for each in sentences_in(block.text, (place, at))])
+        most -= len(found[-1])
+    return [each for sentences in reversed(found) for each in sentences][-MOST:]
 
 
 def retained(notes: Notes, seen: ViewSnapshot, end: int) -> Retained | None:
@@ -116,7 +118,7 @@ def retained(notes: Notes, seen: ViewSnapshot, end: int) -> Retained | None:
     wanted = needed(notes, seen.place, end)
     if len(wanted) < LEAST_NEEDED:
         return None
-    before = "\n".join(note.said for note in notes.all[: seen.place])
+    before = notes.said_before(seen.place)
     strict = sum(_is_there(literal, seen) for literal in wanted)
     kept, orders = orders_kept(typed(notes, seen.place), seen.blocks, seen.added)
     return Retained(Share(strict, len(wanted)), _grounded(wanted, seen, before), Share(kept, orders))

@@ -28,6 +28,8 @@ _COUNTS = (
     "written",
     "output",
     "breaks",
+    "calls",
+    "unseen",
 )
 _SHARES = ("strict", "grounded", "imperatives", "recallable")
 _COSTS = ("read", "write", "summaries", "output", "total")
@@ -43,21 +45,24 @@ def as_csv(report: ReplayReport) -> str:
     writer = csv.writer(out, lineterminator="\n")
     names = ("file", "session", "number", "format", "policy", "kind", "model", "window", "turns")
     shares = [f"{name}_{part}" for name in _SHARES for part in ("kept", "of")]
-    writer.writerow((*names, *_COUNTS, *(f"cost_{name}" for name in _COSTS), *shares, "billed", "defects", "cpu"))
+    writer.writerow(
+        (*names, *_COUNTS, *(f"cost_{name}" for name in _COSTS), *shares, "bills", "billed", "paid", "defects", "cpu")
+    )
     for row in report.rows:
         cells = [_cell(getattr(row, name)) for name in (*names, *_COUNTS)]
         costs = ["" if row.cost is None else f"{getattr(row.cost, name):.6f}" for name in _COSTS]
         kept = [number for share in shares_of(row) for number in (share.kept, share.of)]
-        writer.writerow((*cells, *costs, *kept, row.billed, row.defects, f"{row.cpu:.3f}"))
+        paid = "" if row.paid is None else f"{row.paid.total:.6f}"
+        writer.writerow((*cells, *costs, *kept, row.bills, row.billed, paid, row.defects, f"{row.cpu:.3f}"))
     return out.getvalue()
 
 
 def as_markdown(report: ReplayReport, lang: Lang = "en") -> str:
     """The totals by policy, and what failed."""
     said = words(lang)
-    head = [said["policy"], *(said[name] for name in MARKDOWN), said["cost"], said["against_full"]]
+    head = [said["policy"], *(said[name] for name in MARKDOWN), said["calls"], said["cost"], said["against_full"]]
     head += [said[name] for name in _SHARES]
-    lines = [f"# {said['title']}", "", said["subtitle"], ""]
+    lines = [f"# {said['title']}", "", answer(report, lang), "", baseline(report, lang), ""]
     if not report.complete:
         lines += [f"**{said['cut']}**", ""]
     lines += [_line(head), _line(["---", *("--:" for _ in head[1:])])]
@@ -68,11 +73,38 @@ def as_markdown(report: ReplayReport, lang: Lang = "en") -> str:
     return "\n".join(lines) + "\n"
 
 
+def answer(report: ReplayReport, lang: Lang = "en") -> str:
+    """What one would have paid, in one or two sentences; empty where nothing was replayed."""
+    said = words(lang)
+    ours = next((total for total in report.totals if total.kind == "policy"), None)
+    whole = next((total for total in report.totals if total.kind == "full"), None)
+    if ours is None or whole is None:
+        return said["subtitle"]
+    facts = {"policy": ours.policy, "kept": percent(ours.retained.strict.value)}
+    if ours.cost is None or whole.cost is None:
+        share = percent(ours.tokens / whole.tokens if whole.tokens else None)
+        return said["answer_tokens"].format(tokens=f"{ours.tokens:,}", full=f"{whole.tokens:,}", share=share, **facts)
+    share = percent(ours.against_full)
+    told = said["answer"].format(cost=money(ours.cost), full=money(whole.cost), share=share, **facts)
+    if ours.paid is None:
+        return told
+    return told + said["answer_paid"].format(
+        paid=money(ours.paid), bills=f"{ours.bills:,}", requests=f"{ours.requests:,}"
+    )
+
+
+def baseline(report: ReplayReport, lang: Lang = "en") -> str:
+    """What is compared with what."""
+    sizes = {"compared": report.compared, "sessions": report.sessions, "unseen": report.unseen}
+    return words(lang)["baseline"].format(**{name: f"{size:,}" for name, size in sizes.items()})
+
+
 def cells(total: Total) -> list[str]:
     """The numbers of a total as they are shown everywhere."""
     numbers = [f"{getattr(total, name):,}" for name in MARKDOWN]
     return [
         *numbers,
+        f"{total.calls:,}",
         money(total.cost),
         percent(total.against_full),
         *(percent(each.value) for each in shares_of(total)),

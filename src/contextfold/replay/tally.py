@@ -32,6 +32,7 @@ class Tally:
     _length: int = 0
     _items: Sequence[ViewItem] = ()
     _at: float | None = None
+    _total: int = 0
 
     def request(self, view: View, fixed: int, at: float | None) -> int:
         """Count one request that shows this view; its tokens. `fixed` is what stands before the messages."""
@@ -48,9 +49,13 @@ class Tally:
         read = shared if self._lives(at) and shared >= self._least else 0
         self.read += read
         self.written += total - read
-        self.peak = max(self.peak, total)
+        self.peak, self._total = max(self.peak, total), total
         self._at = at if at is not None else self._at
         self.cost = self.cost + self._price(read, total - read)
+
+    def held(self, at: float | None) -> int:
+        """Tokens of the newest request that the provider still has in its cache."""
+        return self._total if self._lives(at) and self._total >= self._least else 0
 
     def answer(self, tokens: int) -> None:
         """Count what came back."""

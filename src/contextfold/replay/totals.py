@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
+from statistics import median
 
 from msgspec.structs import replace
 
@@ -22,6 +23,9 @@ _SUMMED = (
     "written",
     "output",
     "breaks",
+    "calls",
+    "bills",
+    "billed",
 )
 
 
@@ -37,15 +41,28 @@ def report_of(
     order = {name: number for number, name in enumerate((*settings.policies, FULL, RECORDED))}
     places = {file: number for number, file in enumerate(files)}
     sorted_rows = sorted(rows, key=lambda row: (places.get(row.file, len(places)), row.number, order[row.policy]))
+    common = compared(sorted_rows)
     return ReplayReport(
         contextfold=version("contextfold"),
         settings=settings,
         complete=complete,
         files=len(files),
-        totals=totals_of(settings, sorted_rows),
+        sessions=len({_session(row) for row in sorted_rows}),
+        compared=len({_session(row) for row in common}),
+        unseen=int(median([row.unseen for row in common] or [0])),
+        totals=totals_of(settings, common),
         rows=tuple(sorted_rows),
         failures=tuple(sorted(failures, key=lambda each: (each.file, each.session, each.policy))),
     )
+
+
+def compared(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the sessions that every policy went through: sums over different sessions say nothing."""
+    through: dict[str, set[tuple[str, int]]] = {}
+    for row in rows:
+        through.setdefault(row.policy, set()).add(_session(row))
+    common = set[tuple[str, int]].intersection(*through.values()) if through else set()
+    return [row for row in rows if _session(row) in common]
 
 
 def totals_of(settings: Settings, rows: Sequence[Row]) -> tuple[Total, ...]:
@@ -63,6 +80,7 @@ def total(mine: Sequence[Row], rows: Sequence[Row]) -> Total:
         sessions=len(mine),
         peak=max(row.peak for row in mine),
         cost=sum(costs, Cost()) if costs else None,
+        paid=sum(paid, Cost()) if (paid := [row.paid for row in mine if row.paid is not None]) else None,
         against_full=_against(mine, rows),
         retained=sum((row.retained for row in mine), Retained()),
         recallable=sum((row.recallable for row in mine), Share()),
@@ -72,10 +90,10 @@ def total(mine: Sequence[Row], rows: Sequence[Row]) -> Total:
 
 
 def _against(mine: Sequence[Row], rows: Sequence[Row]) -> float | None:
-    """Money for sending, as a share of what the whole history of the same sessions costs."""
+    """All money, as a share of what the full history of the same sessions costs."""
     whole = {_session(row): row.cost for row in rows if row.kind == "full"}
     pairs = [(row.cost, whole.get(_session(row))) for row in mine]
-    both = [(cost.sending, other.sending) for cost, other in pairs if cost is not None and other is not None]
+    both = [(cost.total, other.total) for cost, other in pairs if cost is not None and other is not None]
     full = sum(other for _, other in both)
     return sum(cost for cost, _ in both) / full if full else None
 

@@ -11,9 +11,10 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-VERSION = 1
+VERSION = 2
 
-# "policy": one of ours. "full": the whole history every time, whatever the window. "recorded": what the product did.
+# "policy": one of ours. "full": the whole history, summarized by a model when it no longer fits: what everything is
+# measured against. "recorded": what the product did.
 Kind: TypeAlias = Literal["policy", "full", "recorded"]
 
 FULL, RECORDED = "full", "recorded"
@@ -129,7 +130,11 @@ class Row(Struct, frozen=True, kw_only=True):
     output: int = 0  # tokens of the answers
     breaks: int = 0  # requests that changed what had been sent before
     cost: Cost | None = Cost()  # None where the model has no known prices
-    billed: int = 0  # input tokens the product was billed for, where the recording says so
+    unseen: int = 0  # tokens of each request that no log shows: the client's system prompt and tools, by its first bill
+    calls: int = 0  # calls to a model made only to fold; `cost.summaries` is what they cost
+    bills: int = 0  # answers of the recording that say what was billed
+    billed: int = 0  # input tokens of these bills
+    paid: Cost | None = None  # what these bills come to; None where there are none, or no prices
     retained: Retained = Retained()  # over all foldings
     recallable: Share = Share()  # messages out of view that a stand-in's handle brings back
     cpu: float = 0.0  # seconds of processor time
@@ -149,7 +154,7 @@ class ReplayFailure(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True, kw_only=True):
-    """All sessions of one policy."""
+    """The sessions that every policy went through, under one of them."""
 
     policy: str
     kind: Kind
@@ -167,8 +172,12 @@ class Total(Struct, frozen=True, kw_only=True):
     written: int = 0
     output: int = 0
     breaks: int = 0
+    calls: int = 0
+    bills: int = 0
+    billed: int = 0
     cost: Cost | None = Cost()
-    against_full: float | None = None  # money for sending, against the whole history of the same sessions
+    paid: Cost | None = None  # what the logs of these sessions were billed
+    against_full: float | None = None  # `cost.total` as a share of the full history's
     retained: Retained = Retained()
     recallable: Share = Share()
     cpu: float = 0.0
@@ -182,6 +191,9 @@ class ReplayReport(Struct, frozen=True, kw_only=True):
     settings: Settings
     complete: bool = True  # False where it was cut short; what is here is whole
     files: int = 0
+    sessions: int = 0  # all that were replayed
+    compared: int = 0  # … those that every policy went through; only these are in the totals
+    unseen: int = 0  # the median over them of the tokens that logs do not show
     totals: tuple[Total, ...] = ()
     rows: tuple[Row, ...] = ()
     failures: tuple[ReplayFailure, ...] = ()

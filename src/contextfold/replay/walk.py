@@ -17,20 +17,40 @@ from msgspec.structs import replace
 from contextfold import dialects
 from contextfold.domain import Appended, Folded, View
 from contextfold.errors import CannotFit, InvalidRequest
-from contextfold.folding import Policy, reserve_of
+from contextfold.folding import Policy, Report, reserve_of
+from contextfold.logs import MemoryLog
 from contextfold.models import Model, find
 from contextfold.one_turn import count
-from contextfold.session import Desk, Request, Session
-from contextfold.session.preparation import MOST_BORROWED
+from contextfold.session import Desk, Request, Session, Surroundings
+from contextfold.session.preparation import MOST_BORROWED, surround
+from contextfold.store import Store
 from contextfold.store import open as open_store
 
 from .recorded_session import RecordedSession
 from .retention import ViewSnapshot, recallable, retained, snapshot
 from .tally import Tally
-from .values import Folding, Kind, Retained, Row, Settings
+from .values import FULL, Folding, Kind, Retained, Row, Settings
 
 THREAD = "replay"
 UNBOUNDED = 2**31  # a window nothing reaches: for rows that fold nothing by themselves
+
+# Their summaries are a model's: here the digest stands in for its words, and the call is priced.
+WRITTEN_BY_MODELS = frozenset({"roo_code", "claude_code", "summary", "hybrid", FULL})
+
+
+@dataclass(slots=True)
+class RecordedClock:
+    """The time a recording says, so that caches go cold where they did; the real one as long as it says none."""
+
+    at: float | None = None
+
+    def __call__(self) -> float:
+        return time.time() if self.at is None else self.at
+
+    def move(self, at: float | None) -> None:
+        """Go on to a recorded time, never back."""
+        if at is not None:
+            self.at = at if self.at is None else max(self.at, at)
 
 
 @dataclass(slots=True)
@@ -46,6 +66,8 @@ class Walk:
     window: int
     usable: int  # of the window, without the room for an answer
     tally: Tally
+    clock: RecordedClock
+    unseen: int  # tokens of each request that the recording does not show
     seqs: list[int] = field(default_factory=list)
     turn_of: dict[int, int] = field(default_factory=dict)
     context: list[int] = field(default_factory=list)
@@ -56,15 +78,21 @@ class Walk:
     unfit: int = 0
     refused: int = 0
     output: int = 0
+    calls: int = 0
 
     def say(self, place: int) -> None:
-        """Append a turn of the recording."""
+        """Append a turn of the recording, at its time."""
+        self.clock.move(self.sitting.turns[place].at)
         seq = self.session.append(self.sitting.turns[place].raw)
         self.seqs.append(seq)
         self.turn_of[seq] = place
 
     def ask(self, place: int) -> Request | None:
-        """Prepare the request that this answer answered; None where nothing fits."""
+        """Prepare the request that this answer answered; None where nothing fits, or it was the product's own."""
+        self.clock.move(self.sitting.turns[place].at)
+        if self.kind == "recorded":
+            self._count(place)
+            return None
         try:
             request = self.session.prepare(
                 system=self.sitting.system or None,
@@ -77,29 +105,46 @@ class Walk:
         except InvalidRequest:
             self.invalid += 1
             return None
-        self._count(request, place)
+        if request.report.folds:
+            self._pay(request.report, self.tally.held(self.sitting.turns[place].at))
+        self._count(place)
+        if request.report.folds:
+            self._folded(request, place)
+        if self.kind == "policy" and (request.report.folds or len(self.context) % self.settings.check_every == 0):
+            self.examine(request)
         return request
 
-    def _count(self, request: Request, place: int) -> None:
-        view = self.session.view
-        total = self.tally.request(view, self.desk.turn.frame.tokens, self.sitting.turns[place].at)
+    @property
+    def fixed(self) -> int:
+        """Tokens of each request beside its messages, seen and unseen."""
+        return self.desk.turn.frame.tokens + self.unseen
+
+    def _count(self, place: int) -> None:
+        total = self.tally.request(self.session.view, self.fixed, self.sitting.turns[place].at)
         self.context.append(total)
         self.places.append(place)
         self.unfit += total > self.most
-        if request.report.folds:
-            self._folded(request, place)
-        if request.report.folds or len(self.context) % self.settings.check_every == 0:
-            self.examine(request)
+
+    def _pay(self, report: Report, held: int) -> None:
+        """Pay the calls made only to fold: as a model was asked, or as the recipe's model would have been."""
+        before = report.before + self.unseen
+        for attempt in report.attempts:
+            self.tally.summary(0, attempt.input_tokens, attempt.output_tokens)
+            self.calls += attempt.input_tokens > 0
+        if self.policy.summarizer is None and self.policy.name in WRITTEN_BY_MODELS:
+            for fold in report.folds:
+                if fold.kind == "summary":
+                    read = min(held, before)
+                    self.tally.summary(read, before - read, self.desk.count_text(fold.text))
+                    self.calls += 1
 
     def _folded(self, request: Request, place: int) -> None:
         report = request.report
-        for attempt in report.attempts:
-            self.tally.summary(0, attempt.input_tokens, attempt.output_tokens)
         kinds: dict[str, int] = {}
         for fold in report.folds:
             kinds[fold.kind] = kinds.get(fold.kind, 0) + 1
         messages, blocks = sum(fold.messages for fold in report.folds), sum(fold.blocks for fold in report.folds)
-        sizes = report.before, report.after
+        sizes = report.before + self.unseen, report.after + self.unseen
         self.note(Folding(place, len(self.context), report.trigger, report.reason, kinds, messages, blocks, *sizes))
 
     def note(self, folding: Folding) -> None:
@@ -128,7 +173,7 @@ class Walk:
         elif "messages" in body:
             parts = body.get("system"), body.get("tools")
             recounted = count(body["messages"], model=self.desk.model.name, system=parts[0], tools=parts[1]).tokens
-            self.unfit += recounted > self.most >= self.context[-1]
+            self.unfit += recounted + self.unseen > self.most >= self.context[-1]
 
     def answer(self, place: int) -> None:
         """Append an answer, and count it."""
@@ -166,12 +211,26 @@ def walk(
 ) -> Row:
     """Replay one session. With `store` it is written to that file, as this thread, and stays there."""
     started = time.process_time()
-    model = model_of(sitting, settings)
-    with open_store(store) as opened:
+    model, clock = model_of(sitting, settings), RecordedClock()
+    unseen = min(sitting.unseen, model.window // 2)  # no client would fill more of so small a window by itself
+    free = replace(model, window=model.window - unseen)
+    with open_store(store) if store is not None else Store(MemoryLog(), clock=clock) as opened:
         session = Session.on(opened, thread, model.name, policy)
-        session.thread.lens.assume(model if kind == "policy" else replace(model, window=UNBOUNDED, media=None))
-        usable = model.window - reserve_of(model, settings.max_tokens)
-        state = Walk(sitting, settings, policy, kind, session, session.desk, model.window, usable, Tally(model))
+        session.thread.lens.assume(replace(model, window=UNBOUNDED, media=None) if kind == "recorded" else free)
+        surround(session.desk, Surroundings(sitting.system or None, sitting.tools or None, settings.max_tokens))
+        state = Walk(
+            sitting,
+            settings,
+            policy,
+            kind,
+            session,
+            session.desk,
+            window=model.window,
+            usable=model.window - reserve_of(free, settings.max_tokens),
+            tally=Tally(model),
+            clock=clock,
+            unseen=unseen,
+        )
         _turns(state, before, after)
         return _row(state, started)
 
@@ -200,7 +259,7 @@ def _turns(state: Walk, before: Step | None, after: Step | None) -> None:
         if after is not None:
             after(state, place)
     state.judge(turns)
-    if request is not None and not request.report.folds:
+    if request is not None and (state.kind != "policy" or not request.report.folds):
         state.examine(request)
 
 
@@ -236,7 +295,11 @@ def _row(state: Walk, started: float) -> Row:
         output=state.output,
         breaks=tally.breaks,
         cost=tally.priced,
+        unseen=state.unseen,
+        calls=state.calls,
+        bills=len(sitting.bills),
         billed=sitting.billed,
+        paid=sitting.paid,
         retained=kept,
         recallable=recallable(state.session, state.seqs),
         cpu=time.process_time() - started,

@@ -15,12 +15,38 @@ _WORDS: dict[str, tuple[str, str]] = {
         "What each policy would have sent, what it would have cost, and what it kept in view.",
         "各ポリシーが何を送り、いくらかかり、何を視界に残したか。",
     ),
+    "answer": (
+        "With {policy} you would have paid {cost}: {share} of the {full} that a full history costs. {kept} of the "
+        "names used later stayed in view.",
+        "{policy} なら支払いは {cost}、全履歴の費用 {full} の {share} です。"
+        "後で使われた名前の {kept} が視界に残りました。",
+    ),
+    "answer_tokens": (
+        "With {policy} you would have sent {tokens} input tokens: {share} of the {full} of a full history. {kept} of "
+        "the names used later stayed in view. The model's prices are not known.",
+        "{policy} なら送信は {tokens} 入力トークン、全履歴の {full} の {share} です。後で使われた名前の {kept} が視界に"
+        "残りました。モデルの価格は不明です。",
+    ),
+    "answer_paid": (
+        " The logs themselves were billed {paid} ({bills} of {requests} answers say so).",
+        " ログ自身の請求額は {paid} です（{requests} 件中 {bills} 件の回答に記載）。",
+    ),
+    "baseline": (
+        "Baseline: full, the whole history in every request until it no longer fits; then a model summarizes all but "
+        "the live request. Compared are the same {compared} of {sessions} sessions. Every request of every row holds "
+        "what the client sent and its log does not show: {unseen} tokens (median) of system prompt and tools, by the "
+        "first bill. Summaries that a recipe leaves to a model are priced as its calls.",
+        "基準は full：収まる限り全履歴を毎回送り、収まらなくなれば進行中の依頼以外をモデルが要約します。"
+        "比較は同じセッション（{sessions} 件中 {compared} 件）だけです。どの行のリクエストにも、ログに現れない"
+        "システムプロンプトとツール（最初の請求から求めた中央値 {unseen} トークン）を加えています。"
+        "モデルに任せる要約はその呼び出しの料金を数えます。",
+    ),
     "cut": (
         "This replay was cut short; what is shown is whole.",
         "途中で中断されました。ここにある結果は確定したものです。",
     ),
     "policy": ("Policy", "ポリシー"),
-    "full": ("full (whole history)", "full（全履歴）"),
+    "full": ("full (summarized at the window)", "full（全履歴、満杯で要約）"),
     "recorded": ("recorded (the product's own)", "recorded（製品自身の圧縮）"),
     "sessions": ("Sessions", "セッション"),
     "session": ("Session", "セッション"),
@@ -40,7 +66,9 @@ _WORDS: dict[str, tuple[str, str]] = {
     "output": ("Output", "出力"),
     "breaks": ("Prefix changes", "接頭部の変更"),
     "cost": ("Cost", "費用"),
-    "against_full": ("Against full", "全履歴比"),
+    "against_full": ("Of full’s cost", "全履歴の費用比"),
+    "calls": ("Model calls", "要約の呼び出し"),
+    "paid": ("Billed by the logs", "ログの請求額"),
     "strict": ("Names kept", "名前の保持"),
     "grounded": ("Names kept in context", "文脈ごとの保持"),
     "imperatives": ("Orders kept", "指示の保持"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -12,7 +13,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from contextfold.replay import ReplayReport, as_csv, as_markdown, decode_report, encode_report, harmless, schema
+from contextfold.replay import (
+    ReplayReport,
+    as_csv,
+    as_html,
+    as_markdown,
+    decode_report,
+    encode_report,
+    harmless,
+    report_of,
+    schema,
+)
+from contextfold.replay.tables import answer, baseline, money, percent
+from contextfold.replay.totals import compared
 
 PAGE = Path(__file__).parents[3] / "docs" / "replay.md"
 
@@ -129,3 +142,49 @@ def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     (example,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     exec(compile(example, PAGE.name, "exec"), {})  # noqa: S102  # our own documentation
     assert decode_report((tmp_path / "report.json").read_bytes()).is_sound
+
+
+@pytest.mark.finding("N6")
+def test_only_sessions_that_every_policy_went_through_are_summed_up(report: ReplayReport) -> None:
+    missing = report.rows[-1]
+    again = report_of(report.settings, report.rows[:-1], files=[row.file for row in report.rows])
+    assert (again.sessions, again.compared) == (report.sessions, report.compared - 1)
+    assert {total.sessions for total in again.totals} == {again.compared}
+    assert missing.file not in {row.file for row in compared(report.rows[:-1])}
+    assert len(again.rows) == len(report.rows) - 1
+
+
+@pytest.mark.finding("N6")
+def test_the_share_is_of_the_very_dollars_beside_it(report: ReplayReport) -> None:
+    whole = next(total.cost for total in report.totals if total.kind == "full")
+    assert whole is not None
+    for total in report.totals:
+        assert total.cost is not None
+        assert total.against_full == pytest.approx(total.cost.total / whole.total)
+
+
+@pytest.mark.finding("N6")
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_one_sentence_says_what_would_have_been_paid_and_against_what(report: ReplayReport, lang: Any) -> None:
+    first, whole = report.totals[0], next(total for total in report.totals if total.kind == "full")
+    told = answer(report, lang)
+    assert first.policy in told
+    assert money(first.cost) in told
+    assert money(whole.cost) in told
+    assert percent(first.against_full) in told
+    assert percent(first.retained.strict.value) in told
+    assert first.paid is not None
+    assert money(first.paid) in told  # what the logs were billed
+    assert "\n" not in told
+    for shown in (as_markdown(report, lang), html.unescape(as_html(report, lang))):
+        assert told in shown
+        assert baseline(report, lang) in shown
+    assert f"{report.unseen:,}" in baseline(report, lang)
+
+
+@pytest.mark.finding("N6")
+def test_without_prices_the_sentence_counts_tokens(report: ReplayReport) -> None:
+    totals = tuple(replace(total, cost=None, paid=None, against_full=None) for total in report.totals)
+    told = answer(replace(report, totals=totals), "en")
+    assert "$" not in told
+    assert f"{totals[0].tokens:,}" in told

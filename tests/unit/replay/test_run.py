@@ -79,13 +79,13 @@ def test_totals_add_up(whole: ReplayReport) -> None:
     by_name = {total.policy: total for total in report.totals}
     assert by_name["full"].against_full == 1.0
     assert 0 < (by_name["balanced"].against_full or 0) < 1.0
-    assert by_name["recorded"].sessions == 1
+    assert {total.sessions for total in report.totals} == {report.compared} == {report.sessions} == {3}
 
 
 def test_progress_ends_at_the_end(files: list[Path]) -> None:
     told: list[ReplayProgress] = []
     replay(files[:1], SETTINGS, on_progress=told.append)
-    assert (told[-1].files, told[-1].of_files, told[-1].rows) == (1, 1, 3)
+    assert (told[-1].files, told[-1].of_files, told[-1].rows) == (1, 1, 4)
     assert [each.rows for each in told] == sorted(each.rows for each in told)
     assert {each.policy for each in told} >= set(POLICIES)
 
@@ -153,7 +153,7 @@ def test_a_file_that_is_no_session_is_a_failure_with_its_reason(files: list[Path
     odd.write_bytes(b"\x00\x01")
     report = replay([odd, tmp_path / "absent.jsonl", files[0]], SETTINGS, jobs=2)
     assert [failure.file for failure in report.failures] == ["absent.jsonl", "odd.bin"]
-    assert len(report.rows) == 3
+    assert len(report.rows) == 4
     assert report.files == 3
 
 
@@ -210,7 +210,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         (tmp_path / folder).mkdir()
         paths.append(plain(tmp_path / folder, "history.json", seed=seed, tokens=3_000))
     report = replay(paths, Settings(policies=("balanced",), window=12_000, retention=False))
-    assert [row.file for row in report.rows] == ["one/history.json"] * 2 + ["two/history.json"] * 2
+    assert [row.file for row in report.rows] == ["one/history.json"] * 3 + ["two/history.json"] * 3
     assert report.totals[1].against_full == 1.0
     assert called([*paths, tmp_path / "other.json"])[tmp_path / "other.json"] == "other.json"
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import contextfold as cf
 from contextfold import transcripts
@@ -79,29 +80,90 @@ def _sent(sitting: RecordedSession) -> Iterator[list[bytes]]:
     return iter(requests)
 
 
-def test_full_sends_everything_whatever_the_window(sitting: RecordedSession) -> None:
+@pytest.mark.finding("Q7")
+def test_a_full_history_is_summarized_when_it_no_longer_fits_and_pays_for_that(sitting: RecordedSession) -> None:
     row = full(sitting, SETTINGS)
-    assert (row.kind, row.folds, row.breaks, row.lost) == ("full", 0, 0, 0)
-    assert row.unfit == sum(tokens > row.usable for tokens in row.context) > 0
-    assert list(row.context) == sorted(row.context)
+    assert (row.kind, row.invalid, row.unfit, row.refused, row.lost) == ("full", 0, 0, 0, 0)
+    assert row.folds >= row.calls > 0
+    assert row.cost is not None
+    assert row.cost.summaries > 0
+    for folding in row.foldings:
+        assert folding.before > row.usable
+    roomy = full(sitting, replace(SETTINGS, window=200_000))
+    assert (roomy.folds, roomy.calls, roomy.breaks) == (0, 0, 0)
+    assert list(roomy.context) == sorted(roomy.context)
+
+
+@pytest.mark.finding("Q7")
+def test_a_pause_in_the_recording_is_a_pause_for_the_policy(tmp_path: Path) -> None:
+    """By the recording's clock the cache is cold after each pause, so that folding pays earlier."""
+    times: list[float] = []
+
+    def after(state: Walk, _: int) -> None:
+        times.append(state.desk.now())
+
+    sitting = seated(claude_code(tmp_path, pause=600.0, compacted=False))
+    row = walk(sitting, RECIPES["balanced"](), SETTINGS, after=after)
+    assert times == [turn.at for turn in sitting.turns]
+    assert row.read == 0
+
+
+@pytest.mark.finding("N6")
+def test_what_the_client_sent_and_no_log_shows_is_in_every_request(tmp_path: Path) -> None:
+    sitting = seated(claude_code(tmp_path, compacted=False))
+    said = cf.count([sitting.turns[0].raw], model=sitting.model).tokens
+    assert sitting.unseen == 1_203 - said > 0
+    row, whole = walk(sitting, RECIPES["balanced"](), SETTINGS), full(sitting, SETTINGS)
+    assert row.unseen == whole.unseen == sitting.unseen
+    assert abs(row.context[0] - 1_203) <= 3
+    assert row.context[0] == whole.context[0]
+    assert row.peak <= row.usable
+    small = walk(sitting, RECIPES["balanced"](), replace(SETTINGS, window=2_000))
+    assert small.unseen == min(sitting.unseen, 1_000)
+
+
+@pytest.mark.finding("N6")
+def test_what_the_log_billed_stands_beside_what_was_simulated(tmp_path: Path) -> None:
+    sitting = seated(claude_code(tmp_path))
+    row = walk(sitting, RECIPES["balanced"](), SETTINGS)
+    assert (row.bills, row.billed) == (row.requests, 1_203 * row.requests)
+    prices = cf.model("claude-sonnet-4-5").prices
+    assert prices is not None
+    once = 3 * prices.input + 1_000 * prices.read + 200 * prices.write + 50 * prices.output
+    assert row.paid is not None
+    assert row.paid.total == pytest.approx(row.bills * once / 1e6)
+
+
+@pytest.mark.finding("N6")
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_that_ask_a_model_pay_for_it(sitting: RecordedSession, recipe: str) -> None:
+    row = walk(sitting, RECIPES[recipe](), SETTINGS)
+    summaries = sum(folding.kinds.get("summary", 0) for folding in row.foldings)
+    asks = recipe in ("roo_code", "claude_code", "summary", "hybrid")
+    assert row.calls == (summaries if asks else 0)
+    assert row.cost is not None
+    assert (row.cost.summaries > 0) == (row.calls > 0)
 
 
 def test_the_products_own_compactions_are_a_row(tmp_path: Path) -> None:
     sitting = seated(claude_code(tmp_path))
     row = recorded(sitting, SETTINGS)
-    assert row is not None
     assert (row.kind, row.folds, len(row.foldings), row.invalid, row.lost) == ("recorded", 1, 1, 0, 0)
     (folding,) = row.foldings
     assert folding.trigger == "auto"
-    assert folding.after < 200 < 4_000 < folding.before
+    assert folding.after - row.unseen < 200 < 4_000 < folding.before
     assert folding.retained is not None
     assert folding.retained.strict.kept < folding.retained.strict.of
     assert row.recallable.kept == 0 < row.recallable.of  # its summary names no way back
     assert row.billed == 1_203 * row.requests
 
 
-def test_a_recording_without_compactions_has_no_such_row(sitting: RecordedSession) -> None:
-    assert recorded(sitting, SETTINGS) is None
+@pytest.mark.finding("N6")
+def test_where_the_product_compacted_nothing_it_sent_everything(sitting: RecordedSession) -> None:
+    row = recorded(sitting, SETTINGS)
+    assert (row.folds, row.calls, row.breaks, row.requests) == (0, 0, 0, full(sitting, SETTINGS).requests)
+    assert list(row.context) == sorted(row.context)
+    assert row.peak > row.window
 
 
 def test_folds_after_the_products_own_compaction_are_not_judged(tmp_path: Path) -> None:

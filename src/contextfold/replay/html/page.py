@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from contextfold.replay.tables import money, percent, shares_of
+from contextfold.replay.tables import answer, baseline, money, percent, shares_of
 from contextfold.replay.values import ReplayReport, Row, Total
 from contextfold.replay.words import Lang, words
 
@@ -36,8 +36,10 @@ def as_html(report: ReplayReport, lang: Lang = "en") -> str:
     body = "".join(
         (
             _header(report, said),
-            f"<main>{'' if report.complete else _banner(said)}{checks(report, said)}",
-            f'<h2>{said["all_policies"]}</h2><div class="card">{totals_table(report, said)}</div>',
+            f"<main>{'' if report.complete else _banner(said)}",
+            f'<p class="answer">{escape(answer(report, lang))}</p>{checks(report, said)}',
+            f'<h2>{said["all_policies"]}</h2><p class="soft">{escape(baseline(report, lang))}</p>',
+            f'<div class="card">{totals_table(report, said)}</div>',
             _largest(report, said),
             _cost(report, said),
             _kept(report, said),
@@ -69,10 +71,7 @@ def _header(report: ReplayReport, said: Words) -> str:
         (said["model"], named or said["none"]),
     )
     items = "".join(f"<li>{name} <b>{escape(value)}</b></li>" for name, value in facts)
-    return (
-        f'<header>{_LOGO}<div><h1>{said["title"]}</h1><p class="soft">{said["subtitle"]}</p>'
-        f'<ul class="meta">{items}</ul></div></header>'
-    )
+    return f'<header>{_LOGO}<div><h1>{said["title"]}</h1><ul class="meta">{items}</ul></div></header>'
 
 
 def _banner(said: Words) -> str:

@@ -12,7 +12,8 @@ from .style import colour
 
 Words = dict[str, str]
 
-FIELDS = ("requests", "invalid", "unfit", "refused", "lost", "folds", "tokens", "peak")
+FIELDS = ("requests", "invalid", "unfit", "refused", "lost", "folds", "calls", "tokens", "peak")
+BESIDE = ("strict", "imperatives")  # of what was kept, beside what it cost
 KEPT = ("strict", "grounded", "imperatives", "recallable")
 _MUST_BE_NONE = ("invalid", "unfit", "lost")
 MOST_ROWS = 600
@@ -43,17 +44,28 @@ def checks(report: ReplayReport, said: Words) -> str:
 
 def totals_table(report: ReplayReport, said: Words) -> str:
     """Every policy with its numbers."""
-    names = [said[field] for field in FIELDS] + [said["cost"], said["against_full"]]
+    names = [said["cost"], said["against_full"], *(said[name] for name in BESIDE), *(said[name] for name in FIELDS)]
     head = f'<th scope="col" class="text">{said["policy"]}</th>' + "".join(
         f'<th scope="col">{name}</th>' for name in names
     )
     rows = []
     for number, total in enumerate(report.totals):
-        cells = [_count(total, field) for field in FIELDS]
-        cells.append(_cell("cost", money(total.cost), "" if total.cost is None else total.cost.total))
+        cells = [_cell("cost", money(total.cost), "" if total.cost is None else total.cost.total)]
         cells.append(_cell("against_full", percent(total.against_full), _exact(total.against_full)))
+        kept = dict(zip(KEPT, shares_of(total), strict=True))
+        cells += [_cell(f"beside_{name}", percent(kept[name].value), _exact(kept[name].value)) for name in BESIDE]
+        cells += [_count(total, field) for field in FIELDS]
         rows.append(_row(total, number, said, cells))
-    return table(said["all_policies"], head, rows)
+    return table(said["all_policies"], head, [*rows, *_paid(report, said)])
+
+
+def _paid(report: ReplayReport, said: Words) -> list[str]:
+    """What the logs of the same sessions were billed, under the column of money."""
+    first = report.totals[0] if report.totals else None
+    if first is None or first.paid is None:
+        return []
+    rest = f'<td colspan="{1 + len(BESIDE) + len(FIELDS)}"></td>'
+    return [f'<tr class="other"><th scope="row">{said["paid"]}</th><td>{money(first.paid)}</td>{rest}</tr>']
 
 
 def kept_table(report: ReplayReport, said: Words) -> str:
