@@ -1,19 +1,75 @@
-"""Asking the index: which passages of a thread's history answer a question, best first.
+"""Asking the index: which passages of a thread's history answer a question, best first, and what is shown of them.
 
 A history may live in several threads, each up to a place: those it was forked from, and itself. Whether a message may
 be shown is for the caller to say; what was left behind by a rewind, or is in view anyway, stays out.
+
+Structure beats vectors. An answer often stands next to the turn that holds the question's words, so a passage inherits
+part of its neighbours' score, and every passage of a sitting a little of the sitting's best. The numbers were measured
+on long conversations between people.
+
+The best passages are taken until the budget is used and shown in the order they were said, each with its place;
+neighbours that were cut apart are joined again. The same history and the same question give the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
 
 import apsw
 
+from contextfold.domain import Message
+
 from . import index
-from .ranking import near, ranked
+from .passages import block_text, stretches
 from .words import asked_terms, terms
+
+BESIDE = (0.5, 0.35)  # of the score of a neighbour, and of the one behind it
+SITTING = 0.25  # of the best score of the same sitting
+SPEAKER = 1.4  # times the score where the question names who spoke
+
+
+class Placed(Protocol):
+    """What ranking needs to know of a passage."""
+
+    @property
+    def sitting(self) -> int: ...
+
+    @property
+    def speaker(self) -> str: ...
+
+
+def ranked(
+    scores: Mapping[int, float], places: Mapping[int, Placed], speakers: Collection[str] = ()
+) -> dict[int, float]:
+    """Passages by their place, best first, with the score that put them there.
+
+    `scores` are of those that matched; `places` of these and of their neighbours at a distance of at most two.
+    """
+    own = {place: score * (SPEAKER if places[place].speaker in speakers else 1.0) for place, score in scores.items()}
+    total = dict(own)
+    for place, score in own.items():
+        sitting = places[place].sitting
+        for distance, share in enumerate(BESIDE, 1):
+            for near in (place - distance, place + distance):
+                if near in places and places[near].sitting == sitting:
+                    total[near] = total.get(near, 0.0) + share * score
+    best: dict[int, float] = {}
+    for place, score in own.items():
+        sitting = places[place].sitting
+        best[sitting] = max(best.get(sitting, 0.0), score)
+    for place in total:
+        total[place] += SITTING * best.get(places[place].sitting, 0.0)
+    return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
+
+
+def near(places: Collection[int]) -> set[int]:
+    """The places themselves and their neighbours at a distance of at most two."""
+    reach = range(-len(BESIDE), len(BESIDE) + 1)
+    return {place + step for place in places for step in reach}
+
 
 CANDIDATES = 3_000  # passages that are weighed; more hold only the plainest words of a question
 FILLED = 400  # passages that fill a budget when nothing more matches: the newest
@@ -92,3 +148,96 @@ def named(question: str, speakers: Collection[str]) -> frozenset[str]:
     """The speakers a question names, by their own names or by how people speak of each other."""
     asked = set(terms(question))
     return frozenset(speaker for speaker in speakers if _MEANT.get(speaker, frozenset(terms(speaker))) & asked)
+
+
+HEADER = 16  # tokens for the line above a passage
+_LEAST = 24  # a budget with less left is used up
+_STEM = 5  # letters in which two words agree when they mean the same
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of what was said: where, when, by whom, behind which fold, and which words of the question it holds."""
+
+    seq: int
+    at: float
+    speaker: str
+    text: str
+    fold: int | None = None
+    matched: tuple[str, ...] = ()
+    score: float = 0.0
+    thread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSource:
+    """Where words come from: a message with its time and the fold that hides it."""
+
+    message: Message
+    at: float
+    fold: int | None
+
+
+def packed(
+    hits: Iterable[Hit],
+    question: str,
+    *,
+    budget: int,
+    read: Callable[[int], PassageSource | None],
+    count: Callable[[str], int],
+    thread: str = "",
+) -> tuple[Passage, ...]:
+    """The best passages that fit into a budget of tokens, in the order they were said."""
+    left = budget
+    chosen: list[tuple[Hit, int, str, int]] = []
+    for hit in hits:
+        source = read(hit.seq)
+        if source is None:
+            continue
+        text = block_text(source.message, hit.block)
+        stop = _stop(text, hit.start)
+        cost = HEADER + count(text[hit.start : stop])
+        if cost <= left:
+            left -= cost
+            chosen.append((hit, stop, text, cost))
+        if left < _LEAST:
+            break
+    return tuple(_joined(sorted(chosen, key=lambda each: each[0][:3]), question, read, thread))
+
+
+def _stop(text: str, start: int) -> int:
+    return next((stop for begin, stop in stretches(text, start) if begin == start), len(text))
+
+
+def _joined(
+    chosen: Sequence[tuple[Hit, int, str, int]],
+    question: str,
+    read: Callable[[int], PassageSource | None],
+    thread: str,
+) -> Iterable[Passage]:
+    asked = asked_terms(question)
+    place = 0
+    while place < len(chosen):
+        hit, stop, text, _ = chosen[place]
+        score = hit.score
+        place += 1
+        while place < len(chosen) and chosen[place][0][:3] == (hit.seq, hit.block, stop):
+            score, stop = max(score, chosen[place][0].score), chosen[place][1]
+            place += 1
+        source = read(hit.seq)
+        if source is not None:
+            words = text[hit.start : stop].strip("\n")
+            found = _matched(asked, words)
+            yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 3), thread)
+
+
+def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:
+    held = {term[:_STEM] for term in terms(text)}
+    return tuple(term for term in asked if term[:_STEM] in held)
+
+
+def headline(passage: Passage) -> str:
+    """The line above a passage, in words that a model and a person read alike."""
+    when = datetime.fromtimestamp(passage.at, UTC).strftime("%Y-%m-%d %H:%M") if passage.at > 0 else ""
+    behind = f"fold {passage.fold}" if passage.fold is not None else ""
+    return " · ".join(part for part in (f"seq {passage.seq}", when, passage.speaker, behind) if part)

@@ -42,7 +42,7 @@ from contextfold.folding import (
     tell,
 )
 from contextfold.models import paid_for
-from contextfold.thread.binding import DETAIL, digest
+from contextfold.thread.request_bytes import DETAIL, digest
 
 from . import compacting, tools
 from .desk import Desk

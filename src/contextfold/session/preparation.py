@@ -37,8 +37,7 @@ from contextfold.folding import (
 )
 from contextfold.models import Model
 from contextfold.summaries import fold_notice, go_on_text, interrupted_text
-from contextfold.thread import binding
-from contextfold.thread.request_bytes import UNMARKED, Rendering
+from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
 from . import attachments, compacting, notes, tools
 from .attachments import AskedAttachments
@@ -210,7 +209,7 @@ def _request(
     if desk.policy.native != "off" or desk.natives.live():
         compaction, betas = compacting.options(desk, dialect)
     fields = _fields(desk, dialect, output, {**compaction, **settings})
-    if desk.policy.reasoning == "drop_block" and binding.is_bound(model):
+    if desk.policy.reasoning == "drop_block" and is_bound(model):
         fields = rendering.dialect.dropping_stale(fields)
     betas = (*betas, *rendering.dialect.betas(fields))
     marks = _marks(desk, rendering, view) if cache else UNMARKED
@@ -242,7 +241,7 @@ def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View,
 
 
 def _rendering(desk: Desk, dialect: str) -> Rendering:
-    return desk.thread.rendering(dialect, binds=binding.is_bound(desk.model))
+    return desk.thread.rendering(dialect, binds=is_bound(desk.model))
 
 
 def _marks(desk: Desk, rendering: Rendering, view: View) -> dialects.Marks:

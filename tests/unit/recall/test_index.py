@@ -11,8 +11,7 @@ import pytest
 
 from contextfold.domain import Appended, Logged, Message, Shape, Text
 from contextfold.recall.index import RecallIndex, sitting_of
-from contextfold.recall.packing import PassageSource, packed
-from contextfold.recall.search import Hit, Stretch, search
+from contextfold.recall.search import Hit, PassageSource, Stretch, packed, search
 
 HOUR = 3_600.0
 
