@@ -160,3 +160,11 @@ def test_the_desk_of_a_session_never_changes() -> None:
     ((_, tree),) = [each for each in modules("session") if each[0] == "session/desk.py"]
     (desk,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Desk"]
     assert changing_fields(desk) == set()
+
+
+@pytest.mark.finding("H9")
+def test_every_room_has_unit_tests_of_its_own_and_no_others_pretend_to_be_one() -> None:
+    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    tested = {path.parent.name for path in Path(__file__).parent.glob("*/test_*.py")}
+    assert rooms - tested == set()
+    assert tested - rooms == {"peers", "seeds"}  # what other projects got wrong, and what ours grew from

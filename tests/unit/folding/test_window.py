@@ -245,3 +245,11 @@ def test_a_fraction_goes_on_while_the_rest_would_not_fit() -> None:
 def test_impossible_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(BadConfiguration):
         Window(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.finding("H9")
+def test_what_goes_on_hiding_hides_an_even_share_of_what_is_left() -> None:
+    scene = Scene(chat(10))  # ten of twenty-one go first; of the ten then left after the first, four and not five
+    of_ten = scene.view.tokens(1, 11)
+    scene.fold(Window(fraction=0.5), window=scene.tokens - of_ten)
+    assert scene.hidden() == list(range(1, 15))

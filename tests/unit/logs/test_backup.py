@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -90,3 +91,21 @@ def test_a_backup_whose_process_ended_between_its_two_names_can_be_opened(tmp_pa
     with closing(open_sqlite(tmp_path / "copy.db")) as copy:
         assert copy.bodies("a", [1]) == {1: b"kept"}
     assert not (tmp_path / "copy.db.partial").exists()
+
+
+@pytest.mark.finding("H9")
+def test_the_folder_of_a_backup_is_on_the_disk_when_it_is_done(
+    log: SqliteLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    synced: list[tuple[int, list[str]]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, [path.name for path in folder.iterdir()]))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    log.backup(folder / "copy.db")
+    assert [names for inode, names in synced if inode == folder.stat().st_ino and "copy.db" in names]

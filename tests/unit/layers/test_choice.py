@@ -150,3 +150,24 @@ def test_outcomes_are_typed() -> None:
         for each in section.shown
     }
     assert outcomes == {Outcome.FITTED, Outcome.SHORTENED}
+
+
+@pytest.mark.finding("H9")
+@pytest.mark.parametrize(("uncuttable", "is_cut"), [(2, True), (3, False)])
+def test_three_items_at_most_are_tried_in_a_shorter_form(uncuttable: int, is_cut: bool) -> None:
+    """A checklist has no text to cut; what comes behind three of them is not looked at any more."""
+    lists = [L.Checklist(f"list {number}", tuple("point " * 10 for _ in range(300))) for number in range(uncuttable)]
+    use = next(
+        each
+        for each in shown(state(L.Skill("long", words(1, 5_000)), *lists), 600).uses()
+        if each.layer == "procedural"
+    )
+    assert bool(use.shortened) is is_cut
+
+
+@pytest.mark.finding("H9")
+def test_an_item_is_cut_to_48_tokens_at_least() -> None:
+    held = state(L.Observation(words(1, 5_000)))
+    sections = [section for total in range(60, 120) for section in shown(held, total).sections]
+    sizes = [each.tokens for section in sections for each in section.shown]
+    assert min(sizes) == 47  # what 48 have room for

@@ -1,0 +1,29 @@
+"""Where a message can carry no mark for the cache, one shortly before it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import contextfold as cf
+
+LONG = "The parser keeps the port and the flag. " * 400  # more than the least that the provider caches
+
+
+def marked_messages(plain: int) -> list[int]:
+    """Which messages carry a mark, where this many that are plain strings follow the only one that can."""
+    with cf.Session.open(model="claude-sonnet-4-5", policy="balanced") as session:
+        session.append({"role": "user", "content": [{"type": "text", "text": LONG}]})
+        for number in range(plain):
+            session.append({"role": "user" if number % 2 else "assistant", "content": f"Plain words, {number}."})
+        session.append({"role": "assistant", "content": "Done."})
+        session.append({"role": "user", "content": [{"type": "text", "text": f"Part {n}."} for n in range(30)]})
+        messages: list[dict[str, Any]] = session.prepare(max_tokens=500).body["messages"]
+    return [place for place, message in enumerate(messages) if "cache_control" in str(message)]
+
+
+@pytest.mark.finding("H9")
+def test_a_mark_goes_at_most_nine_messages_back_to_one_that_can_carry_it() -> None:
+    assert marked_messages(9) == [0]
+    assert marked_messages(10) == []
