@@ -1,0 +1,168 @@
+"""The way of one request through the gateway: read it, let the keeper look at it, forward it, hand the answer back.
+
+Bytes are forwarded as they arrive and nothing waits for the keeper's reading of them. Whoever hangs up is hung up on:
+the provider is not paid for an answer that nobody hears. What a request means is the keeper's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import aiohttp
+
+from .door import Visit
+from .upstream import Upstreams, answered
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class TooLarge(Exception):
+    """A body above the cap; it was not read to its end."""
+
+
+class HungUp(Exception):
+    """The client went away before its request or its answer was complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What goes to which provider. `visit` holds the path and the headers, already without our token."""
+
+    upstream: str
+    visit: Visit
+    body: bytes
+    exchange: Exchange | None = None  # kept where the request belongs to a conversation
+
+
+class Exchange(Protocol):
+    """A conversation's request on its way: told what comes back, and asked once whether to try again."""
+
+    def began(self, status: int, content_type: str) -> None:
+        """The answer begins."""
+        ...
+
+    def heard(self, piece: bytes) -> None:
+        """A piece of the answer, as it was handed to the client."""
+        ...
+
+    async def ended(self, error: BaseException | None) -> None:
+        """The answer is whole, or broke off. The client's last byte waits for this."""
+        ...
+
+    async def again(self, status: int, refusal: bytes) -> Outgoing | None:
+        """Another try for a request the provider refused; None where its refusal is the answer."""
+        ...
+
+
+async def body_of(receive: Receive, most: int) -> bytes:
+    """The request's body; raises `TooLarge` without reading on."""
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HungUp
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > most:
+            raise TooLarge
+        pieces.append(piece)
+        if not message.get("more_body"):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def relay(upstreams: Upstreams, outgoing: Outgoing, receive: Receive, send: Send) -> int:
+    """Forward, and hand the answer back piece by piece; its status. Ends at once when the client hangs up."""
+    forwarding = asyncio.ensure_future(_forward(upstreams, outgoing, send))
+    gone = asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait({forwarding, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not forwarding.done():
+            forwarding.cancel()
+            with suppress(asyncio.CancelledError):
+                await forwarding
+            raise HungUp
+        return forwarding.result()
+    finally:
+        gone.cancel()
+        if not forwarding.done():
+            forwarding.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _forward(upstreams: Upstreams, outgoing: Outgoing, send: Send) -> int:
+    exchange = outgoing.exchange
+    async with upstreams.sent(
+        outgoing.upstream, outgoing.visit, outgoing.body, is_read=exchange is not None
+    ) as answer:
+        if exchange is None:
+            await _begin(answer, send)
+            async for piece in answer.content.iter_any():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+            return answer.status
+        if answer.status >= 400:
+            return await _refused(upstreams, outgoing, exchange, answer, send)
+        await _kept(exchange, answer, send)
+        return answer.status
+
+
+async def _kept(exchange: Exchange, answer: aiohttp.ClientResponse, send: Send) -> None:
+    """Hand an answer on and have it kept: one piece is held back until it is, so that *ended* means *kept*."""
+    exchange.began(answer.status, answer.content_type)
+    await _begin(answer, send)
+    error: BaseException | None = None
+    held = b""
+    try:
+        async for piece in answer.content.iter_any():
+            if held:
+                await send({"type": "http.response.body", "body": held, "more_body": True})
+            exchange.heard(piece)
+            held = b""
+            if answer.content.at_eof():
+                held = piece
+            else:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        await asyncio.shield(exchange.ended(error))
+    await send({"type": "http.response.body", "body": held})
+
+
+async def _refused(
+    upstreams: Upstreams, outgoing: Outgoing, exchange: Exchange, answer: aiohttp.ClientResponse, send: Send
+) -> int:
+    refusal = await answer.content.read(_LONGEST_REFUSAL)
+    again = await exchange.again(answer.status, refusal)
+    if again is not None:
+        answer.release()
+        return await _forward(upstreams, again, send)
+    exchange.began(answer.status, answer.content_type)
+    await _begin(answer, send)
+    await send({"type": "http.response.body", "body": refusal, "more_body": True})
+    async for piece in answer.content.iter_any():
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await exchange.ended(None)
+    await send({"type": "http.response.body", "body": b""})
+    return answer.status
+
+
+_LONGEST_REFUSAL = 1 << 20
+
+
+async def _begin(answer: aiohttp.ClientResponse, send: Send) -> None:
+    await send(
+        {"type": "http.response.start", "status": answer.status, "headers": answered(answer.raw_headers)}
+    )
