@@ -19,6 +19,7 @@ from contextfold.models import Model
 from . import ids, tools
 from .assembly import Assembler, Event
 from .cache_marks import Marks
+from .endpoint import Endpoint
 from .repairs import Repaired
 from .usage import bill
 from .wire import Json
@@ -41,6 +42,7 @@ Settings = Mapping[str, Any]
 class Dialect(Protocol):
     """One provider's way of writing a conversation."""
 
+    endpoint: ClassVar[Endpoint | None] = None  # how it travels over HTTP; None where nobody asks for turns that way
     id_fields: ClassVar[ids.IdFields] = ids.IdFields(("id",))  # in which calls and results are paired
     list_field: ClassVar[str] = "messages"  # under which a request holds the conversation
     is_written_in_items: ClassVar[bool] = False  # a list may be one message: what one side said, in several items

@@ -20,10 +20,16 @@ Words = Callable[[str], str]  # what is left of a text when what a client adds b
 
 _BODY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_TOO_LONG = re.compile(
+    rb"too long|too large|context.{0,10}(?:length|window|size|limit)|token count|maximum (?:prompt|number of)"
+    rb"|prompt length|too many tokens|token limit",
+    re.IGNORECASE,
+)
+_LENGTH_STATUSES = (400, 413, 422)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedTurn:
     """Which turn a request asks for, as far as its path says."""
 
     model: str = ""  # where the path names it
@@ -42,12 +48,29 @@ class Envelope:
     tools: object = None
     output: int | None = None
     chain: str = ""  # the answer this request goes on from, where the provider keeps them
+    family: str = ""  # what the client calls the conversation
+    is_schema_bound: bool = False  # an answer in a given form is wanted
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAddress:
+    """Whose requests these are where the path does not tell: the usual address, and signs in paths and headers."""
+
+    name: str
+    address: str
+    paths: re.Pattern[bytes]
+    header: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """One way to ask for a turn. `normal` brings a message into the form in which two of them are compared."""
 
+    provider: ProviderAddress
     path: re.Pattern[bytes]
     messages: str
     system: str
@@ -55,25 +78,33 @@ class Endpoint:
     output: tuple[str, ...]  # names of the longest answer wanted, the first that is there counts
     normal: Callable[[Mapping[str, Any], Words], object]
     refusal: Callable[[int, str, str], object]  # status, kind and words of an error, in this format
+    schema: tuple[str, ...]  # fields that ask for an answer in a given form
+    family: tuple[str, ...] = ()  # fields in which clients name a conversation
     chain: str = ""
     streaming: str = "stream"
+    words: Callable[[Any], Any] = _as_it_is  # the system prompt as it is weighed
+    unmarked: Callable[[bytes], bytes] = _as_it_is  # messages, comma-joined, without marks for a cache
 
-    def asks(self, method: str, path: bytes) -> Asked | None:
+    def asks(self, method: str, path: bytes) -> AskedTurn | None:
         """Whether this path asks for a turn in this format."""
         found = self.path.fullmatch(path) if method == "POST" else None
         if found is None:
             return None
         named = found.groupdict()
-        return Asked(
+        return AskedTurn(
             (named.get("model") or b"").decode(), named["verb"].startswith(b"stream") if "verb" in named else None
         )
 
-    def open(self, body: bytes, asked: Asked) -> Envelope:
+    def open(self, body: bytes, asked: AskedTurn) -> Envelope:
         """The body's parts; raises `BadMessage` where it is no request."""
         try:
             fields = {name: bytes(raw) for name, raw in _BODY.decode(body).items()}
             listed = fields.get(self.messages, b"[]")
-            said = (listed,) if listed.lstrip()[:1] == b'"' else tuple(bytes(raw) for raw in _LIST.decode(listed))
+            said = (
+                (encode({"role": "user", "content": decode(listed)}),)
+                if listed.lstrip()[:1] == b'"'
+                else tuple(bytes(raw) for raw in _LIST.decode(listed))
+            )
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
             raise BadMessage(f"The request is not JSON with a list of {self.messages}: {error}.") from error
         return Envelope(
@@ -81,16 +112,31 @@ class Endpoint:
             said,
             asked.model or _text(fields.get("model")),
             bool(_value(fields.get(self.streaming))) if asked.streams is None else asked.streams,
-            _value(fields.get(self.system)),
+            self.words(_value(fields.get(self.system))),
             _value(fields.get(self.tools)),
-            _length(fields, self.output),
+            next((found for name in self.output if _is_number(found := _within(fields, name))), None),
             _text(fields.get(self.chain)),
+            next((found for name in self.family if (found := _named(_within(fields, name)))), ""),
+            any(_within(fields, name) for name in self.schema),
         )
 
-    def close(self, envelope: Envelope, messages: Sequence[bytes], changed: Mapping[str, bytes] | None = None) -> bytes:
-        """The body around other messages, and other fields where some changed; the rest as it came, in its order."""
-        fields = {**envelope.fields, **(changed or {}), self.messages: b"[" + b",".join(messages) + b"]"}
+    def close(self, envelope: Envelope, messages: Sequence[bytes] | None, output: int | None = None) -> bytes:
+        """The body around other messages, or with a shorter answer asked for; the rest as it came, in its order.
+
+        Messages that are given are all there are: no chain goes before them.
+        """
+        fields = dict(envelope.fields)
+        if messages is not None:
+            fields[self.messages] = b"[" + b",".join(messages) + b"]"
+            fields.pop(self.chain, None)
+        for name in self.output if output is not None else ():
+            if _is_number(_within(fields, name)):
+                _put(fields, name, output)
         return b"{" + b",".join(encode(name) + b":" + raw for name, raw in fields.items()) + b"}"
+
+    def overflows(self, status: int, refusal: bytes) -> bool:
+        """Whether a refusal says that the request was too long."""
+        return status in _LENGTH_STATUSES and _TOO_LONG.search(refusal) is not None
 
     def refuse(self, status: int, kind: str, words: str) -> bytes:
         """An error as this format's clients expect it."""
@@ -106,11 +152,33 @@ def _text(raw: bytes | None) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _length(fields: Mapping[str, bytes], names: Sequence[str]) -> int | None:
-    for name in names:
-        head, _, inner = name.partition(".")
-        found = _value(fields.get(head))
-        found = found.get(inner) if inner and isinstance(found, Mapping) else found
-        if isinstance(found, int) and not isinstance(found, bool):
-            return found
-    return None
+def _within(fields: Mapping[str, bytes], name: str) -> Any:
+    """What stands under a name; behind a dot, inside it."""
+    head, *inner = name.split(".")
+    found = _value(fields.get(head))
+    for each in inner:
+        found = found.get(each) if isinstance(found, Mapping) else None
+    return found
+
+
+def _put(fields: dict[str, bytes], name: str, value: object) -> None:
+    head, _, inner = name.partition(".")
+    fields[head] = encode({**_value(fields[head]), inner: value} if inner else value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _named(value: object) -> str:
+    """A conversation's name: a text, or the session that a JSON text speaks of."""
+    if not isinstance(value, str):
+        return ""
+    if not value.startswith("{"):
+        return value
+    try:
+        found = decode(value)
+    except BadMessage:
+        return ""
+    session = found.get("session_id") if isinstance(found, Mapping) else None
+    return session if isinstance(session, str) else ""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.cache_marks import Marks
 from contextfold.dialects.dialect import Dialect, Settings, Wish
+from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.ids import IdFields
 from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
@@ -19,6 +20,7 @@ from contextfold.domain import Bill, Message, Problem, Reply, View, ViewItem
 from contextfold.models import Model
 
 from . import settings
+from .endpoint import ENDPOINT
 from .marks import limited, marked
 from .parse import NAME, claims, parse, reply
 from .render import CARRIES, chunk
@@ -33,6 +35,7 @@ from .stream import AnthropicStream
 class AnthropicDialect(Dialect):
     """The dialect; `allowed` says what the model at hand takes, where its name does not."""
 
+    endpoint: ClassVar[Endpoint | None] = ENDPOINT
     id_fields: ClassVar[IdFields] = IdFields(("id", "tool_use_id"), ("input", "text"))
     takes_prefill: ClassVar[bool] = False
     on_demand: ClassVar[str] = settings.ON_DEMAND

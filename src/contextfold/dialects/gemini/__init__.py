@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.ids import IdFields
 from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
@@ -17,6 +18,7 @@ from contextfold.domain import Message, Problem, Reply, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
+from .endpoint import ENDPOINT
 from .parse import NAME, claims, parse, reply
 from .render import CARRIES, chunk
 from .repair import repair
@@ -31,6 +33,7 @@ SIGNED = "signed"
 class GeminiDialect(Dialect):
     """The dialect; models since Gemini 3 take a history with calls only with thought signatures on them."""
 
+    endpoint: ClassVar[Endpoint | None] = ENDPOINT
     id_fields: ClassVar[IdFields] = IdFields(("id",), ("args", "response", "text"))
     list_field: ClassVar[str] = "contents"
     takes_prefill: ClassVar[bool] = False

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.cache_marks import Marks, marked, marks
 from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.ids import IdFields
 from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
@@ -18,6 +19,7 @@ from contextfold.domain import Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
+from .endpoint import ENDPOINT
 from .flavours import PLAIN, ChatFlavour, flavour_of, flavours
 from .parse import NAME, claims, parse, reply
 from .render import CARRIES, body, chunk
@@ -31,6 +33,7 @@ from .suit import in_turn, seasoned
 class OpenAIChatDialect(Dialect):
     """The dialect; a flavour says what a compatible server demands beyond it."""
 
+    endpoint: ClassVar[Endpoint | None] = ENDPOINT
     id_fields: ClassVar[IdFields] = IdFields(("id", "tool_call_id"), ("function", "custom", "text"))
     flavour: ChatFlavour = PLAIN
 

@@ -6,11 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from contextfold.dialects.endpoint import Endpoint, Words
+from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
+from contextfold.domain import decode
+from contextfold.errors import BadMessage
 
-_UNSEEN = frozenset(  # reasoning, marks, ids that clients rename, and what a server adds to its answers
-    "id tool_call_id reasoning reasoning_content reasoning_details annotations audio refusal provider_specific_fields "
-    "function_call cache_control index".split()
+OPENAI = ProviderAddress("openai", "https://api.openai.com", re.compile(rb".*"))
+_UNSEEN = frozenset(
+    {
+        *("reasoning", "reasoning_content", "reasoning_details", "cache_control"),
+        *("annotations", "audio", "refusal", "provider_specific_fields", "function_call", "index"),  # added by servers
+    }
 )
 
 
@@ -34,18 +39,30 @@ def _part(part: Any, words: Words) -> object:
     return _plain(part)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, name: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items() if name not in _UNSEEN}
+        return {name: _plain(inner, name) for name, inner in value.items() if name not in _UNSEEN}
+    if name == "arguments":
+        return read(value)
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def read(arguments: Any) -> Any:
+    """A call's arguments as what they say: clients write the same JSON with other spaces."""
+    try:
+        return decode(arguments) if isinstance(arguments, str) else arguments
+    except BadMessage:
+        return arguments
 
 
 def _refusal(status: int, kind: str, words: str) -> object:
     code = "context_length_exceeded" if status == 400 and kind == "too_long" else None
-    return {"error": {"message": words, "type": "invalid_request_error", "param": None, "code": code}}
+    named = "server_error" if status >= 500 else "invalid_request_error"
+    return {"error": {"message": words, "type": named, "param": None, "code": code}}
 
 
 ENDPOINT = Endpoint(
+    provider=OPENAI,
     path=re.compile(rb"(?:/[\w.-]+)*/chat/completions"),
     messages="messages",
     system="",
@@ -53,4 +70,6 @@ ENDPOINT = Endpoint(
     output=("max_completion_tokens", "max_tokens"),
     normal=_normal,
     refusal=_refusal,
+    schema=("response_format.json_schema",),
+    family=("prompt_cache_key",),
 )

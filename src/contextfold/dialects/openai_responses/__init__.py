@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.cache_marks import Marks, marked, marks
 from contextfold.dialects.dialect import Dialect, Settings, Wish
+from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.ids import IdFields
 from contextfold.dialects.losses import losses
 from contextfold.dialects.repairs import Repaired
@@ -18,6 +19,7 @@ from contextfold.domain import Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
+from .endpoint import ENDPOINT
 from .items import side, turns
 from .parse import NAME, claims, parse, reads, reply
 from .render import CARRIES, chunk
@@ -33,6 +35,7 @@ ADJACENT = "adjacent"
 class OpenAIResponsesDialect(Dialect):
     """The dialect; some servers that copy it want each output right behind its call."""
 
+    endpoint: ClassVar[Endpoint | None] = ENDPOINT
     id_fields: ClassVar[IdFields] = IdFields(("id", "call_id"), ("arguments", "input", "text"))
     list_field: ClassVar[str] = "input"
     is_written_in_items: ClassVar[bool] = True

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from contextfold.dialects.endpoint import Endpoint, Words
+from contextfold.dialects.openai_chat.endpoint import OPENAI, read
 
 _SEALED = frozenset({"reasoning", "item_reference"})
-_UNSEEN = frozenset({"id", "status", "call_id", "phase", "annotations", "logprobs"})
+_UNSEEN = frozenset({"id", "status", "phase", "annotations", "logprobs"})  # ids of items, which clients rename
 
 
 def _normal(item: Mapping[str, Any], words: Words) -> object:
@@ -21,7 +22,11 @@ def _normal(item: Mapping[str, Any], words: Words) -> object:
         parts = [{"text": content}] if isinstance(content, str) else content or ()
         said = [part for part in (_part(each, words) for each in parts) if part is not None]
         return [item.get("role"), said] if said else None
-    return {name: value for name, value in item.items() if name not in _UNSEEN and not name.startswith("internal_")}
+    return {
+        name: read(value) if name == "arguments" else value
+        for name, value in item.items()
+        if name not in _UNSEEN and not name.startswith("internal_")
+    }
 
 
 def _part(part: Any, words: Words) -> object:
@@ -33,10 +38,12 @@ def _part(part: Any, words: Words) -> object:
 
 def _refusal(status: int, kind: str, words: str) -> object:
     code = "context_length_exceeded" if status == 400 and kind == "too_long" else None
-    return {"error": {"message": words, "type": "invalid_request_error", "param": "input", "code": code}}
+    named = "server_error" if status >= 500 else "invalid_request_error"
+    return {"error": {"message": words, "type": named, "param": "input", "code": code}}
 
 
 ENDPOINT = Endpoint(
+    provider=OPENAI,
     path=re.compile(rb"(?:/[\w.-]+)*/responses"),
     messages="input",
     system="instructions",
@@ -44,5 +51,7 @@ ENDPOINT = Endpoint(
     output=("max_output_tokens",),
     normal=_normal,
     refusal=_refusal,
+    schema=("text.format.schema",),
+    family=("prompt_cache_key",),
     chain="previous_response_id",
 )
