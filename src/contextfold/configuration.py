@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -99,6 +99,7 @@ class Configuration:
     path: str  # of the file; empty when there is none
     limit: Effective  # of every model's input
     in_environment: Profile  # how to fold, as far as variables say it
+    gateway: Mapping[str, Any] = field(default_factory=dict)  # its own table, read by the gateway
 
     def __getitem__(self, key: str) -> str:
         return str(self.settings[key].value)
@@ -160,7 +161,11 @@ def configure(
     warn_of_left_out(config)
     given = dict(flags or {})
     settings = {each.key: _effective(each, given.get(each.key), environment, found) for each in SETTINGS}
-    return Configuration(settings, config, found.path, _limit(environment, config), _in_environment(environment))
+    gateway = found.table.get("gateway", {})
+    if not isinstance(gateway, Mapping):
+        raise BadConfiguration(f"{found.origins.get('gateway', found.path)}: gateway must be a table, as in [gateway].")
+    in_environment = _in_environment(environment)
+    return Configuration(settings, config, found.path, _limit(environment, config), in_environment, gateway)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ class Command(NamedTuple):
 
 
 GROUPS: dict[str, tuple[Command, ...]] = {
+    "Use it with any agent": (Command("serve", "the gateway: agents' conversations are kept and always fit"),),
     "Try it on recorded sessions": (
         Command("replay", "run recorded sessions through policies and compare them"),
         Command("count", "count the tokens of messages, a session or a text"),

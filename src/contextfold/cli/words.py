@@ -46,6 +46,13 @@ _WORDS: dict[str, tuple[str, str]] = {
         "look at it with: contextfold show {thread} --store {store}",
         "見るには: contextfold show {thread} --store {store}",
     ),
+    "serve.ready": ("The gateway listens on {where}", "ゲートウェイを {where} で待ち受けています"),
+    "serve.store": ("conversations: {store}   mode: {mode}", "会話の保存先: {store}   モード: {mode}"),
+    "serve.secret": (
+        "The path holds your token: keep it to yourself. Keys of providers pass through and are never kept.",
+        "パスにはトークンが含まれています。他人に見せないでください。プロバイダーのキーは保存されません。",
+    ),
+    "serve.stopped": ("everything is kept; the gateway has stopped", "すべて保存し、ゲートウェイを停止しました"),
     "written": ("{file} is written", "{file} を書き出しました"),
     "assumed": (
         "? means assumed: nobody told us this window. Set max_input_tokens in contextfold.toml.",

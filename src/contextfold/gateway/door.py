@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TOKEN_HEADER = b"x-contextfold-token"
+MOST_HEADERS = 64 * 1024  # bytes
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -39,11 +40,12 @@ class TurnedAway:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The rules of one listener. `hosts` are names beside the loopback ones; without a token only a socket file is safe."""
+    """The rules of one listener. `hosts` are names beside the loopback ones."""
 
     token: str
     hosts: Collection[str] = ()
     port: int = 0
+    free: Collection[bytes] = ()  # paths that need no token
 
     def admit(self, scope: Mapping[str, Any]) -> Visit | TurnedAway:
         """Let a request in, or say why not."""
@@ -53,8 +55,10 @@ class Door:
             return TurnedAway(421, "This host name is not served here. Use 127.0.0.1 or add it to gateway.hosts.")
         if sent.get(b"origin") is not None or sent.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
             return TurnedAway(403, "Requests from web pages are not taken here.")
-        path = bytes(scope.get("raw_path") or scope["path"].encode())
-        rest = self._without_token(path, sent)
+        if sum(len(name) + len(value) for name, value in headers) > MOST_HEADERS:
+            return TurnedAway(431, "The headers of this request are too large.")
+        path = bytes(scope.get("raw_path") or scope["path"].encode()).partition(b"?")[0]
+        rest = path if path in self.free else self._without_token(path, sent)
         if rest is None:
             return TurnedAway(401, "The token is missing or wrong: put it first in the base URL's path.")
         kept = tuple(pair for pair in headers if pair[0] != TOKEN_HEADER)

@@ -7,7 +7,7 @@ the provider is not paid for an answer that nobody hears. What a request means i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -26,6 +26,10 @@ class TooLarge(Exception):
     """A body above the cap; it was not read to its end."""
 
 
+class TooSlow(Exception):
+    """A body that stopped arriving."""
+
+
 class HungUp(Exception):
     """The client went away before its request or its answer was complete."""
 
@@ -37,13 +41,13 @@ class Outgoing:
     upstream: str
     visit: Visit
     body: bytes
-    exchange: Exchange | None = None  # kept where the request belongs to a conversation
+    exchange: HeardAnswer | None = None  # kept where the request belongs to a conversation
 
 
-class Exchange(Protocol):
-    """A conversation's request on its way: told what comes back, and asked once whether to try again."""
+class HeardAnswer(Protocol):
+    """Whoever keeps the answer to a conversation's request: told what comes back, and asked whether to try again."""
 
-    def began(self, status: int, content_type: str) -> None:
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
         """The answer begins."""
         ...
 
@@ -60,12 +64,16 @@ class Exchange(Protocol):
         ...
 
 
-async def body_of(receive: Receive, most: int) -> bytes:
-    """The request's body; raises `TooLarge` without reading on."""
+async def body_of(receive: Receive, most: int, patience: float) -> bytes:
+    """The request's body; raises `TooLarge` without reading on, `TooSlow` when nothing came for so many seconds."""
     pieces: list[bytes] = []
     size = 0
     while True:
-        message = await receive()
+        try:
+            async with asyncio.timeout(patience):
+                message = await receive()
+        except TimeoutError as error:
+            raise TooSlow from error
         if message["type"] == "http.disconnect":
             raise HungUp
         piece = message.get("body", b"")
@@ -102,9 +110,7 @@ async def _gone(receive: Receive) -> None:
 
 async def _forward(upstreams: Upstreams, outgoing: Outgoing, send: Send) -> int:
     exchange = outgoing.exchange
-    async with upstreams.sent(
-        outgoing.upstream, outgoing.visit, outgoing.body, is_read=exchange is not None
-    ) as answer:
+    async with upstreams.sent(outgoing.upstream, outgoing.visit, outgoing.body, is_read=exchange is not None) as answer:
         if exchange is None:
             await _begin(answer, send)
             async for piece in answer.content.iter_any():
@@ -112,14 +118,14 @@ async def _forward(upstreams: Upstreams, outgoing: Outgoing, send: Send) -> int:
             await send({"type": "http.response.body", "body": b""})
             return answer.status
         if answer.status >= 400:
-            return await _refused(upstreams, outgoing, exchange, answer, send)
+            return await _refused(upstreams, exchange, answer, send)
         await _kept(exchange, answer, send)
         return answer.status
 
 
-async def _kept(exchange: Exchange, answer: aiohttp.ClientResponse, send: Send) -> None:
+async def _kept(exchange: HeardAnswer, answer: aiohttp.ClientResponse, send: Send) -> None:
     """Hand an answer on and have it kept: one piece is held back until it is, so that *ended* means *kept*."""
-    exchange.began(answer.status, answer.content_type)
+    exchange.began(answer.status, answer.headers)
     await _begin(answer, send)
     error: BaseException | None = None
     held = b""
@@ -141,15 +147,15 @@ async def _kept(exchange: Exchange, answer: aiohttp.ClientResponse, send: Send) 
     await send({"type": "http.response.body", "body": held})
 
 
-async def _refused(
-    upstreams: Upstreams, outgoing: Outgoing, exchange: Exchange, answer: aiohttp.ClientResponse, send: Send
-) -> int:
-    refusal = await answer.content.read(_LONGEST_REFUSAL)
+async def _refused(upstreams: Upstreams, exchange: HeardAnswer, answer: aiohttp.ClientResponse, send: Send) -> int:
+    refusal = b""
+    while len(refusal) < _LONGEST_REFUSAL and (piece := await answer.content.readany()):
+        refusal += piece
     again = await exchange.again(answer.status, refusal)
     if again is not None:
         answer.release()
         return await _forward(upstreams, again, send)
-    exchange.began(answer.status, answer.content_type)
+    exchange.began(answer.status, answer.headers)
     await _begin(answer, send)
     await send({"type": "http.response.body", "body": refusal, "more_body": True})
     async for piece in answer.content.iter_any():
@@ -163,6 +169,4 @@ _LONGEST_REFUSAL = 1 << 20
 
 
 async def _begin(answer: aiohttp.ClientResponse, send: Send) -> None:
-    await send(
-        {"type": "http.response.start", "status": answer.status, "headers": answered(answer.raw_headers)}
-    )
+    await send({"type": "http.response.start", "status": answer.status, "headers": answered(answer.raw_headers)})

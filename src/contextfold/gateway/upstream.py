@@ -75,7 +75,8 @@ class Upstreams:
 def _passed_on(headers: Iterable[Header], is_read: bool) -> CIMultiDict[str]:
     kept = CIMultiDict[str]()
     for name, value in headers:
-        if name not in _OURS and not (is_read and name == b"accept-encoding"):
+        is_ours = name in _OURS or name.startswith(b"x-contextfold-") or (is_read and name == b"accept-encoding")
+        if not is_ours:
             kept.add(name.decode("latin-1"), value.decode("latin-1"))
     if is_read:
         kept["accept-encoding"] = "identity"

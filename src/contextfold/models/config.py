@@ -92,7 +92,10 @@ def recommended_for(model: str) -> str:
 
 
 # Keys of the same file that other rooms read: one file says everything, and each reader knows every key.
-KEYS_OF_OTHERS = ("store", "space", "thread", "model", "policy", "profile", "artifacts", "language", "color")
+KEYS_OF_OTHERS = (
+    *("store", "space", "thread", "model", "policy", "profile", "artifacts", "language", "color"),
+    "gateway",
+)
 
 _ALIKE = 0.5
 _T = TypeVar("_T", bound=Struct)

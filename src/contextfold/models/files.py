@@ -3,8 +3,8 @@
 The user's own file (`~/.config/contextfold/contextfold.toml`) and a file that the user names may say anything. A
 `contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned repository: it
 may not name paths outside that directory, nor dialects and tokenizers that a plugin brings, nor who summarizes with the
-user's keys and what that model is told. What it may not say is left out and told; `CONTEXTFOLD_TRUST=1`, or `--trust`,
-takes it whole.
+user's keys and what that model is told, nor where a gateway listens and sends. What it may not say is left out and
+told; `CONTEXTFOLD_TRUST=1`, or `--trust`, takes it whole.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ CONFIG_VARIABLE, TRUST_VARIABLE = "CONTEXTFOLD_CONFIG", "CONTEXTFOLD_TRUST"
 PATHS = ("store", "artifacts", "litellm", "catalogue")
 CONDENSING = ("condensing_model", "condensing_prompt")
 TABLES = ("models", "profiles")
+TRUSTED = ("gateway",)  # whoever says where requests go gets the keys
 MOST_SETTINGS = 256_000  # bytes of a settings file
 MOST_TABLE = 32_000_000  # bytes of a table of models; litellm's has three million
 
@@ -131,7 +132,7 @@ def _harmless(table: Mapping[str, Any], path: Path, is_ours: IsOurs) -> tuple[di
     """A stranger's table without what only the user may say, and what that was."""
     directory = path.absolute().parent.resolve()
     left_out = [name for name in PATHS if name in table and not _is_inside(table[name], directory)]
-    left_out += [name for name in CONDENSING if name in table]
+    left_out += [name for name in (*CONDENSING, *TRUSTED) if name in table]
     kept = {name: value for name, value in table.items() if name not in left_out}
     for inner in TABLES:
         if isinstance(kept.get(inner), Mapping):

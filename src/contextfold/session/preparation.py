@@ -98,6 +98,39 @@ def prepare(
     return request
 
 
+def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = True) -> Steps[FoldOutcome]:
+    """Decide and fold as `prepare` does, for a request that is written elsewhere: nothing is added to the view.
+
+    The request is taken for sent, so that its answer is written with what it cost. Without `may_fold` it is only
+    weighed, whatever its size.
+    """
+    turn = desk.turn
+    surround(desk, given)
+    turn.speak(dialects.suited(dialect, desk.model))
+    before = desk.view()
+    decision = desk.decide(before)
+    made, now = Made(), decision
+    if may_fold:
+        turn.propose(Conversation(turn.dialect, decision.used, lambda: _whole(desk, turn.dialect, {}, before, False)))
+        if decision.will_fold:
+            made = yield from fold(desk, decision)
+        elif decision.action == "ahead":
+            desk.background.want(decision)
+        now = yield from _fitting(desk)
+    view = desk.view()
+    outcome = FoldOutcome(decision, now, before, view, made)
+    prefix = ""
+    if is_bound(desk.model):
+        rendering = _rendering(desk, turn.dialect)
+        rendering.body(view, desk.thread.lens, _fields(desk, turn.dialect, LEAST_TURN, {}))
+        prefix = rendering.prefix(view)
+    raw = view.tokens() + turn.frame.tokens
+    report = report_of(outcome)
+    turn.ask(Request(b"", desk.model.name, turn.dialect, report, view.head, raw_tokens=raw, prefix=prefix))
+    desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
+    return outcome
+
+
 def _wants_marks(model: Model) -> bool:
     """Whether the provider keeps a prompt only where it is marked, and bills what it keeps for less."""
     return model.cache is not None and model.cache.kind == "explicit"

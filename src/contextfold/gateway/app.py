@@ -1,0 +1,178 @@
+"""The gateway as an ASGI application: the door, a few pages of its own, turns of conversations, and everything else.
+
+Whatever is no turn passes untouched. Errors of ours come in the shape that the client's format has for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import aiohttp
+
+from contextfold.dialects import Dialect, all_known
+from contextfold.dialects.endpoint import AskedTurn, Endpoint, ProviderAddress
+from contextfold.session.hooks import journal
+from contextfold.store import Store
+
+from .door import Door, TurnedAway, Visit
+from .keeper import Arrival, Keeper, RefusedTurn
+from .metrics import Metrics
+from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, body_of, relay
+from .settings import GatewaySettings
+from .tenants import GatewaySecrets, Tenants
+from .upstream import Upstreams
+
+HEALTH = b"/healthz"
+_TEXT = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+_JSON = [(b"content-type", b"application/json")]
+
+
+class Gateway:
+    """One listener's application. `close` when it ended; `is_closing` makes it say that it is not ready."""
+
+    def __init__(
+        self, settings: GatewaySettings, secrets: GatewaySecrets, open_space: Callable[[str], Store], *, port: int = 0
+    ) -> None:
+        self.metrics = Metrics()
+        self._settings = settings
+        self._door = Door(secrets.token, frozenset(name.lower() for name in settings.hosts), port, frozenset({HEALTH}))
+        self._upstreams = Upstreams(settings.addresses())
+        self._tenants = Tenants(secrets.tenant_key, settings, open_space)
+        self._keeper = Keeper(settings, self.metrics)
+        self.is_closing = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        admitted = self._door.admit(scope)
+        if isinstance(admitted, TurnedAway):
+            self.metrics.add("turned_away_total", status=str(admitted.status))
+            await _say(send, admitted.status, admitted.reason)
+            return
+        self.metrics.add("under_way")
+        try:
+            await self._served(admitted, receive, send)
+        except HungUp:
+            return
+        finally:
+            self.metrics.add("under_way", -1)
+
+    async def settle(self) -> None:
+        """Wait until everything that was heard so far is kept."""
+        await self._keeper.settle()
+
+    async def close(self) -> None:
+        """Keep what was heard, then let go of stores and connections."""
+        await self._keeper.settle()
+        await self._upstreams.close()
+        await asyncio.get_running_loop().run_in_executor(None, self._tenants.close)
+
+    async def _served(self, visit: Visit, receive: Receive, send: Send) -> None:
+        if visit.header(b"upgrade").lower() == "websocket":
+            await _say(send, 426, "No WebSockets here; use HTTP.")
+        elif visit.path == HEALTH:
+            await _say(send, 200, "ok")
+        elif visit.path == b"/readyz":
+            await _say(send, 503 if self.is_closing else 200, "closing" if self.is_closing else "ready")
+        elif visit.path == b"/metrics":
+            await _say(send, 200, self.metrics.text())
+        elif visit.path == b"/" and visit.method in ("HEAD", "GET"):
+            await _say(send, 200, "" if visit.method == "HEAD" else "contextfold gateway")
+        else:
+            await self._forwarded(visit, receive, send)
+
+    async def _forwarded(self, visit: Visit, receive: Receive, send: Send) -> None:
+        upstream, visit = self._addressed(visit)
+        found = _turn_asked(visit)
+        upstream = upstream or (_provider(visit).name if found is None else found[1].provider.name)
+        endpoint = None if found is None else found[1]
+        space = self._tenants.space(visit)
+        with self._tenants.entered(space) as is_in:
+            if not is_in:
+                await _refuse(send, endpoint, 429, "", "Too many requests at once from this client. Wait for some.")
+                return
+            try:
+                body = await body_of(receive, self._settings.most_bytes, self._settings.patience)
+            except TooLarge:
+                words = f"The request is larger than the {self._settings.most_bytes:,} bytes that pass here."
+                await _refuse(send, endpoint, 413, "", words)
+                return
+            except TooSlow:
+                await _refuse(send, endpoint, 408, "", "The request did not arrive in time.")
+                return
+            outgoing: Outgoing | RefusedTurn = Outgoing(upstream, visit, body)
+            if found is not None:
+                arrival = Arrival(upstream, visit, *found, body)
+                outgoing = await self._keeper.take(self._tenants.ledger(space), arrival)
+            if isinstance(outgoing, RefusedTurn):
+                await _refuse(send, endpoint, outgoing.status, outgoing.kind, outgoing.words)
+                return
+            await self._relayed(outgoing, endpoint, receive, send)
+
+    async def _relayed(self, outgoing: Outgoing, endpoint: Endpoint | None, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def sending(message: dict[str, object]) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            status = await relay(self._upstreams, outgoing, receive, sending)  # type: ignore[arg-type]  # what we send
+            self.metrics.add("requests_total", provider=outgoing.upstream, status=str(status))
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            late = isinstance(error, TimeoutError)
+            self.metrics.add("requests_total", provider=outgoing.upstream, status="504" if late else "502")
+            journal(logging.WARNING, "upstream failed", upstream=outgoing.upstream, error=type(error).__name__)
+            if begun:
+                raise BrokenOff from None  # nothing more can be said: the connection ends without its proper end
+            told = "did not answer in time" if late else "cannot be reached, or broke off before it answered"
+            await _refuse(send, endpoint, 504 if late else 502, "", f"The provider {told}. Try again.")
+
+    def _addressed(self, visit: Visit) -> tuple[str, Visit]:
+        """A provider that the path names before everything else, and the path without it."""
+        first, slash, rest = visit.path.removeprefix(b"/").partition(b"/")
+        name = first.decode("latin-1")
+        if slash and name in self._upstreams.names():
+            return name, replace(visit, path=b"/" + rest)
+        return "", visit
+
+
+class BrokenOff(Exception):
+    """An answer that began and cannot be finished."""
+
+
+def _turn_asked(visit: Visit) -> tuple[Dialect, Endpoint, AskedTurn] | None:
+    for dialect in all_known():
+        asked = None if dialect.endpoint is None else dialect.endpoint.asks(visit.method, visit.path)
+        if dialect.endpoint is not None and asked is not None:
+            return dialect, dialect.endpoint, asked
+    return None
+
+
+def _provider(visit: Visit) -> ProviderAddress:
+    """Whose request it is where it asks for no turn: signs in the headers, then in the path."""
+    known: Sequence[ProviderAddress] = [each.endpoint.provider for each in all_known() if each.endpoint is not None]
+    signed = (each for each in known if each.header and visit.header(each.header))
+    placed = (each for each in sorted(known, key=lambda each: not each.header) if each.paths.fullmatch(visit.path))
+    return next(signed, None) or next(placed, known[0])
+
+
+async def _refuse(send: Send, endpoint: Endpoint | None, status: int, kind: str, words: str) -> None:
+    if endpoint is None:
+        await _say(send, status, words)
+    else:
+        await _answer(send, status, _JSON, endpoint.refuse(status, kind, words))
+
+
+async def _say(send: Send, status: int, words: str) -> None:
+    await _answer(send, status, _TEXT, words.encode())
+
+
+async def _answer(send: Send, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})

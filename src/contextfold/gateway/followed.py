@@ -1,0 +1,288 @@
+"""A thread that follows what a client sends: goes back where the client went back, holds what is new, fits, answers.
+
+The client is right about what was said; the thread keeps every version of it. What it sent is used byte for byte
+wherever a fold does not hide it. Runs on the one thread of its ledger; sends nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from contextfold import dialects
+from contextfold.dialects import Dialect, together, understand
+from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
+from contextfold.domain import (
+    Appended,
+    Checkpointed,
+    Detail,
+    LiveBranch,
+    Message,
+    NewEvent,
+    Projection,
+    Rewound,
+    StandIn,
+    Text,
+    View,
+    decode,
+)
+from contextfold.errors import CannotCover, NotFound
+from contextfold.folding import Report, longest_answer
+from contextfold.session import Request, Session, Surroundings
+from contextfold.session.answer import offload
+from contextfold.session.drivers import drive
+from contextfold.session.hooks import journal
+from contextfold.session.preparation import fitted
+from contextfold.session.request import report_of
+from contextfold.session.rewind import begin_anew
+from contextfold.thread.request_bytes import is_bound
+
+from . import refold
+from .prefixes import PrefixIndex
+from .recognition import START, Normaliser, items_of
+
+BY_CLIENT = "client"
+_MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A thread that stands where the client stands: at `end`, whose prefix is `key`."""
+
+    end: int
+    key: str
+    base: int  # the newest message that was known before
+    sent: Mapping[int, bytes] = field(default_factory=dict)  # the client's own bytes of messages, by seq
+
+
+@dataclass(frozen=True, slots=True)
+class FittedTurn:
+    """What goes out: None where the client's own bytes do."""
+
+    messages: Sequence[bytes] | None
+    output: int | None  # the longest answer that there is room for, where the client asked for more
+    report: Report
+    request: Request | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    message: Message
+    key: str
+    form: bytes
+
+
+class FollowedThread:
+    """One conversation of one client, in one dialect."""
+
+    def __init__(self, session: Session, dialect: Dialect, endpoint: Endpoint, normaliser: Normaliser) -> None:
+        self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
+
+    def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
+        """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""
+        thread = self.session.thread
+        thread.catch_up()
+        index.take(thread)
+        known = index.longest(keys, thread.name)
+        length, seq = (known[0], known[1].seq) if known is not None else (0, base)
+        fresh = [self._read(raw, key) for raw, key in self._joined(messages[length:], keys[length:])]
+        end = seq
+        target = _target(thread.branch, seq)
+        if fresh or target != thread.branch.head:
+            with self.session.store.batch():
+                end = self._write(target, fresh) or seq
+            index.take(thread)
+        places = {
+            key: place.seq for key in keys if (place := index.get(key)) is not None and place.thread == thread.name
+        }
+        return Followed(end, keys[-1] if keys else START, seq, _sent(messages, keys, places))
+
+    def note_gap(self, why: str, requests: int) -> None:
+        """Write down that requests passed which could not be kept."""
+        thread = self.session.thread
+        details: dict[str, Detail] = {"why": why, "requests": requests}
+        thread.write(lambda now: [NewEvent(Checkpointed("gap", now.head, "", details), now.head, thread.now())])
+
+    def fit(self, envelope: Envelope, followed: Followed, *, may_fold: bool) -> FittedTurn:
+        """What goes out, so that it fits; raises `CannotFit`. Without `may_fold` only folds that are there count."""
+        desk, thread = self.session.desk, self.session.thread
+        tools = envelope.tools if isinstance(envelope.tools, list) else []
+        given = Surroundings(envelope.system or "", tools, envelope.output)  # type: ignore[arg-type]  # as it came
+        outcome = drive(fitted(desk, given, self._dialect.name, may_fold=may_fold), desk)
+        report, view = report_of(outcome), outcome.view
+        live = [fold.seq for fold in thread.branch.folds if fold.is_live]
+        is_chained = bool(envelope.chain) and max(live, default=0) <= followed.base
+        messages = self._messages(view, followed.sent) if live and not is_chained else None
+        output = None
+        if may_fold and envelope.output is not None and not desk.model.assumed:
+            room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
+            output = room if room < envelope.output else None
+        return FittedTurn(messages, output, report, desk.turn.request)
+
+    def overflowed(self, told: str) -> None:
+        """The provider refused the last request as too long."""
+        self.session.overflowed(told)
+
+    def answered(self, index: PrefixIndex, reply: object, followed: Followed, request: Request | None) -> int:
+        """Keep an answer behind what it answers; the same answer twice is kept once."""
+        desk, thread = self.session.desk, self.session.thread
+        thread.catch_up()
+        index.take(thread)
+        raw = understand(reply, self._dialect.name, self._dialect.name).message.raw
+        key = self._normaliser.keys(items_of(raw), followed.key)[-1]
+        known = index.get(key)
+        target = _target(thread.branch, followed.end)
+        if known is not None and known.thread == thread.name:
+            self._move(known.seq)
+            return known.seq
+        self._move(target)
+        if request is not None:
+            desk.turn.ask(request)
+        seq = self.session.append(reply, key=key, dialect=self._dialect.name)
+        index.take(thread)
+        return seq
+
+    def record_compaction(self, followed: Followed, answer: int) -> None:
+        """A client's own summary, kept as a fold of everything that stood before its wish for one."""
+        branch = self.session.thread.branch
+        said = [seq for seq in branch.path if seq < followed.end and isinstance(branch.events[seq - 1].event, Appended)]
+        shown = [item.seq for item in self.session.view.items if item.kind != "completion" and item.seq < followed.end]
+        message = self.session.thread.message(answer)
+        words = "\n".join(block.text for block in message.blocks if isinstance(block, Text))
+        if not said or not shown or not words:
+            return
+        try:
+            self.session.thread.fold(shown, StandIn(words), details={"trigger": refold.CLIENTS_OWN})
+        except (CannotCover, NotFound) as error:
+            journal(logging.INFO, "compaction not kept", thread=self.session.thread.name, why=str(error))
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def _joined(self, messages: Sequence[bytes], keys: Sequence[str]) -> Iterator[tuple[bytes, str]]:
+        """Messages with their keys; the items that are one answer of the model come as one."""
+        if not self._dialect.is_written_in_items:
+            yield from zip(messages, keys, strict=True)
+            return
+        at = 0
+        for group in together([decode(raw) for raw in messages], self._dialect.name):
+            size = len(group) if isinstance(group, list) else 1
+            raws = messages[at : at + size]
+            yield (raws[0] if size == 1 else b"[" + b",".join(raws) + b"]"), keys[at + size - 1]
+            at += size
+
+    def _read(self, raw: bytes, key: str) -> _Fresh:
+        message = understand(raw, self._dialect.name, self._dialect.name).message
+        return _Fresh(message, key, b"".join(self._normaliser.form(each) for each in items_of(raw)))
+
+    def _write(self, target: int, fresh: Sequence[_Fresh]) -> int:
+        """Move the head, write what is new, and fold again what can be; the newest message, 0 without one."""
+        branch = self.session.thread.branch
+        lost, left, old = [], [], list(branch.path)
+        if target != branch.head:
+            lost = refold.lost_by(branch, target)
+            left = refold.messages_behind(branch, target) if lost else []
+        self._move(target)
+        new: list[tuple[int, bytes]] = []
+        looks = self.session.policy.door is not None and len(fresh) <= _MOST_AT_THE_DOOR
+        for group in _stretches(fresh) if looks else [fresh]:
+            seqs = self._append(group)
+            new += zip(seqs, (each.form for each in group), strict=True)
+            if looks and group[-1].message.results:
+                drive(offload(self.session.desk, seqs[-1]), self.session.desk)
+        if lost:
+            self._fold_again(lost, left, new, [seq for seq in old if seq not in left])
+        return new[-1][0] if new else 0
+
+    def _move(self, target: int) -> None:
+        thread = self.session.thread
+        if target == thread.branch.head:
+            return
+        details: dict[str, Detail] = {"by": BY_CLIENT}
+        thread.write(lambda now: [NewEvent(Rewound(target, now.head, "rewind", details), now.head, thread.now())])
+        begin_anew(self.session.desk)
+
+    def _append(self, fresh: Sequence[_Fresh]) -> list[int]:
+        if not fresh:
+            return []
+        thread, counter = self.session.thread, self.session.desk.counter
+        events = [Appended(counter.shape(each.message), each.message.dialect) for each in fresh]
+
+        def drafting(now: Projection) -> list[NewEvent]:
+            drafts: list[NewEvent] = []
+            for each, event in zip(fresh, events, strict=True):
+                parent = now.last + len(drafts) if drafts else now.head
+                drafts.append(NewEvent(event, parent, thread.now(), each.message.raw, each.key))
+            return drafts
+
+        return [entry.seq for entry in thread.write(drafting)]
+
+    def _fold_again(
+        self,
+        lost: Sequence[refold.LostFold],
+        left: Sequence[int],
+        new: Sequence[tuple[int, bytes]],
+        kept: Sequence[int],
+    ) -> None:
+        thread = self.session.thread
+        old = [(seq, self._form_of(seq)) for seq in left]
+        pairs, stayed = refold.paired(old, new), list(kept)
+        messages = sorted({*(seq for seq in kept if isinstance(thread.branch.events[seq - 1].event, Appended)), *left})
+        for fold in lost:
+            cover = refold.moved(fold.event.cover, pairs, messages, stayed)
+            try:
+                if cover is None:
+                    raise CannotCover("What it hides is not in the history that the client sent.")
+                words, details = thread.lens.stand_in(fold.seq), {**fold.event.details, "again": fold.seq}
+                pairs[fold.seq] = thread.fold(cover, words, kind=fold.event.kind, details=details)
+            except (CannotCover, NotFound) as error:
+                journal(logging.INFO, "fold dropped", thread=thread.name, fold=fold.seq, why=str(error))
+
+    def _form_of(self, seq: int) -> bytes:
+        body = self.session.thread.lens.words(seq) or b"{}"
+        return b"".join(self._normaliser.form(each) for each in items_of(body))
+
+    # -- what goes out ------------------------------------------------------------------------------------------------
+
+    def _messages(self, view: View, sent: Mapping[int, bytes]) -> Sequence[bytes]:
+        """The view's messages: the client's own bytes, except where something is hidden."""
+        desk, thread = self.session.desk, self.session.thread
+        binds = is_bound(desk.model)
+        chunks = thread.rendering(desk.turn.dialect, binds=binds).chunks(view, thread.lens)
+        out = []
+        for item, chunk in zip(view.items, chunks, strict=True):
+            is_own = item.kind == "message" and not item.is_touched and not (binds and item.shape.has_reasoning)
+            own = sent.get(item.seq) if is_own else None
+            out.append(self._endpoint.unmarked(chunk) if own is None else own)
+        written = dialects.find(desk.turn.dialect).body(out, {}, view.item(0) if view.length else None)
+        return self._endpoint.open(written, AskedTurn()).messages
+
+
+def _target(branch: LiveBranch, seq: int) -> int:
+    """Where the head must stand for what comes behind `seq`: folds made there stay, later messages are left."""
+    if seq and not branch.is_on_path(seq):
+        return seq
+    later = (each for each in branch.path_after(seq) if isinstance(branch.events[each - 1].event, Appended))
+    first = next(later, None)
+    return branch.head if first is None else branch.events[first - 1].parent
+
+
+def _stretches(fresh: Sequence[_Fresh]) -> Iterator[Sequence[_Fresh]]:
+    """Stretches that end with a tool's output, which is looked at as soon as it is there."""
+    start = 0
+    for at, each in enumerate(fresh, 1):
+        if each.message.results or at == len(fresh):
+            yield fresh[start:at]
+            start = at
+
+
+def _sent(messages: Sequence[bytes], keys: Sequence[str], places: Mapping[str, int]) -> dict[int, bytes]:
+    """The client's bytes for each message of ours, which may be several of its own."""
+    found: dict[int, bytes] = {}
+    waiting: list[bytes] = []
+    for raw, key in zip(messages, keys, strict=True):
+        waiting.append(raw)
+        if key in places:
+            found[places[key]] = b",".join(waiting)
+            waiting = []
+    return found

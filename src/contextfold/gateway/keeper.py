@@ -1,0 +1,200 @@
+"""A conversation's request and answer, kept on their way; and one more try where a request was too long.
+
+Keeping never stands in the way of forwarding: what cannot be read passes as it came, and that it was not kept is
+counted and written down. Only a strict gateway refuses instead. Keys pass through; nothing here looks at them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from contextfold.dialects import Dialect, Listener
+from contextfold.dialects.endpoint import AskedTurn, Endpoint
+from contextfold.domain import decode
+from contextfold.errors import BadMessage, CannotFit, ContextFoldError
+from contextfold.session.hooks import journal
+
+from .clients import client_name
+from .door import Visit
+from .ledger import Asking, KeptTurn, Ledger
+from .metrics import Metrics
+from .relay import Outgoing
+from .settings import GatewaySettings
+
+_IDENTITY = ("", "identity")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedTurn:
+    """A request that is not forwarded, and what its client is told."""
+
+    status: int
+    kind: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request for a turn as it arrived, and where it is to go."""
+
+    upstream: str
+    visit: Visit
+    dialect: Dialect
+    endpoint: Endpoint
+    asked: AskedTurn
+    body: bytes
+
+
+class Keeper:
+    """Keeps the turns of all tenants."""
+
+    def __init__(self, settings: GatewaySettings, metrics: Metrics) -> None:
+        self.settings, self.metrics = settings, metrics
+        self._pending: set[asyncio.Task[None]] = set()
+
+    async def take(self, ledger: Ledger, arrival: Arrival) -> Outgoing | RefusedTurn:
+        """Keep a request, and say what goes out for it."""
+        plain = Outgoing(arrival.upstream, arrival.visit, arrival.body)
+        if arrival.visit.header(b"content-encoding").lower() not in _IDENTITY:
+            self.metrics.add("unread_total", why="compressed request")
+            return plain
+        try:
+            asking, turn = await ledger.run(lambda: _taken(ledger, arrival))
+        except CannotFit as error:
+            self.metrics.add("cannot_fit_total")
+            return RefusedTurn(400, "too_long", str(error))
+        except BadMessage as error:
+            self._unread(ledger, "a request that cannot be read", error)
+            return plain
+        except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
+            self._unread(ledger, "the store was out of order", error)
+            if self._is_strict(arrival.visit):
+                return RefusedTurn(503, "", "The gateway cannot keep this conversation now, and is set to be strict.")
+            return plain
+        self._count(turn)
+        answer = TurnAnswer(self, ledger, asking, turn, plain)
+        return replace(plain, body=answer.body(), exchange=answer)
+
+    async def settle(self) -> None:
+        """Wait until everything that was heard is kept."""
+        while self._pending:
+            await asyncio.wait(self._pending)
+
+    def later(self, keeping: asyncio.Task[None]) -> None:
+        """Let something be kept while nobody waits for it."""
+        self._pending.add(keeping)
+        keeping.add_done_callback(self._pending.discard)
+
+    def _count(self, turn: KeptTurn) -> None:
+        self.metrics.add("turns_total", client=turn.client)
+        if turn.fitted is not None and turn.fitted.report.folds:
+            report = turn.fitted.report
+            self.metrics.add("folds_total", len(report.folds), client=turn.client)
+            self.metrics.add("tokens_hidden_total", max(0, report.before - report.after), client=turn.client)
+
+    def _unread(self, ledger: Ledger, why: str, error: Exception) -> None:
+        self.metrics.add("unread_total", why=why)
+        journal(logging.WARNING, "not kept", why=why, error=type(error).__name__)
+        ledger.missed(why)
+
+    def _is_strict(self, visit: Visit) -> bool:
+        return self.settings.policy_of(client_name(visit, "", "").client, "").mode == "strict"
+
+    async def kept(self, answer: TurnAnswer, error: BaseException | None) -> None:
+        """Have an answer kept: before the client's last byte where the gateway is strict, else soon after."""
+        keeping = asyncio.ensure_future(self._keep(answer, error))
+        if self._is_strict(answer.asking.visit):
+            await keeping
+        else:
+            self.later(keeping)
+
+    async def _keep(self, answer: TurnAnswer, error: BaseException | None) -> None:
+        try:
+            await answer.ledger.run(lambda: answer.write(error))
+        except Exception as raised:
+            self._unread(answer.ledger, "an answer that could not be kept", raised)
+            if self._is_strict(answer.asking.visit):
+                raise
+
+
+class TurnAnswer:
+    """The answer to one turn: told what comes back, and asked once whether to try again."""
+
+    def __init__(self, keeper: Keeper, ledger: Ledger, asking: Asking, turn: KeptTurn, plain: Outgoing) -> None:
+        self.ledger, self.asking = ledger, asking
+        self._keeper, self._turn, self._plain = keeper, turn, plain
+        self._pieces: list[bytes] = []
+        self._size = self._line = 0
+        self._is_stream = self._is_deaf = self._was_retried = False
+
+    def body(self) -> bytes:
+        """What goes out: the client's own bytes where nothing had to change."""
+        fitted = self._turn.fitted
+        if fitted is None or (fitted.messages is None and fitted.output is None):
+            return self._plain.body
+        return self.asking.endpoint.close(self.asking.envelope, fitted.messages, fitted.output)
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None:
+        encoding = headers.get("content-encoding", "").lower()
+        self._is_stream = "event-stream" in headers.get("content-type", "")
+        self._is_deaf = status >= 400 or encoding not in _IDENTITY
+        if encoding not in _IDENTITY:
+            self._keeper.metrics.add("unread_total", why="compressed answer")
+
+    def heard(self, piece: bytes) -> None:
+        if self._is_deaf:
+            return
+        settings = self._keeper.settings
+        self._size += len(piece)
+        end = piece.rfind(b"\n")
+        self._line = self._line + len(piece) if end < 0 else len(piece) - end
+        if self._size > settings.most_answer_bytes or (self._is_stream and self._line > settings.most_event_bytes):
+            self._is_deaf, self._pieces = True, []
+            self._keeper.metrics.add("unread_total", why="an answer that is too long")
+            return
+        self._pieces.append(piece)
+
+    async def ended(self, error: BaseException | None) -> None:
+        if not self._is_deaf:
+            await self._keeper.kept(self, error)
+
+    async def again(self, status: int, refusal: bytes) -> Outgoing | None:
+        may_fold = not self._turn.is_aside and self._turn.fitted is not None
+        if self._was_retried or not may_fold or not self.asking.endpoint.overflows(status, refusal):
+            return None
+        self._was_retried = True
+        told, before = refusal.decode("utf-8", "replace"), self.body()
+        try:
+            self._turn = await self.ledger.run(lambda: self.ledger.take_again(self._turn, self.asking, told))
+        except ContextFoldError:
+            return None  # the provider's own refusal says best what is wrong
+        if self.body() == before:
+            return None
+        self._keeper.metrics.add("retries_total")
+        return replace(self._plain, body=self.body(), exchange=self)
+
+    def write(self, error: BaseException | None) -> None:
+        """Keep what was heard, as far as it may be sent back. Belongs on the ledger's thread."""
+        listener = Listener(self.asking.dialect.name)
+        if self._is_stream:
+            for piece in self._pieces:
+                listener.hear(piece)
+        elif error is None:
+            value = decode(b"".join(self._pieces))
+            if isinstance(value, Mapping):
+                self.ledger.answered(self._turn, value)
+                return
+            for event in value if isinstance(value, list) else ():
+                listener.hear(event)
+        heard = listener.heard(error)
+        if heard.answer is not None:
+            self.ledger.answered(self._turn, heard.answer)
+
+
+def _taken(ledger: Ledger, arrival: Arrival) -> tuple[Asking, KeptTurn]:
+    envelope = arrival.endpoint.open(arrival.body, arrival.asked)
+    asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope)
+    return asking, ledger.take(asking)

@@ -1,0 +1,246 @@
+"""All conversations of one tenant: its space of the store, the families in it, and the one thread that works on them.
+
+Everything here happens in the order it was asked for, off the event loop; a slow disk makes its own tenant wait and
+nobody else. Holds no key and no header of a request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from contextfold.dialects import Dialect, find
+from contextfold.dialects.endpoint import Endpoint, Envelope
+from contextfold.domain import decode
+from contextfold.errors import BadMessage, ContextFoldError
+from contextfold.session import Request, Session
+from contextfold.store import Store
+from contextfold.thread import Thread
+
+from .clients import ClientName, client_name, is_compacting, is_named
+from .door import Visit
+from .followed import FittedTurn, Followed, FollowedThread
+from .prefixes import PrefixIndex
+from .recognition import START, Normaliser
+from .settings import ClientPolicy, GatewaySettings
+
+ASIDE = "aside"
+_MOST_FAMILIES, _MOST_THREADS, _MOST_CHAINS = 500, 200, 10_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request for a turn, as it came."""
+
+    visit: Visit
+    dialect: Dialect
+    endpoint: Endpoint
+    envelope: Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """A request that is in the log, and what goes out for it."""
+
+    thread: FollowedThread
+    index: PrefixIndex
+    followed: Followed
+    fitted: FittedTurn | None
+    client: str
+    is_aside: bool = False
+    is_compaction: bool = False
+
+    @property
+    def request(self) -> Request | None:
+        return None if self.fitted is None else self.fitted.request
+
+
+@dataclass(frozen=True, slots=True)
+class _Chained:
+    """An answer that a later request may go on from by its id."""
+
+    index: PrefixIndex
+    thread: str
+    seq: int
+    key: str
+
+
+class Ledger:
+    """One tenant's conversations. Every verb but `run` and `close` belongs on its thread."""
+
+    def __init__(self, open_store: Callable[[], Store], settings: GatewaySettings) -> None:
+        self._open, self._settings = open_store, settings
+        self._store: Store | None = None
+        self._normalisers: dict[str, Normaliser] = {}
+        self._families: dict[str, PrefixIndex] = {}
+        self._threads: dict[tuple[str, str, str], FollowedThread] = {}
+        self._chains: dict[str, _Chained] = {}
+        self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
+        self._worker = ThreadPoolExecutor(1, "contextfold-gateway")
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do something on the ledger's thread, after everything that was asked for before."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    def close(self) -> None:
+        """Finish what was asked for and let go of the store."""
+        self._worker.submit(self._shut).result()
+        self._worker.shutdown()
+
+    def _shut(self) -> None:
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    @property
+    def store(self) -> Store:
+        """The tenant's threads; opened when the first request comes."""
+        if self._store is None:
+            self._store = self._open()
+        return self._store
+
+    # -- a turn -------------------------------------------------------------------------------------------------------
+
+    def take(self, asking: Asking) -> KeptTurn:
+        """Keep what a client sent, and make it fit; raises `CannotFit`, or what went wrong with the store."""
+        envelope, normaliser = asking.envelope, self._normaliser(asking)
+        chained = self._chains.get(envelope.chain) if envelope.chain else None
+        keys = normaliser.keys(envelope.messages, START if chained is None else chained.key)
+        first = _beginning(asking, keys)
+        name = client_name(asking.visit, envelope.family, first)
+        policy = self._settings.policy_of(name.client, envelope.model)
+        is_aside = self._is_aside(asking, name)
+        index, thread = self._placed(asking, name, keys, chained, is_aside)
+        kept = self._thread(thread, asking, policy)
+        followed = kept.follow(index, envelope.messages, keys, 0 if chained is None else chained.seq)
+        self._tell_gaps(kept)
+        is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
+        may_fold = policy.mode != "observe" and not is_aside
+        turn = KeptTurn(kept, index, followed, None, name.client, is_aside, is_compaction)
+        return replace(turn, fitted=kept.fit(envelope, followed, may_fold=may_fold))
+
+    def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn:
+        """The same turn after the provider refused it as too long."""
+        turn.thread.overflowed(told)
+        return replace(turn, fitted=turn.thread.fit(asking.envelope, turn.followed, may_fold=True))
+
+    def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
+        """Keep what came back."""
+        with self.store.batch():
+            seq = turn.thread.answered(turn.index, reply, turn.followed, turn.request)
+            if turn.is_compaction:
+                turn.thread.record_compaction(turn.followed, seq)
+        named = reply.get("id")
+        if isinstance(named, str) and named:
+            thread = turn.thread.session.thread
+            _limit(self._chains, _MOST_CHAINS)
+            self._chains[named] = _Chained(turn.index, thread.name, seq, thread.branch.events[seq - 1].key)
+
+    def missed(self, why: str) -> None:
+        """A request passed that could not be kept; written down as soon as something can be."""
+        self._gaps[why] = self._gaps.get(why, 0) + 1
+
+    def _tell_gaps(self, thread: FollowedThread) -> None:
+        for why, requests in list(self._gaps.items()):
+            thread.note_gap(why, requests)
+            del self._gaps[why]
+
+    # -- where it belongs ---------------------------------------------------------------------------------------------
+
+    def _is_aside(self, asking: Asking, name: ClientName) -> bool:
+        """Titles, routing questions and the like: no tools, and a form for the answer or a lone message."""
+        envelope = asking.envelope
+        if envelope.tools or envelope.chain:
+            return False
+        is_lone = len(envelope.messages) == 1 and is_named(asking.visit, envelope.family)
+        return envelope.is_schema_bound or (is_lone and name.thread in self.store)
+
+    def _placed(
+        self, asking: Asking, name: ClientName, keys: Sequence[str], chained: _Chained | None, is_aside: bool
+    ) -> tuple[PrefixIndex, str]:
+        """The thread a request belongs to, with the index of its family."""
+        if chained is not None:
+            return chained.index, chained.thread
+        if is_aside:
+            title = f"{name.thread}/{ASIDE}"
+            return self._family(title), title
+        index = self._family(name.thread)
+        if (known := index.longest(keys)) is not None:
+            return index, known[1].thread
+        anchored = index.anchored(_calls(asking)) if index.threads else ""
+        return index, anchored or _next_name(name.thread, index.threads)
+
+    def _family(self, name: str) -> PrefixIndex:
+        found = self._families.pop(name, None)
+        if found is None:
+            _limit(self._families, _MOST_FAMILIES)
+            found = PrefixIndex(self._members(name))
+        self._families[name] = found
+        return found
+
+    def _members(self, name: str) -> list[Thread]:
+        pattern = re.compile(re.escape(name) + r"(?:/\d+)?")
+        rows = self.store.threads(prefix=name)
+        return [self.store.thread(row.title) for row in rows if pattern.fullmatch(row.title)]
+
+    def _thread(self, name: str, asking: Asking, policy: ClientPolicy) -> FollowedThread:
+        own = name, asking.envelope.model, asking.dialect.name
+        found = self._threads.pop(own, None)
+        if found is None:
+            _limit(self._threads, _MOST_THREADS)
+            session = Session.on(
+                self.store,
+                name,
+                asking.envelope.model or None,
+                policy.policy or None,
+                dialect=asking.dialect.name,
+                limit=policy.limit,
+                window=policy.window,
+            )
+            found = FollowedThread(session, find(asking.dialect.name), asking.endpoint, self._normaliser(asking))
+        self._threads[own] = found
+        return found
+
+    def _normaliser(self, asking: Asking) -> Normaliser:
+        return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.endpoint))
+
+
+def _beginning(asking: Asking, keys: Sequence[str]) -> str:
+    """How a conversation without an id begins: up to the first thing that is not the client's own frame."""
+    for raw, key in zip(asking.envelope.messages, keys, strict=True):
+        value = decode(raw)
+        if not isinstance(value, Mapping) or value.get("role") not in ("system", "developer"):
+            return key.removeprefix(START)
+    return keys[-1].removeprefix(START) if keys else "nothing"
+
+
+def _calls(asking: Asking) -> list[str]:
+    """The ids of the calls in a history, as far as it can be read."""
+    found: list[str] = []
+    for raw in asking.envelope.messages:
+        try:
+            found += [call.id for call in asking.dialect.parse(raw).calls]
+        except (BadMessage, ContextFoldError):
+            continue
+    return found
+
+
+def _next_name(name: str, taken: Sequence[str]) -> str:
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}/{number}" in taken:
+        number += 1
+    return f"{name}/{number}"
+
+
+def _limit(kept: dict[str, T] | dict[tuple[str, str, str], T], most: int) -> None:
+    """Make room for one more: what was used longest ago goes first."""
+    while len(kept) >= most:
+        del kept[next(iter(kept))]  # type: ignore[arg-type]  # a key of the very same mapping

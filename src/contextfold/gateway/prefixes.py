@@ -1,0 +1,73 @@
+"""Where the histories of a family are kept: which thread, and which message of it, a prefix or a tool call leads to.
+
+Read from the keys and outlines of the events that the log has, so it is never out of step with it and needs no table of
+its own. Costs what was written since it was last looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from contextfold.domain import Appended
+from contextfold.thread import Thread
+
+from .recognition import START
+
+LEAST_ANCHORS = 2  # tool calls that must be known, in order, for a history whose beginning changed
+
+
+class Place(NamedTuple):
+    """A message of a thread."""
+
+    thread: str
+    seq: int
+
+
+class PrefixIndex:
+    """Prefixes and tool calls of some threads, by their keys and ids."""
+
+    def __init__(self, threads: Iterable[Thread] = ()) -> None:
+        self._read: dict[str, int] = {}
+        self._prefixes: dict[str, Place] = {}
+        self._calls: dict[str, Place] = {}
+        for thread in threads:
+            self.take(thread)
+
+    @property
+    def threads(self) -> Sequence[str]:
+        """The names of the threads, in the order they were made."""
+        return tuple(self._read)
+
+    def take(self, thread: Thread) -> None:
+        """Take what was written to a thread since it was last looked at."""
+        name, events = thread.name, thread.branch.events
+        for entry in events[self._read.get(name, 0) :]:
+            if not isinstance(entry.event, Appended):
+                continue
+            if entry.key.startswith(START):
+                self._prefixes[entry.key] = Place(name, entry.seq)
+            for call in entry.event.shape.calls:
+                self._calls.setdefault(call, Place(name, entry.seq))
+        self._read[name] = len(events)
+
+    def get(self, key: str) -> Place | None:
+        """Where a prefix ends."""
+        return self._prefixes.get(key)
+
+    def longest(self, keys: Sequence[str], thread: str = "") -> tuple[int, Place] | None:
+        """The longest known prefix, in one thread where it is named: how many messages it has, and where it ends."""
+        for length in range(len(keys), 0, -1):
+            place = self._prefixes.get(keys[length - 1])
+            if place is not None and thread in ("", place.thread):
+                return length, place
+        return None
+
+    def anchored(self, calls: Iterable[str]) -> str:
+        """The thread that holds at least two of these calls, in this order; empty where none does."""
+        found: dict[str, list[int]] = {}
+        for call in calls:
+            if (place := self._calls.get(call)) is not None:
+                found.setdefault(place.thread, []).append(place.seq)
+        ordered = (name for name, seqs in found.items() if len(seqs) >= LEAST_ANCHORS and seqs == sorted(seqs))
+        return next(ordered, "")

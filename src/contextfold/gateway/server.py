@@ -1,0 +1,114 @@
+"""The gateway on a socket: bound before anything is printed, stopped without losing what was heard."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from contextfold.errors import BadConfiguration
+
+from .app import Gateway
+from .settings import GatewaySettings
+
+_BACKLOG = 2_048
+_GRACE = 30  # seconds in which requests may finish when the gateway stops
+
+
+def bound(settings: GatewaySettings) -> socket.socket:
+    """A socket to listen on, nobody else's; a socket file is its owner's alone."""
+    settings.check_reach()
+    try:
+        if settings.socket:
+            return _file(Path(settings.socket))
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((settings.host, settings.port))
+    except OSError as error:
+        place = settings.socket or f"{settings.host}:{settings.port}"
+        raise BadConfiguration(
+            f"The gateway cannot listen on {place} ({error.strerror or error}). Choose another with --port, or stop "
+            f"what listens there."
+        ) from error
+    return found
+
+
+def _file(path: Path) -> socket.socket:
+    if path.is_socket():
+        path.unlink()
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    found.bind(str(path))
+    path.chmod(0o600)
+    return found
+
+
+class GatewayServer(uvicorn.Server):
+    """A web server around one gateway; `serve_gateway` ends when it is told to stop and all is kept."""
+
+    def __init__(self, gateway: Gateway, ready: Callable[[], None] = lambda: None) -> None:
+        options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
+        super().__init__(
+            uvicorn.Config(
+                gateway,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                backlog=_BACKLOG,
+                timeout_graceful_shutdown=_GRACE,
+                **options,
+            )
+        )
+        self._gateway, self._tell_ready = gateway, ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop in good order when asked to; a stop that succeeds is no failure."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._tell_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._gateway.is_closing = True
+        await super().shutdown(sockets)
+
+    async def serve_gateway(self, listening: socket.socket) -> None:
+        """Serve until stopped, then keep what was heard."""
+        try:
+            await self.serve(sockets=[listening])
+        finally:
+            await self._gateway.close()
+            with suppress(OSError):
+                listening.close()
+
+
+def serve(gateway: Gateway, listening: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve in this thread until the process is told to stop."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(GatewayServer(gateway, ready).serve_gateway(listening))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The faster loop where there is one."""
+    try:
+        import uvloop  # noqa: PLC0415  # not to be had on every system
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,105 @@
+"""Who a request belongs to: a keyed hash of its credential names a space of the store, and nothing else is kept of it.
+
+The key is made once and kept in the user's own state directory, like the token: a store that is copied elsewhere tells
+nobody which credential its spaces belong to. Credentials themselves live as long as their request.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from contextfold.errors import StoreError
+from contextfold.private import write_private
+from contextfold.store import Store
+
+from .door import Visit
+from .ledger import Ledger
+from .settings import GatewaySettings
+
+_CREDENTIALS = (b"x-api-key", b"authorization", b"x-goog-api-key")
+_IN_QUERY = "key"
+_TOKEN, _KEY = "gateway-token", "gateway-key"
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySecrets:
+    """What belongs to one user's gateway alone."""
+
+    token: str
+    tenant_key: bytes
+
+
+def secrets_in(directory: Path) -> GatewaySecrets:
+    """The token and the key kept in a directory, made where there are none yet; readable by their owner alone."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        token = _kept(directory / _TOKEN, lambda: secrets.token_urlsafe(24).encode())
+        return GatewaySecrets(token.decode("ascii"), _kept(directory / _KEY, lambda: secrets.token_hex(32).encode()))
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"The gateway's token cannot be kept in {directory} ({error}). Make the directory writable."
+        ) from error
+
+
+def _kept(path: Path, make: Callable[[], bytes]) -> bytes:
+    found = path.read_bytes().strip() if path.exists() else b""
+    if not found:
+        found = make()
+        write_private(path, found)
+    elif os.name == "posix" and path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+    return found
+
+
+def space_of(visit: Visit, key: bytes) -> str:
+    """The space of whoever sent this; the same credential is the same tenant, whatever header it came in."""
+    sent = next((value for name in _CREDENTIALS if (value := visit.header(name))), "")
+    if not sent:
+        sent = next((value for name, value in parse_qsl(visit.query.decode("latin-1")) if name == _IN_QUERY), "")
+    credential = sent.removeprefix("Bearer ").removeprefix("bearer ").encode()
+    return f"tenant-{blake2b(credential, key=key[:64], digest_size=8).hexdigest()}"
+
+
+class Tenants:
+    """The ledgers of everybody who was here, and how many requests each has under way."""
+
+    def __init__(self, key: bytes, settings: GatewaySettings, open_space: Callable[[str], Store]) -> None:
+        self._key, self._settings, self._open = key, settings, open_space
+        self._ledgers: dict[str, Ledger] = {}
+        self._under_way: dict[str, int] = {}
+
+    def ledger(self, space: str) -> Ledger:
+        """The conversations of a tenant."""
+        if space not in self._ledgers:
+            self._ledgers[space] = Ledger(lambda: self._open(space), self._settings)
+        return self._ledgers[space]
+
+    def space(self, visit: Visit) -> str:
+        return space_of(visit, self._key)
+
+    @contextmanager
+    def entered(self, space: str) -> Iterator[bool]:
+        """A request of this tenant for as long as it takes; False where there are too many."""
+        now = self._under_way.get(space, 0)
+        if now >= self._settings.most_at_once:
+            yield False
+            return
+        self._under_way[space] = now + 1
+        try:
+            yield True
+        finally:
+            self._under_way[space] -= 1
+            if not self._under_way[space]:
+                del self._under_way[space]
+
+    def close(self) -> None:
+        for ledger in self._ledgers.values():
+            ledger.close()
+        self._ledgers.clear()

@@ -1,0 +1,101 @@
+"""A gateway for the length of a test, in front of whatever a test puts behind it, on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import contextfold as cf
+from contextfold.domain import Appended, decode
+from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
+from contextfold.gateway.door import Visit
+from contextfold.gateway.server import GatewayServer, bound
+from contextfold.gateway.tenants import space_of
+
+SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
+
+
+@dataclass
+class House:
+    """A running gateway: `url` is the base for every SDK, its token included."""
+
+    gateway: Gateway
+    port: int
+    path: Path
+    _loop: asyncio.AbstractEventLoop
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.origin}/{SECRETS.token}"
+
+    def settle(self) -> None:
+        """Until everything that was heard is in the store."""
+        asyncio.run_coroutine_threadsafe(self.gateway.settle(), self._loop).result(30)
+
+    @contextmanager
+    def store(self, credential: str) -> Iterator[cf.Store]:
+        """What the gateway kept for one credential."""
+        self.settle()
+        space = space_of(Visit("POST", b"/", b"", ((b"x-api-key", credential.encode()),)), SECRETS.tenant_key)
+        with cf.open(self.path, space=space) as store:
+            yield store
+
+    def threads(self, credential: str) -> dict[str, list[Any]]:
+        """Every thread by name, with the messages on its live branch as they were sent."""
+        with self.store(credential) as store:
+            return {row.title: said(store.thread(row.title)) for row in store.threads()}
+
+
+def said(thread: cf.Thread) -> list[Any]:
+    """Everything that was said on the live branch, folded or not."""
+    branch = thread.branch
+    seqs = [seq for seq in branch.path if isinstance(branch.events[seq - 1].event, Appended)]
+    return [decode(thread.message(seq).raw) for seq in seqs]
+
+
+@contextmanager
+def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **settings: Any) -> Iterator[House]:
+    """A gateway in a thread of its own, every provider at one address."""
+    addresses = dict.fromkeys(("anthropic", "openai", "gemini"), upstream)
+    told = GatewaySettings(port=0, upstreams={**addresses, **settings.pop("upstreams", {})}, **settings)
+    listening = bound(told)
+    port = listening.getsockname()[1]
+    app = Gateway(told, secrets, lambda space: cf.open(path, space=space), port=port)
+    ready, started = threading.Event(), []
+    failed: list[BaseException] = []
+
+    async def main() -> None:
+        started.append(asyncio.get_running_loop())
+        await server.serve_gateway(listening)
+
+    def run() -> None:
+        try:
+            asyncio.run(main())
+        except BaseException as error:  # noqa: BLE001  # told to the test
+            failed.append(error)
+        finally:
+            ready.set()
+
+    server = GatewayServer(app, ready.set)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    thread = threading.Thread(target=run, name="gateway", daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        yield House(app, port, path, started[0])
+    finally:
+        server.should_exit = True
+        thread.join(40)
+    assert failed == []
+
+
+FORMATS: Sequence[str] = ("anthropic", "openai-chat", "openai-responses", "gemini")
