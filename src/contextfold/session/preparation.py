@@ -19,7 +19,7 @@ from contextfold.domain import (
     View,
     encode,
 )
-from contextfold.errors import CannotFit, InvalidRequest
+from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
     Conversation,
@@ -54,6 +54,9 @@ MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
     turn = desk.turn
+    if given.system is not None and not isinstance(given.system, str | list | tuple):
+        kind = type(given.system).__name__
+        raise BadConfiguration(f"'system' is a string or a list of text blocks; this is a {kind}. Pass its words.")
     own = turn.system if given.system is None else given.system
     system = surrounded(own, notes.framed(desk)) if desk.thread.branch.notes else own
     tools = desk.tools.take(given.tools, turn.frame.tools)
