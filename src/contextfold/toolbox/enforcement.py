@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from contextfold.domain import Environment, Phase, Text, ToolCall, ToolResult, encode
 from contextfold.errors import BadMessage
 
+from .patterns import Unchecked
 from .projection import Rule as Projection
 from .projection import ToolState, refusal
 from .schema import problems
@@ -71,7 +72,10 @@ def _checked(call: ToolCall, tool: Tool, environment: Environment) -> Ruling:
         arguments = parsed(call.arguments)
     except ValueError as error:
         return Ruling(call, "arguments", str(error))
-    found = list(problems(arguments, definition(tool, environment)["input_schema"]))
+    try:
+        found = list(problems(arguments, definition(tool, environment)["input_schema"]))
+    except Unchecked as unchecked:
+        return Ruling(call, "arguments", str(unchecked))
     for limit in limits_in(tool, environment):
         found += limit.problems(arguments)
     if found:

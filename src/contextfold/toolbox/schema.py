@@ -2,16 +2,17 @@
 
 Known: type, enum, const, properties, required, additionalProperties, items, lengths, numbers, pattern, anyOf, oneOf,
 allOf, not, prefixItems, patternProperties, and $ref within the schema. Whatever else a schema says is not checked, and
-nothing is refused for it: what is not known is allowed.
+nothing is refused for it: what is not known is allowed. Raises `Unchecked` where a pattern would take too long.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from contextfold.domain import encode
+
+from .patterns import has_pattern
 
 DEEPEST = 64
 
@@ -71,7 +72,7 @@ def _alone(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
         yield f"{path} must be {schema['const']}"
     if isinstance(value, str):
         yield from _bounds(len(value), schema, "minLength", "maxLength", f"the length of {path}")
-        if "pattern" in schema and not _matches(schema["pattern"], value):
+        if "pattern" in schema and not has_pattern(schema["pattern"], value):
             yield f"{path} must match {schema['pattern']}"
     elif isinstance(value, list):
         yield from _bounds(len(value), schema, "minItems", "maxItems", f"the length of {path}")
@@ -101,7 +102,7 @@ def _object(value: dict[str, Any], schema: Mapping[str, Any], root: Any, path: s
         if name not in value:
             yield f"{_below(path, name)} must be given"
     for name, each in value.items():
-        fitting = [own for pattern, own in patterns.items() if _matches(pattern, name)]
+        fitting = [own for pattern, own in patterns.items() if has_pattern(pattern, name)]
         fitting += [known[name]] if name in known else []
         for own in fitting:
             yield from problems(each, own, root, _below(path, name), depth + 1)
@@ -131,14 +132,6 @@ def _combined(value: Any, schema: Mapping[str, Any], root: Any, path: str, depth
 def _is_known(schema: Any) -> bool:
     """Whether a schema says nothing but what is checked here: only then can fitting it be held against a value."""
     return not isinstance(schema, Mapping) or schema.keys() <= _KEYWORDS
-
-
-def _matches(pattern: str, value: str) -> bool:
-    """Whether a text has the pattern; one that Python cannot read is not held against anybody."""
-    try:
-        return re.search(pattern, value) is not None
-    except re.error:
-        return True
 
 
 def _is(value: object, kind: str) -> bool:

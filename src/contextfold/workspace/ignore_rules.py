@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 IGNORE_FILES = (
     ".gitignore",
@@ -21,7 +22,10 @@ IGNORE_FILES = (
     ".aiderignore",
 )
 LARGEST = 256 * 1024  # bytes of an ignore file that are read
-MOST_STARS = 5  # in one rule
+
+Names: TypeAlias = tuple[re.Pattern[str] | None, ...]
+
+_STAR, _ANYWHERE, _BENEATH = "[^/]*", "**/", "/**"  # within a name; any number of directories; all that is in one
 
 
 def is_ignored(root: Path, path: str) -> bool:
@@ -34,11 +38,11 @@ def is_ignored(root: Path, path: str) -> bool:
 def _is_named(root: Path, place: PurePosixPath, *, is_directory: bool) -> bool:
     named = False
     for directory in reversed(place.parents):
-        beneath = str(place.relative_to(directory))
+        beneath = place.relative_to(directory).parts
         for pattern in _patterns(root / directory):
             if found := _rule(pattern):
-                is_negative, only_directories, expression = found
-                if (is_directory or not only_directories) and expression.fullmatch(beneath):
+                is_negative, only_directories, names = found
+                if (is_directory or not only_directories) and _fits(names, beneath):
                     named = not is_negative
     return named
 
@@ -53,7 +57,7 @@ def _patterns(directory: Path) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]] | None:
+def _rule(line: str) -> tuple[bool, bool, Names] | None:
     """(whether it takes back, whether it is about directories only, what it names); None where it names nothing."""
     pattern = _without_blanks_behind(line.removesuffix("\r"))
     if not pattern or pattern.startswith("#"):
@@ -66,8 +70,37 @@ def _rule(line: str) -> tuple[bool, bool, re.Pattern[str]] | None:
     pieces = _pieces(pattern.removeprefix("/"))
     if pieces is None:
         return None
-    expression = "".join(pieces)
-    return is_negative, only_directories, re.compile(expression if anchored else f"(?:.*/)?{expression}", re.DOTALL)
+    return is_negative, only_directories, _names(pieces if anchored else [_ANYWHERE, *pieces])
+
+
+def _names(pieces: list[str]) -> Names:
+    """One expression for each name of a path; None stands for any number of names."""
+    names: list[list[str] | None] = [[]]
+    for piece in pieces:
+        if piece in (_ANYWHERE, _BENEATH):
+            names[-1:] = [None, [] if piece == _ANYWHERE else [".+"]]
+        elif piece == "/":
+            names.append([])
+        else:
+            names[-1:] = [[*(names[-1] or ()), piece]]
+    return tuple(None if name is None else re.compile(_expression(name), re.DOTALL) for name in names)
+
+
+def _expression(pieces: list[str]) -> str:
+    """What comes between two stars is looked for once, from the left: where that does not fit, no other way does."""
+    first, *between = "".join(pieces).split(_STAR)
+    return first + "".join(f"(?>.*?{part})" for part in between[:-1]) + "".join(f".*{part}" for part in between[-1:])
+
+
+def _fits(names: Names, parts: tuple[str, ...]) -> bool:
+    """Whether the path's parts are these names: all the ways at once, so that stars cannot multiply the work."""
+    reached = {0}
+    for name in names:
+        if name is None:
+            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(parts) and name.fullmatch(parts[at])}
+    return len(parts) in reached
 
 
 def _without_blanks_behind(line: str) -> str:
@@ -78,10 +111,7 @@ def _without_blanks_behind(line: str) -> str:
 
 
 def _pieces(pattern: str) -> list[str] | None:
-    """The pattern as parts of a regular expression; None where git takes it for broken, or it has too many stars.
-
-    Between two stars a text may be parted in many ways, so that each one more multiplies the work.
-    """
+    """The pattern as parts of a regular expression; None where git takes it for broken."""
     pieces: list[str] = []
     at = 0
     while at < len(pattern):
@@ -97,7 +127,7 @@ def _pieces(pattern: str) -> list[str] | None:
         if not piece:
             return None
         pieces.append(piece)
-    return pieces if sum("*" in piece and len(piece) > 2 for piece in pieces) <= MOST_STARS else None
+    return pieces
 
 
 def _stars(pattern: str, at: int) -> tuple[str, int]:
@@ -107,10 +137,10 @@ def _stars(pattern: str, at: int) -> tuple[str, int]:
         stop += 1
     begins = at == 0 or pattern[at - 1] == "/"
     if stop - at > 1 and begins and stop == len(pattern):
-        return "(?:.*)", stop
+        return _BENEATH, stop
     if stop - at > 1 and begins and pattern[stop] == "/":
-        return "(?:.*/)?", stop + 1
-    return "[^/]*", stop
+        return _ANYWHERE, stop + 1
+    return _STAR, stop
 
 
 def _set(pattern: str, at: int) -> tuple[str, int]:

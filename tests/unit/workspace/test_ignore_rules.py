@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from random import Random
 
@@ -98,3 +99,20 @@ def test_agents_have_ignore_files_of_their_own_at_every_depth(tmp_path: Path) ->
     (tmp_path / "sub" / ".rooignore").write_text("private\n")
     assert is_ignored(tmp_path, "sub/private/x")
     assert not is_ignored(tmp_path, "private/x")
+
+
+@pytest.mark.finding("K2")
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("*a*a*a*a*a*a*b", "a" * 250),
+        ("**/a/**/a/**/a/**/a/**/a/**/b", "a/" * 40 + "c"),
+        ("**/*a*a*a*/**/*a*a*/b", "aaaa/" * 40 + "c"),
+    ],
+)
+def test_a_rule_with_many_stars_is_kept_and_costs_little(tmp_path: Path, rule: str, path: str) -> None:
+    (tmp_path / ".gitignore").write_text(f"{rule}\n")
+    before = time.process_time()
+    assert not is_ignored(tmp_path, path)
+    assert is_ignored(tmp_path, path[:-1] + "b")
+    assert time.process_time() - before < 2
