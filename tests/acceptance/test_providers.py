@@ -217,8 +217,8 @@ def test_a_model_may_be_named_and_its_sdk_configures_itself(
     server: StrictServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-    chosen = cf.recipes.summary().with_(fallback=["nobody-knows-it", "gpt-6-luna", "main", "extractive"], backoff=0.0)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    chosen = cf.recipes.summary().with_(fallback=["nobody-knows-it", "claude-haiku-5-5", "main"], backoff=0.0)
     server.answer(faults.unauthorized())
     with cf.Session.open(model="claude-sonnet-5", policy=chosen) as session:
         for message in messages(16):
@@ -226,7 +226,19 @@ def test_a_model_may_be_named_and_its_sdk_configures_itself(
         report = session.prepare(max_tokens=500).report
     assert [(each.model, each.refusal) for each in report.attempts] == [
         ("nobody-knows-it", Refusal.FAILED),
-        ("gpt-6-luna", Refusal.AUTH),
+        ("claude-haiku-5-5", Refusal.AUTH),
         ("claude-sonnet-5", None),
     ]
     assert "base_url" in report.attempts[0].error
+
+
+def test_a_model_that_nobody_knows_is_asked_at_the_address_that_the_user_set(
+    server: StrictServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    chosen = cf.recipes.summary().with_(fallback=["nobody-knows-it"], backoff=0.0)
+    with cf.Session.open(model="claude-sonnet-5", policy=chosen) as session:
+        for message in messages(16):
+            session.append(message)
+        report = session.prepare(max_tokens=500).report
+    assert [(each.model, each.refusal) for each in report.attempts] == [("nobody-knows-it", None)]

@@ -21,6 +21,7 @@ VERSION = 1
 LAG = 32  # events of a thread that may wait: one larger piece costs the disk far less than many small ones
 _GAP = 3_600.0  # seconds of silence after which another sitting begins
 _PLACES = 1 << 32  # passages of one thread
+_END_OF_DAYS = datetime(9999, 12, 31, tzinfo=UTC).timestamp()  # an imported event may claim any time
 
 _TABLES = """
 CREATE VIRTUAL TABLE derived_recall USING fts5(
@@ -185,7 +186,7 @@ def encoded(space: int, words: Iterable[str]) -> str:
 
 def dated(at: float) -> tuple[str, ...]:
     """The words by which people name a day."""
-    if at <= 0:
+    if not 0 < at < _END_OF_DAYS:
         return ()
     day = datetime.fromtimestamp(at, UTC)
     month = day.strftime("%B").lower()

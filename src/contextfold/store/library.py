@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import apsw
@@ -43,18 +43,9 @@ class Shelf:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._index = recall.RecallIndex(read)
+        self._connection = apsw.Connection(":memory:")
+        self._index.install(self._connection)
         self._read: dict[str, tuple[_Numbers, int]] = {}
-
-    @cached_property
-    def _connection(self) -> apsw.Connection:
-        """Made with the first question: most logs in memory are never asked."""
-        connection = apsw.Connection(":memory:")
-        self._index.install(connection)
-        return connection
-
-    def close(self) -> None:
-        if "_connection" in self.__dict__:
-            self._connection.close()
 
     @contextmanager
     def asking(self, table: str, threads: Sequence[str]) -> Iterator[tuple[apsw.Connection, Sequence[_Numbers]]]:
@@ -85,12 +76,7 @@ class Library:
     def forget(self) -> None:
         """Something was forgotten. A file's own index was told with it; the one in memory begins anew."""
         if isinstance(self._shelf, Shelf):
-            self._shelf.close()
             self._shelf = Shelf(self._log)
-
-    def close(self) -> None:
-        if isinstance(self._shelf, Shelf):
-            self._shelf.close()
 
     def passages(
         self,

@@ -94,7 +94,6 @@ class Store:
     def close(self) -> None:
         """Let go of the file. Everything acknowledged is already on disk."""
         self._live.clear()
-        self._library.close()
         self._log.close()
 
     @contextmanager
