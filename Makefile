@@ -45,8 +45,16 @@ clients: setup
 	@npm install --silent --no-audit --no-fund --prefix .clients $(CLIENTS)
 	@$(PYTHON) scripts/run_clients.py
 
-demo: setup
-	@$(PYTHON) -m contextfold.demo $(ARGS)
+# The demo needs the core only: three packages out of the lock, beside which the source is run as it is.
+demo: .venv-demo/.locked
+	@PYTHONPATH=src .venv-demo/bin/python -m contextfold demo $(ARGS)
+
+.venv-demo/.locked: requirements/dev.txt
+	@echo "The demo installs apsw, msgspec and splintr-rs (about 30 MB) into .venv-demo and nothing else. A few seconds."
+	@mkdir -p build
+	@awk '/^[^ ]/ { wanted = /^(apsw|msgspec|splintr-rs)==/ } wanted' requirements/dev.txt > build/core.txt
+	@scripts/venv .venv-demo build/core.txt
+	@touch $@
 
 test: setup
 	@$(PYTHON) -m pytest -n $(JOBS) --dist worksteal --durations 5 --durations-min 10 --cov --cov-report= $(ARGS)

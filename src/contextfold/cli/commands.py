@@ -23,6 +23,7 @@ class Command(NamedTuple):
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Use it with any agent": (Command("serve", "the gateway: agents' conversations are kept and always fit"),),
     "Try it on recorded sessions": (
+        Command("demo", "see it work: a session through a small window, checked as it goes"),
         Command("replay", "run recorded sessions through policies and compare them"),
         Command("count", "count the tokens of messages, a session or a text"),
         Command("validate", "say what a provider would reject in a request; --repair mends it"),
@@ -31,10 +32,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "Look at a store": (
         Command("threads", "list the threads of a store"),
         Command("show", "show what the model sees: the view, folds marked, with sizes"),
+        Command("context", "show what fills the window: system, tools, results, summaries, free"),
         Command("folds", "list the live folds: what each hides and why"),
         Command("diff", "show what changed between two places of a thread"),
         Command("recall", "show what is folded away: behind a fold, one message, or by words"),
         Command("stats", "a thread in numbers"),
+        Command("usage", "what was billed, by day, model or project: from logs or the store"),
     ),
     "Change what the model sees": (
         Command("fold", "fold now, with your own instructions if you like"),

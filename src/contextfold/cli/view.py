@@ -54,7 +54,7 @@ class ViewReader:
         if shown.kind == "stand_in":
             self._fold(shown)
             return
-        tools = _tool_names(self.events, shown.item)
+        tools = tool_names(self.events, shown.item)
         self._headline(str(shown.seq), *_speaker(shown, shown.seq in self.pinned), f"{shown.tokens:,}")
         folded = {part.block: part for part in shown.item.folded}
         for at, block in enumerate(shown.blocks):
@@ -160,7 +160,7 @@ def _size(block: Block) -> str:
     return ""
 
 
-def _tool_names(events: Sequence[Logged], item: ViewItem) -> dict[str, str]:
+def tool_names(events: Sequence[Logged], item: ViewItem) -> dict[str, str]:
     """The tool behind each result of a message, from the calls in the events just before it."""
     wanted = set(item.shape.results)
     names: dict[str, str] = {}

@@ -1,5 +1,7 @@
-"""One minute with contextfold: `make demo`, or `python -m contextfold.demo [DIRECTORY] [--lang ja]`."""
+"""One minute with contextfold, for people who have just found it: `contextfold demo`."""
 
-from .tour import main
+from .screen import Screen
+from .tour import Tour, directory_for, main
+from .tour import run as tour
 
-__all__ = ["main"]
+__all__ = ["Screen", "Tour", "directory_for", "main", "tour"]

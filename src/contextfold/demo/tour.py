@@ -70,9 +70,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("directory", nargs="?", help="where to leave store and report (default: a new one)")
     parser.add_argument("--lang", default="", help="en or ja (default: the terminal's)")
     given = parser.parse_args(arguments)
-    directory = Path(given.directory or tempfile.mkdtemp(prefix="contextfold-demo-"))
+    return run(Tour(directory_for(given.directory), Screen(sys.stdout), chosen(given.lang, os.environ)))
+
+
+def directory_for(name: str | None) -> Path:
+    """Where store and report are left: the directory that was named, else a new one."""
+    directory = Path(name or tempfile.mkdtemp(prefix="contextfold-demo-"))
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return run(Tour(directory, Screen(sys.stdout), chosen(given.lang, os.environ)))
+    return directory
 
 
 def run(tour: Tour) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
 from statistics import median
 
 from msgspec.structs import replace
+
+from contextfold import __version__
 
 from .values import FULL, RECORDED, Cost, ReplayFailure, ReplayReport, Retained, Row, Settings, Share, Total
 
@@ -43,7 +44,7 @@ def report_of(
     sorted_rows = sorted(rows, key=lambda row: (places.get(row.file, len(places)), row.number, order[row.policy]))
     common = compared(sorted_rows)
     return ReplayReport(
-        contextfold=version("contextfold"),
+        contextfold=__version__,
         settings=settings,
         complete=complete,
         files=len(files),
