@@ -110,7 +110,7 @@ class Configuration:
         said = self.models.for_all
         folding = [
             Effective(
-                name, getattr(profile, name), self.models.origin(name) if _is_said(getattr(said, name)) else DEFAULT
+                name, getattr(profile, name), self.models.origin(name) if _is_set(getattr(said, name)) else DEFAULT
             )
             for name in profile.__struct_fields__
         ]
@@ -126,10 +126,10 @@ class Configuration:
 
     def _folding(self, name: str) -> Effective:
         own, in_file = getattr(self.in_environment, name), getattr(self.models.for_all, name)
-        if _is_said(own):
+        if _is_set(own):
             return Effective(name, own, f"environment {VARIABLES}{name.upper()}")
-        value = in_file if _is_said(in_file) else getattr(self.models.profile(), name)
-        return Effective(name, value, self.models.origin(name) if _is_said(in_file) else DEFAULT)
+        value = in_file if _is_set(in_file) else getattr(self.models.profile(), name)
+        return Effective(name, value, self.models.origin(name) if _is_set(in_file) else DEFAULT)
 
     def _origin(self, table: str, name: str) -> str:
         return self.models.origin_of_model(name) if table == "models" else self.models.origin(f"{table}.{name}")
@@ -144,7 +144,7 @@ class Configuration:
             for table, entries in tables
             for name, entry in entries.items()
             for field in entry.__struct_fields__
-            if _is_said(value := getattr(entry, field))
+            if _is_set(value := getattr(entry, field))
         ]
 
 
@@ -219,7 +219,7 @@ def _limit(environ: Mapping[str, str], config: Config) -> Effective:
     return Effective("max_input_tokens", None, DEFAULT)
 
 
-def _is_said(value: object) -> bool:
+def _is_set(value: object) -> bool:
     return value not in (None, -1, "")
 
 

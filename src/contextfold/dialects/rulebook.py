@@ -41,6 +41,11 @@ class WireMessage(NamedTuple):
         return self.content is None or self.content in ("", [], ())
 
 
+def is_filled(value: object) -> bool:
+    """Whether it is a text, and not an empty one."""
+    return isinstance(value, str) and value != ""
+
+
 def id_in(value: Json, field: str) -> str | None:
     """An id that can be compared, whatever a client wrote there."""
     found = value.get(field)

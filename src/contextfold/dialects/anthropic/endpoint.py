@@ -17,12 +17,12 @@ _UNSEEN = frozenset({_MARK, "citations", "caller"})  # marks, and what a server 
 def _normal(message: Mapping[str, Any], words: Words) -> object:
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    kept = [_block(block, words) for block in blocks or () if _is_said(block)]
+    kept = [_block(block, words) for block in blocks or () if _is_readable(block)]
     said = [block for block in kept if block is not None]
     return [message.get("role"), said] if said else None
 
 
-def _is_said(block: object) -> bool:
+def _is_readable(block: object) -> bool:
     return not (isinstance(block, Mapping) and block.get("type") in _SEALED)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.rulebook import WireMessage, id_in, read_messages
+from contextfold.dialects.rulebook import WireMessage, id_in, is_filled, read_messages
 from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
@@ -129,16 +129,12 @@ def missing_id(messages: list[WireMessage]) -> Iterator[Problem]:
     """Calls and tool messages carry the id that pairs them."""
     for message in messages:
         for call in calls(message):
-            if not _is_said(call.value.get("id")):
+            if not is_filled(call.value.get("id")):
                 yield Problem(
                     f"{call.path}.id", "missing-id", "Give the call an id, and its tool message the same one."
                 )
-        if message.role == "tool" and not _is_said(message.fields.get("tool_call_id")):
+        if message.role == "tool" and not is_filled(message.fields.get("tool_call_id")):
             yield Problem(f"{message.path}.tool_call_id", "missing-id", "Name the call that this result answers.")
-
-
-def _is_said(value: object) -> bool:
-    return isinstance(value, str) and value != ""
 
 
 def arguments_not_text(messages: list[WireMessage]) -> Iterator[Problem]:

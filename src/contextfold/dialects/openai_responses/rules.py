@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from contextfold.dialects.rulebook import WirePiece, id_in, malformed, read_pieces
+from contextfold.dialects.rulebook import WirePiece, id_in, is_filled, malformed, read_pieces
 from contextfold.dialects.surrogates import lone_surrogate
 from contextfold.dialects.wire import Json
 from contextfold.domain import Problem
@@ -140,7 +140,7 @@ def _doubled(entries: list[InputItem], rule: str, advice: str) -> Iterator[Probl
 def missing_call_id(asked: ItemsRequest) -> Iterator[Problem]:
     for entry in asked.entries:
         pairs = entry.calls or (is_output(entry.kind) and entry.kind != "local_shell_call_output")
-        if pairs and not _is_said(entry.value.get("call_id")):
+        if pairs and not is_filled(entry.value.get("call_id")):
             yield Problem(f"{entry.path}.call_id", "missing-call-id", "Name the call by its call_id.")
 
 
@@ -148,7 +148,7 @@ def malformed_call(asked: ItemsRequest) -> Iterator[Problem]:
     """A function's call has a name, and its arguments are text."""
     for entry in asked.entries:
         field = _NEED_TEXT.get(entry.kind)
-        if field is not None and not (_is_said(entry.value.get("name")) and isinstance(entry.value.get(field), str)):
+        if field is not None and not (is_filled(entry.value.get("name")) and isinstance(entry.value.get(field), str)):
             yield Problem(entry.path, "malformed-call", f"Give the call a name, and {field!r} as a string.")
 
 
@@ -254,10 +254,6 @@ RULES: tuple[Callable[[ItemsRequest], Iterator[Problem]], ...] = (
     two_states,
     apart,
 )
-
-
-def _is_said(value: object) -> bool:
-    return isinstance(value, str) and value != ""
 
 
 def check(body: Mapping[str, Any], is_adjacent: bool = False) -> list[Problem]:

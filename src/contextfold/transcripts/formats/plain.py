@@ -44,15 +44,17 @@ class Plain:
     name = NAME
 
     def claims(self, sample: Sample) -> bool:
-        if any(_is_said(row) or _list_in(row) for row in sample.rows):
+        if any(_is_message(row) or _list_in(row) for row in sample.rows):
             return True
-        if any(each and _is_said(each[0]) for each in sample.lists):
+        if any(each and _is_message(each[0]) for each in sample.lists):
             return True
         if _list_name(sample.object):
             return True
         first = plain(sample.items[0]) if sample.items else None
         return (
-            _is_said(first) or bool(_list_in(first)) or (isinstance(first, list) and bool(first) and _is_said(first[0]))
+            _is_message(first)
+            or bool(_list_in(first))
+            or (isinstance(first, list) and bool(first) and _is_message(first[0]))
         )
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
@@ -60,13 +62,13 @@ class Plain:
             yield _in_object(source, source.name, sample.object)
         elif sample.items:
             yield from _in_list(source, sample.items)
-        elif any(_is_said(row) for row in sample.rows):
+        elif any(_is_message(row) for row in sample.rows):
             yield _recording(source, source.name, lambda: lines(source))
         else:
             yield from _line_by_line(source)
 
 
-def _is_said(value: object) -> bool:
+def _is_message(value: object) -> bool:
     """Whether a value is one message, of whatever form."""
     if is_item(value) or is_content(value):
         return True
@@ -78,21 +80,21 @@ def _list_in(value: object) -> list[Any]:
     if not isinstance(value, dict):
         return []
     found: list[Any] = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [])
-    return found if found and _is_said(found[0]) else []
+    return found if found and _is_message(found[0]) else []
 
 
 def _list_name(parts: Mapping[str, Raw]) -> str:
     """The field of an undecoded object that holds its messages."""
     for name in _LISTS:
         items = listed_in(parts, name)
-        if items and _is_said(plain(items[0])):
+        if items and _is_message(plain(items[0])):
             return name
     return ""
 
 
 def _in_list(source: Source, items: Sequence[Raw]) -> Iterator[Recording]:
     """A list of messages is a conversation; a list of lists or of objects is one for each."""
-    if _is_said(plain(items[0])):
+    if _is_message(plain(items[0])):
         yield _recording(source, source.name, lambda: listed(source, items))
         return
     for number, item in enumerate(items, 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from contextfold.dialects.anthropic.programs import is_paused
-from contextfold.dialects.rulebook import WirePiece, read_pieces
+from contextfold.dialects.rulebook import WirePiece, is_filled, read_pieces
 from contextfold.domain import Problem
 
 from .turns import MessagesRequest, calls
@@ -103,7 +103,7 @@ def unsigned_thinking(asked: MessagesRequest) -> Iterator[Problem]:
     for message in asked.messages:
         for piece in message.pieces:
             proof = {"thinking": "signature", "redacted_thinking": "data"}.get(str(piece.kind))
-            if proof is not None and not _is_said(piece.block.get(proof)):
+            if proof is not None and not is_filled(piece.block.get(proof)):
                 yield Problem(
                     piece.path, "unsigned-thinking", f"Return the block with its {proof!r} as it came, or leave it out."
                 )
@@ -115,7 +115,3 @@ def empty_error(asked: MessagesRequest) -> Iterator[Problem]:
         for piece in message.pieces:
             if piece.kind == "tool_result" and piece.block.get("is_error") is True and not piece.block.get("content"):
                 yield Problem(piece.path, "empty-error", "Say what went wrong, or take the mark of an error off.")
-
-
-def _is_said(value: object) -> bool:
-    return isinstance(value, str) and value != ""
