@@ -80,6 +80,8 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     request = await got(session.prepare(system="Be brief.", max_tokens=500, service_tier="auto"))
     assert (request.body["model"], request.body["max_tokens"], request.body["service_tier"]) == (MODEL, 500, "auto")
     await say(session, [assistant("done"), user("fold now, please")])
+    answered = (await got(session.view)).item(-2).seq
+    assert (await got(session.request_at(answered))).json == request.json
     report = await got(session.fold(instructions="focus on the API changes", to=2_500))
     assert report.after < report.before
     (fold,) = [each for each in await got(session.folds) if each.is_showing]

@@ -14,7 +14,7 @@ from contextfold.folding import FoldDecision, Policy, Report
 from contextfold.models import Model
 from contextfold.preferences import Chosen
 from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answer, preparation, telemetry
-from contextfold.thread import FoldInfo
+from contextfold.thread import FoldInfo, PastRequest
 
 from .recorder import Piece, Recording
 from .store import Store
@@ -223,6 +223,10 @@ class Session(Travels, Layered):
     def stats(self) -> Awaitable[plain.Stats]:
         """What was said, what of it is in view, and what was paid."""
         return self._worker.run(lambda: self._session.stats)
+
+    async def request_at(self, seq: int) -> PastRequest:
+        """A request that was sent, byte for byte; `seq` is that of the answer it got, or of its `Sent` event."""
+        return await self._worker.run(lambda: self._session.request_at(seq))
 
     async def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
         """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""

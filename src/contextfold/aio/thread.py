@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from contextfold import thread as plain
 from contextfold.domain import Detail, FoldKind, LiveBranch, Logged, Message, Origin, StandIn, View
 from contextfold.models import Model
-from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, RewindReport, TimelineRow
+from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, PastRequest, RewindReport, TimelineRow
 from contextfold.thread.request_bytes import Rendering
 
 from .worker import Worker
@@ -59,6 +59,14 @@ class Thread:
     async def rows(self, *, after: int = 0, limit: int | None = 100, bodies: bool = False) -> tuple[TimelineRow, ...]:
         """What happened here, a page at a time, oldest first: outlines, and whether a model sees it now."""
         return await self._worker.run(lambda: self._thread.rows(after=after, limit=limit, bodies=bodies))
+
+    async def request(self, seq: int) -> PastRequest:
+        """A request that was sent, byte for byte; `seq` is that of its `Sent` event, or of the answer it got."""
+        return await self._worker.run(lambda: self._thread.request(seq))
+
+    async def surroundings(self) -> tuple[Any, Any]:
+        """System and tools of the newest request, as they were given; None where it had none or nobody knows them."""
+        return await self._worker.run(self._thread.surroundings)
 
     async def message(self, seq: int) -> Message:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 import contextfold as cf
+from contextfold.tokens import fixed_cost
 
 from .arguments import add_model, add_thread, seq
 from .invocation import Invocation
@@ -49,6 +50,7 @@ def run(call: Invocation) -> int:
             "window": thread.model.window,
             "head": view.head,
             "count": view.count,
+            "beside": _beside(thread),
             "open_calls": view.open_calls,
             "messages": [as_plain(message, view.pinned) for message in messages] if call.is_json else [],
         }
@@ -56,7 +58,7 @@ def run(call: Invocation) -> int:
 
 
 def _headline(paper: Paper, thread: cf.Thread, view: cf.View) -> None:
-    used, window = view.count.tokens, thread.model.window
+    used, window = view.count.tokens + _beside(thread), thread.model.window
     about = "" if view.count.exact else "about "
     paper.line(Ink(thread.name, "bold"), f" · {thread.model.name or 'no model'} · head {view.head}")
     size = f"{view.length} messages shown, {about}{used:,} of {window:,} tokens"
@@ -66,6 +68,13 @@ def _headline(paper: Paper, thread: cf.Thread, view: cf.View) -> None:
         told = "a call waits for its result" if waiting == 1 else f"{waiting} calls wait for their results"
         paper.line(Ink(told, "warn"))
     paper.line()
+
+
+def _beside(thread: cf.Thread) -> int:
+    """Tokens of system and tools, as the newest request had them."""
+    system, tools = thread.surroundings()
+    cost = fixed_cost(system, tools, thread.lens.counter) if system or tools else None
+    return 0 if cost is None else thread.lens.calibration.around(cost.system + cost.tools + cost.request)
 
 
 def bar(used: int, of: int, width: int = 24) -> str:

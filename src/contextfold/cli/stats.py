@@ -49,6 +49,7 @@ def _facts(session: cf.Session) -> dict[str, object]:
         "messages": stats.messages,
         "shown": stats.shown,
         "tokens": stats.tokens,
+        "beside": stats.beside,
         "exact": view.count.exact,
         "method": view.count.method,
         "hidden": stats.hidden,
@@ -80,7 +81,7 @@ def _money(facts: dict[str, object]) -> dict[str, object]:
 
 def _show(call: Invocation, facts: dict[str, object]) -> None:
     facts = _money(facts)
-    tokens, window = int(str(facts["tokens"])), int(str(facts["window"]))
+    tokens, window = int(str(facts["tokens"])) + int(str(facts["beside"])), int(str(facts["window"]))
     call.out.line(f"{facts['thread']} · {facts['model'] or 'no model'}")
     call.out.line(f"{bar(tokens, window)} {tokens:,} of {window:,} tokens")
     rows = [

@@ -10,11 +10,12 @@ from .given import plain, together, understand
 from .ids import IdFields
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
-from .options import SETTINGS
+from .options import SETTINGS, without_secrets
 from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
 from .repairs import OPENING, Repair, Repaired
 from .streams import Listener
 from .usage import bill, neutral_bill
+from .wire import elements, fields
 
 __all__ = [
     "OPENING",
@@ -36,6 +37,8 @@ __all__ = [
     "bill",
     "boundary",
     "detect",
+    "elements",
+    "fields",
     "find",
     "known",
     "names",
@@ -49,4 +52,5 @@ __all__ = [
     "suited",
     "together",
     "understand",
+    "without_secrets",
 ]

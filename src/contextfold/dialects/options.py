@@ -1,6 +1,11 @@
-"""Fields of requests that wire formats know beside the conversation, so that a misspelled one can be told."""
+"""Fields of requests beside the conversation: those that wire formats know, so that a misspelled one can be told; and
+those that are secrets, so that nobody writes them down.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 SETTINGS = frozenset(
     [
@@ -63,3 +68,18 @@ SETTINGS = frozenset(
         "web_search_options",
     ]
 )
+
+# Headers of a call are no part of its body, and a server's key is nobody's business but the provider's.
+_SECRETS = frozenset(["extra_headers", "extra_query", "headers", "authorization", "authorization_token"])
+
+
+def without_secrets(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings without keys and headers, at any depth; the very same where there are none."""
+    bare = _bare(settings)
+    return settings if bare == settings else bare
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _bare(each) for name, each in value.items() if name not in _SECRETS}
+    return [_bare(each) for each in value] if isinstance(value, list | tuple) else value

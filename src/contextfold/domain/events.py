@@ -112,7 +112,7 @@ class Rewound(Struct, frozen=True, array_like=True, tag="rewound"):
 
 
 class Sent(Struct, frozen=True, array_like=True, tag="sent"):
-    """A request went out: what answers "what did the model see?". System and tools are blobs, named by their digest."""
+    """A request went out: what answers "what did the model see?". System, tools and settings are blobs of the log."""
 
     head: int
     model: str
@@ -122,6 +122,14 @@ class Sent(Struct, frozen=True, array_like=True, tag="sent"):
     system: str = ""
     tools: str = ""
     details: dict[str, Detail] = {}  # parameters and the decision's reason
+    settings: str = ""  # a blob too: every other field but the messages; empty in logs from before they were kept
+    body: str = ""  # the digest of what was sent
+    marks: tuple[int, ...] = ()  # the items of the view that were marked for the provider's cache
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether an answer came, which then is the next event; what got none is written when that is known."""
+        return not self.details.get("unanswered", False)
 
 
 class Measured(Struct, frozen=True, array_like=True, tag="measured"):
@@ -203,4 +211,6 @@ def digest(blob: bytes) -> str:
 
 def blobs_of(event: Event) -> tuple[str, ...]:
     """Digests of the blobs this event names; they are kept as long as one event that names them is."""
-    return tuple(name for name in (event.system, event.tools) if name) if isinstance(event, Sent) else ()
+    if not isinstance(event, Sent):
+        return ()
+    return tuple(name for name in (event.system, event.tools, event.settings) if name)

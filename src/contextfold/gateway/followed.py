@@ -118,7 +118,7 @@ class FollowedThread:
         if may_fold and envelope.output is not None and not desk.model.assumed:
             room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
             output = room if room < envelope.output else None
-        return FittedTurn(messages, output, report, desk.turn.request)
+        return FittedTurn(messages, output, report, desk.requests.newest)
 
     def overflowed(self, told: str) -> None:
         """The provider refused the last request as too long."""
@@ -138,7 +138,7 @@ class FollowedThread:
             return known.seq
         self._move(target)
         if request is not None:
-            desk.turn.ask(request)
+            desk.requests.ask(request)
         seq = self.session.append(reply, key=key, dialect=self._dialect.name)
         index.take(thread)
         return seq

@@ -24,7 +24,6 @@ from contextfold.domain import (
     Sent,
     ToolResult,
     decode,
-    encode,
 )
 from contextfold.errors import BadMessage
 from contextfold.folding import (
@@ -42,7 +41,6 @@ from contextfold.folding import (
     tell,
 )
 from contextfold.models import paid_for
-from contextfold.thread.request_bytes import DETAIL, digest
 
 from . import compacting, tools
 from .desk import Desk
@@ -60,10 +58,10 @@ def append(
     bill = _bill(reply, usage)
     if not message.blocks and message.role != "assistant" and not _has_content(message):
         raise BadMessage(f"This message of the {message.role} has no content. Give it some, or leave it out.")
-    request = desk.turn.request if message.role == "assistant" else None
+    request = desk.requests.newest if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
     billed = bill.input
-    blobs = _blobs(desk, request)
+    blobs = () if request is None else request.record.blobs
     refused = tools.rulings(desk, message) if desk.tools.tools is not None and message.calls else ()
     if message.results:
         tools.check_results(desk, message)
@@ -91,7 +89,7 @@ def append(
     logged = yield from record(drafting, blobs)
     seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
     if request is not None:
-        desk.turn.drop_request()
+        desk.requests.answer()
         desk.books.answered(_billed(desk, request, bill))
     is_whole = compacting.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
@@ -120,15 +118,8 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
 
 
 def _sent(desk: Desk, request: Request) -> Sent:
-    factor = desk.thread.lens.calibration.factor
-    details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
-    if request.prefix:
-        details[DETAIL] = request.prefix
     account = desk.books.next_account
-    if account is not None:
-        details |= account.details()
-    system, tools = (digest(part) for part in (desk.turn.frame.system, desk.turn.frame.tools))
-    return Sent(request.head, request.model, request.dialect, request.report.after, factor, system, tools, details)
+    return desk.sent(request, {} if account is None else account.details())
 
 
 def _billed(desk: Desk, request: Request, bill: Bill) -> float | None:
@@ -136,12 +127,6 @@ def _billed(desk: Desk, request: Request, bill: Bill) -> float | None:
     if desk.model.prices is None or bill.read is None:
         return billed_cost(bill, rates_of(desk.model, request.report.after))
     return paid_for(bill, desk.model.prices).input
-
-
-def _blobs(desk: Desk, request: Request | None) -> tuple[bytes, ...]:
-    if request is None:
-        return ()
-    return tuple(encode(part) for part in (desk.turn.frame.system, desk.turn.frame.tools) if part)
 
 
 def _bill(reply: Reply, usage: Usage | None) -> Bill:

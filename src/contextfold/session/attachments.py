@@ -160,7 +160,7 @@ def _answered(projection: LiveBranch) -> int:
     """How far the model has seen: up to where its newest answer's request was made, which is written before it."""
     answer = _newest(projection, "assistant")
     sent = projection.events[answer - 2].event if answer > 1 else None
-    return sent.head if isinstance(sent, Sent) else answer
+    return sent.head if isinstance(sent, Sent) and sent.is_answered else answer
 
 
 def _newest(projection: LiveBranch, role: str = "") -> int:

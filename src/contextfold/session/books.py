@@ -60,7 +60,8 @@ class Books:
 
     def resume(self, thread: Thread, fixed: int) -> None:
         """Go on from the newest request in the log."""
-        entry = next((entry for entry in reversed(thread.events) if isinstance(entry.event, Sent)), None)
+        requests = (entry for entry in reversed(thread.events) if isinstance(entry.event, Sent))
+        entry = next((entry for entry in requests if isinstance(entry.event, Sent) and entry.event.is_answered), None)
         if self.economy is None or entry is None or not isinstance(entry.event, Sent):
             return
         self.account = Account.of(_newest_bill(thread, entry) or entry.event.details)

@@ -7,6 +7,7 @@ What changes from turn to turn belongs to the parts in `turn`, `books` and `laye
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -15,18 +16,21 @@ from contextfold.dialects import OPENING
 from contextfold.domain import (
     Attached,
     Counter,
+    Detail,
     Folded,
     Logged,
     Measured,
     Message,
+    NewEvent,
     Sent,
     Text,
     View,
     ViewItem,
+    digest,
     hidden_by,
     subject_of,
 )
-from contextfold.errors import CannotFit
+from contextfold.errors import CannotFit, ContextFoldError
 from contextfold.folding import (
     LEAST_TURN,
     Breaker,
@@ -41,13 +45,15 @@ from contextfold.folding import (
 )
 from contextfold.models import Model
 from contextfold.summaries import Language, SourceMessage, language_of
-from contextfold.thread import Drafting, Thread
+from contextfold.thread import Drafting, Thread, body_digest
+from contextfold.thread.request_bytes import DETAIL as PREFIX
 
 from .books import Books
 from .hooks import Hook, Hooks
 from .layer_state import LayerDisplay, NoteState
 from .natives import Natives, compaction_request, compacts_at, compacts_on_demand
-from .turn import Attachers, Background, CurrentTurn, Guard, Memo, ToolGate
+from .request import Request
+from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, ToolGate
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
@@ -62,7 +68,7 @@ class Desk:
         self, thread: Thread, policy: Policy, hooks: Hooks | None = None, artifacts: Path | None = None
     ) -> None:
         self.thread, self.policy, self.hooks, self.artifacts = thread, policy, hooks or Hooks(), artifacts
-        self.turn = CurrentTurn()
+        self.turn, self.requests = CurrentTurn(), OpenRequests()
         self.books = Books(policy)  # the money
         self.background = Background()  # the summary that is being written meanwhile
         self.breaker = Breaker()  # whether summarizers are asked at all
@@ -100,7 +106,6 @@ class Desk:
             if isinstance(entry.event, Measured) and entry.event.model in names and entry.event.sent in sent:
                 raw = sent[entry.event.sent].details.get("raw")
                 self.thread.lens.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
-        self.books.resume(self.thread, self.turn.frame.tokens)
         self.check()
 
     def check(self) -> None:
@@ -230,7 +235,44 @@ class Desk:
         return self.thread.branch.last
 
     def write(self, drafting: Drafting, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
+        """Write what is drafted, and before it the requests that got no answer; mostly there are none."""
+        if self.requests.unanswered:
+            self.write_unanswered()
         return self.thread.write(drafting, blobs=blobs)
+
+    def write_unanswered(self) -> None:
+        """Keep the requests of which it is known by now that no answer came."""
+        waiting = self.requests.write_down()
+        events = [self.sent(each, {"unanswered": True}) for each in waiting]
+        blobs = [blob for each in waiting for blob in each.record.blobs]
+        self.thread.write(lambda now: [NewEvent(event, now.head, self.now()) for event in events], blobs=blobs)
+
+    def leave(self) -> None:
+        """Nobody will answer here any more; what cannot be written now was nobody's words."""
+        self.requests.drop()
+        if self.requests.unanswered:
+            with suppress(ContextFoldError):
+                self.write_unanswered()
+
+    def sent(self, request: Request, facts: Mapping[str, Detail]) -> Sent:
+        """What the log keeps of a request: enough to write it again, and why it is as it is."""
+        details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
+        if request.prefix:
+            details[PREFIX] = request.prefix
+        record = request.record
+        return Sent(
+            request.head,
+            request.model,
+            request.dialect,
+            request.report.after,
+            self.thread.lens.calibration.factor,
+            digest(record.system) if record.system else "",
+            digest(record.tools) if record.tools else "",
+            {**details, **facts},
+            digest(record.terms) if record.terms else "",
+            body_digest(record.body) if record.body else "",
+            record.marks,
+        )
 
     def parts(self) -> Mapping[str, int]:
         """Where the tokens of a request that does not fit are."""

@@ -88,7 +88,7 @@ def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
         if not tried.decision.fits:
             raise CannotUnfold(fold, _sizes(desk, before, grown), desk.budget().whole)
     logged = yield from record(lambda now: _drafts(desk, now, fold, tried.folds))
-    desk.turn.drop_request()
+    desk.requests.drop()
     yield from tell(desk.hooks.on_unfold, fold)
     return tuple(entry.seq for entry in logged[1:])
 

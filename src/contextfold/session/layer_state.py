@@ -108,6 +108,17 @@ def surrounded(system: System, sections: Sequence[Section]) -> System:
     return [*system, *({"type": "text", "text": text} for text in texts)]
 
 
+def without_sections(system: System, sections: Sequence[Section]) -> System:
+    """What the caller said of a system part that ends with L0 and L1; nothing where they have changed since."""
+    texts = [section.text for section in sections]
+    if isinstance(system, str):
+        own = system.removesuffix("\n\n".join(texts))
+        return own.removesuffix("\n\n") if own != system or not texts else None
+    if system is None or [block.get("text") for block in system[len(system) - len(texts) :]] != texts:
+        return None
+    return system[: len(system) - len(texts)]
+
+
 def counted(counter: Counter, text: str) -> int:
     """Raw tokens of a text."""
     return counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)

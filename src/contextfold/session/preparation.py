@@ -7,7 +7,7 @@ nothing about bytes (the dialects do).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from contextfold import dialects, tokens
@@ -37,16 +37,18 @@ from contextfold.folding import (
 )
 from contextfold.models import Model
 from contextfold.summaries import fold_notice, go_on_text, interrupted_text
+from contextfold.thread import RequestPart, RequestTerms, parts_of
 from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
 from . import attachments, compacting, notes, tools
 from .attachments import AskedAttachments
 from .desk import LOOSE, Desk
 from .hooks import FoldNotice, journal
-from .layer_state import surrounded
-from .request import FoldOutcome, Request, refuse_misspelled, report_of
+from .layer_state import surrounded, without_sections
+from .request import FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
 from .turn import RequestFrame, Surroundings
 
+MOST_UNANSWERED = 8  # requests that are held until something else is written
 MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
 
 
@@ -57,8 +59,18 @@ def surround(desk: Desk, given: Surroundings) -> None:
     system = surrounded(own, notes.framed(desk)) if desk.thread.branch.notes else own
     tools = desk.tools.take(given.tools, turn.frame.tools)
     tools = turn.frame.tools if tools is None else tools
-    cost = tokens.fixed_cost(system, tools, desk.counter)
-    turn.surround(own, RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request))
+    written = encode(system) if system else b"", encode(tools) if tools else b""
+    cost = tokens.fixed_cost(system, tools, desk.counter, written)
+    turn.surround(own, RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request, *written))
+
+
+def remember(desk: Desk) -> None:
+    """Go on with system and tools of the newest request, as within one process: what is left out stays as it was."""
+    system, tools = desk.thread.surroundings()
+    if system is not None and desk.thread.branch.notes:
+        system = without_sections(system, notes.framed(desk))
+    if system is not None or tools is not None:
+        surround(desk, Surroundings(system, tools))
 
 
 def prepare(
@@ -67,6 +79,8 @@ def prepare(
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
     turn = desk.turn
     refuse_misspelled(settings)
+    if len(desk.requests.unanswered) >= MOST_UNANSWERED:
+        yield from record(lambda _now: ())
     cache = _wants_marks(desk.model) if cache is None else cache
     surround(desk, given)
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
@@ -93,7 +107,7 @@ def prepare(
     now = yield from _fitting(desk)
     view = desk.view()
     outcome = FoldOutcome(decision, now, before, view, made)
-    request = turn.ask(_request(desk, dialect, settings, outcome, cache, attached))
+    request = desk.requests.ask(_request(desk, dialect, settings, outcome, cache, attached))
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
     return request
 
@@ -126,7 +140,9 @@ def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = Tr
         prefix = rendering.prefix(view)
     raw = view.tokens() + turn.frame.tokens
     report = report_of(outcome)
-    turn.ask(Request(b"", desk.model.name, turn.dialect, report, view.head, raw_tokens=raw, prefix=prefix))
+    kept = RequestRecord(system=turn.frame.system_json, tools=turn.frame.tools_json)
+    request = Request(b"", desk.model.name, turn.dialect, report, view.head, raw_tokens=raw, prefix=prefix, record=kept)
+    desk.requests.ask(request)
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
     return outcome
 
@@ -252,6 +268,12 @@ def _request(
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
     report = report_of(outcome, rendering.losses(view, fields), layers, told_tools)
     raw = view.tokens() + desk.turn.frame.tokens
+    lens = desk.thread.lens
+
+    def origins() -> tuple[RequestPart, ...]:
+        writer = rendering if rendering.is_at(view) else rendering.twin()
+        return desk.alone(lambda: parts_of(writer, view, lens, writer.body(view, lens, fields, marks), marks))
+
     return Request(
         body,
         model.name,
@@ -263,7 +285,31 @@ def _request(
         left_out=attached.left_out,
         prefix=rendering.prefix(view),
         betas=betas,
+        record=_record(
+            desk.turn.frame,
+            fields,
+            betas,
+            marks,
+            lambda kept: body if kept is fields else rendering.body(view, lens, kept, marks),
+        ),
+        origins=origins,
     )
+
+
+def _record(
+    frame: RequestFrame,
+    fields: Mapping[str, object],
+    betas: Sequence[str],
+    marks: dialects.Marks,
+    write: Callable[[Mapping[str, object]], bytes],
+) -> RequestRecord:
+    """What the log is to keep of a request once it is answered: no key of a server, and no header of a call."""
+    others = {name: value for name, value in fields.items() if name not in ("system", "tools")}
+    bare = dialects.without_secrets(others)
+    if bare is not others:
+        fields = {name: bare.get(name, fields[name]) for name in fields if name in bare or name not in others}
+    terms = encode(RequestTerms.of(fields, betas, marks))
+    return RequestRecord(write(fields), terms, frame.system_json, frame.tools_json, marks.items)
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from contextfold.dialects import SETTINGS
 from contextfold.domain import Attachment, View, decode
 from contextfold.folding import FoldDecision, Made, Report, cache_effect
 from contextfold.layers import LayerUse
+from contextfold.thread import RequestPart
 from contextfold.toolbox import ToolUse
 
 # What `prepare` takes itself. Other settings pass as they are, unless they look like these or like a wire format's.
@@ -24,6 +25,20 @@ def refuse_misspelled(settings: Iterable[str]) -> None:
         meant = [] if name in SETTINGS else get_close_matches(name, (*OWN, *SETTINGS), 1, ALIKE)
         if meant:
             raise TypeError(f"prepare() knows no {name!r}; did you mean {meant[0]!r}?")
+
+
+class RequestRecord(NamedTuple):
+    """What the log keeps of a request, so that it can be written again."""
+
+    body: bytes = b""  # without secrets, so nearly always what is sent
+    terms: bytes = b""  # all fields but messages, system and tools, as a blob
+    system: bytes = b""
+    tools: bytes = b""
+    marks: tuple[int, ...] = ()  # items marked for the provider's cache
+
+    @property
+    def blobs(self) -> tuple[bytes, ...]:
+        return tuple(blob for blob in (self.system, self.tools, self.terms) if blob)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +55,17 @@ class Request:
     left_out: tuple[Attachment, ...] = ()  # what had no room
     prefix: str = ""  # the digest of what its messages are, where the model binds its reasoning to that
     betas: tuple[str, ...] = ()  # features that Anthropic wants named: `client.beta.messages.create(betas=…)`
+
+    record: RequestRecord = field(default=RequestRecord(), repr=False, compare=False)
+    origins: Callable[[], tuple[RequestPart, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def parts(self) -> tuple[RequestPart, ...]:
+        """Where each of its messages comes from: the seq of a message, fold or attachment, and whether it is as it was.
+
+        Worked out when asked, from what the session keeps; in the order of the messages in the body.
+        """
+        return self.origins()
 
     @property
     def body(self) -> dict[str, Any]:

@@ -110,6 +110,7 @@ def delete(desk: Desk, seq: int) -> Steps[RewindReport]:
 def begin_anew(desk: Desk) -> None:
     """What was prepared, noticed or asked belongs to the place that was left."""
     desk.turn.leave()
+    desk.requests.drop()
     desk.attachers.ask_again()
 
 

@@ -20,7 +20,7 @@ from contextfold.models import Model, Paid, limit_in
 from contextfold.preferences import Chosen, policy_for
 from contextfold.store import Store
 from contextfold.store import open as open_store
-from contextfold.thread import FoldInfo, Thread
+from contextfold.thread import FoldInfo, PastRequest, Thread
 
 from . import answer, hidden, preparation, telemetry
 from .desk import Desk
@@ -47,6 +47,7 @@ class Stats:
     full_history: float = 0.0  # what they would have cost without folding; 0 where the policy keeps no account
     unit: str = "tokens"  # USD where the model's prices are known
     paid: Paid = Paid()  # noqa: RUF009 - a value; USD by kind, answers too, as far as providers sent bills
+    beside: int = 0  # tokens of system, tools and what else every request holds beside the view
 
     @property
     def saved(self) -> float:
@@ -150,6 +151,8 @@ class Session(Travels, Layered):
         desk = Desk(opened, chosen, hooks or Hooks(), directory)
         preparation.surround(desk, Surroundings())
         desk.resume()
+        preparation.remember(desk)
+        desk.books.resume(opened, desk.turn.frame.tokens)
         return cls(store, desk, owns_store=owns_store)
 
     def __repr__(self) -> str:
@@ -168,8 +171,12 @@ class Session(Travels, Layered):
         self.close()
 
     def close(self) -> None:
-        """Let go of the store, if this session opened it, and of what is being written in the background."""
+        """Let go of the store, if this session opened it, and of what is being written in the background.
+
+        A request that got no answer is written down before.
+        """
         self.desk.background.close()
+        self.desk.leave()
         if self._owns_store:
             self.store.close()
 
@@ -286,13 +293,21 @@ class Session(Travels, Layered):
             view.count.tokens,
             max(0, hidden.said(self.thread) - view.tokens()),
             len(self.folds),
-            sum(1 for entry in events if isinstance(entry.event, Sent)),
+            sum(1 for entry in events if isinstance(entry.event, Sent) and entry.event.is_answered),
             sum(bills),
             paid.input if bills and unit == "USD" else account.bill,
             account.full_bill,
             unit,
             paid,
+            self.desk.budget().fixed,
         )
+
+    def request_at(self, seq: int) -> PastRequest:
+        """A request that was sent, byte for byte, and where each of its messages came from.
+
+        `seq` is that of the answer it got, or of its `Sent` event, which it leaves also without an answer.
+        """
+        return self.thread.request(seq)
 
     def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
         """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""

@@ -67,6 +67,8 @@ class RequestFrame:
     system_tokens: int = 0
     tool_tokens: int = 0
     request_tokens: int = 0  # what every request costs by itself
+    system_json: bytes = b""
+    tools_json: bytes = b""
 
     @property
     def tokens(self) -> int:
@@ -87,7 +89,7 @@ class Memo(Generic[T]):
 
 
 class CurrentTurn:
-    """The turn being taken: what surrounds its messages, why it may fold, the request that awaits its answer."""
+    """The turn being taken: what surrounds its messages, and why it may fold."""
 
     def __init__(self) -> None:
         self.system: System = None  # what the caller says beside L0 and L1
@@ -97,7 +99,6 @@ class CurrentTurn:
         self.instructions = ""  # the caller's own, for summaries of this turn
         self.was_warned = False  # that folding comes nearer
         self.conversation: Conversation | None = None  # the newest request, as it would be without folding
-        self.request: Request | None = None  # prepared last, not answered yet
         self.language: Language | None = None  # of the thread's stand-ins, once it is chosen
 
     def surround(self, system: System, frame: RequestFrame) -> None:
@@ -130,18 +131,39 @@ class CurrentTurn:
         """The request as it would be without folding."""
         self.conversation = conversation
 
+    def leave(self) -> None:
+        """The head moved: what was noticed belongs to the place that was left."""
+        self.was_warned, self.signals = False, Signals()
+
+
+class OpenRequests:
+    """The request that awaits its answer, and those that got none and are not written down yet."""
+
+    def __init__(self) -> None:
+        self.newest: Request | None = None
+        self.unanswered: list[Request] = []
+
     def ask(self, request: Request) -> Request:
-        """A request was made; its answer is awaited."""
-        self.request = request
+        """A request was made; its answer is awaited. One that it takes the place of got none, unless it is the same."""
+        if self.newest is not None and self.newest.json != request.json:
+            self.unanswered.append(self.newest)
+        self.newest = request
         return request
 
-    def drop_request(self) -> None:
-        """The request was answered, or is no longer what would be sent."""
-        self.request = None
+    def answer(self) -> None:
+        """The request was answered."""
+        self.newest = None
 
-    def leave(self) -> None:
-        """The head moved: what was prepared or noticed belongs to the place that was left."""
-        self.request, self.was_warned, self.signals = None, False, Signals()
+    def drop(self) -> None:
+        """The request is no longer what would be sent, and nobody will answer it."""
+        if self.newest is not None:
+            self.unanswered.append(self.newest)
+        self.newest = None
+
+    def write_down(self) -> list[Request]:
+        """The requests that got no answer, once."""
+        waiting, self.unanswered = self.unanswered, []
+        return waiting
 
 
 class Guard:

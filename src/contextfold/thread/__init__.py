@@ -5,6 +5,7 @@ from __future__ import annotations
 from .lens import FORGOTTEN, Bodies, LogStretch, ModelLens
 from .live import Drafting, locked
 from .moves import RewindReport
+from .past_request import PastRequest, RequestPart, RequestTerms, body_digest, parts_of
 from .thread import Covered, FoldInfo, Thread
 from .timeline import TimelineRow
 
@@ -16,8 +17,13 @@ __all__ = [
     "FoldInfo",
     "LogStretch",
     "ModelLens",
+    "PastRequest",
+    "RequestPart",
+    "RequestTerms",
     "RewindReport",
     "Thread",
     "TimelineRow",
+    "body_digest",
     "locked",
+    "parts_of",
 ]

@@ -214,7 +214,7 @@ class ModelLens:
         if item.kind != "message" or item.shape.role != "assistant" or item.seq < 2:
             return None
         before = self._events()[item.seq - 2].event
-        return before if isinstance(before, Sent) else None
+        return before if isinstance(before, Sent) and before.is_answered else None
 
     def _dialect(self, seq: int) -> str:
         event = self._events()[seq - 1].event

@@ -154,6 +154,14 @@ class Rendering:
         """Bytes kept, about: the newest body, and the chunks it was joined from."""
         return 2 * self._newest.size
 
+    def is_at(self, view: View) -> bool:
+        """Whether it holds the bytes of this view already."""
+        return view.array is self._array
+
+    def twin(self) -> Rendering:
+        """Another one for the same dialect and model, to look at other views without losing the bytes of this one."""
+        return Rendering(self.dialect, self._model, self._prefixes is not None)
+
     def chunks(self, view: View, reading: ModelLens) -> Sequence[bytes]:
         """The view's wire messages in order."""
         if view.array is not self._array:
@@ -180,7 +188,7 @@ class Rendering:
             self._array = None
         chunks = self.chunks(view, reading)
         if marks.items:
-            chunks = self._marked(list(chunks), marks.items)
+            chunks = self.marked(list(chunks), marks.items)
         broken = self._broken_chains(view, settings)
         taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
         return self._newest.with_(
@@ -212,7 +220,7 @@ class Rendering:
             self._bounded = view.array, boundary(view.items)
         return self._bounded[1]
 
-    def _marked(self, chunks: list[bytes], marks: Sequence[int]) -> list[bytes]:
+    def marked(self, chunks: list[bytes], marks: Sequence[int]) -> list[bytes]:
         """Each mark on the item, or on the nearest one before it that can carry one."""
         for place in marks:
             for at in range(place, max(-1, place - MARK_REACH), -1):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from contextfold import dialects
 from contextfold.domain import (
@@ -29,6 +29,7 @@ from contextfold.domain import (
     Pinned,
     Projection,
     Rewound,
+    Sent,
     Shape,
     StandIn,
     Text,
@@ -38,6 +39,7 @@ from contextfold.domain import (
     ViewItem,
     check_cover,
     cover_of,
+    decode,
     encode,
 )
 from contextfold.errors import CannotCover, NotFound
@@ -46,6 +48,7 @@ from contextfold.models import Model
 from .lens import ModelLens
 from .live import Drafting, Live, locked
 from .moves import RewindReport, head_at, on_path, outcome
+from .past_request import PastRequest, rebuilt
 from .request_bytes import Rendering
 from .timeline import TimelineRow
 
@@ -157,6 +160,35 @@ class Thread:
         self._sync()
         live = self._live
         return live.timeline.page(live.projection, after, limit, live.bodies if bodies else None)
+
+    @locked
+    def request(self, seq: int) -> PastRequest:
+        """A request that was sent, byte for byte; `seq` is that of its `Sent` event, or of the answer it got."""
+        self._sync()
+        events = self._live.projection.events
+        for place in (seq - 1, seq - 2):
+            event = events[place].event if 0 <= place < len(events) else None
+            if isinstance(event, Sent) and (place == seq - 1 or event.is_answered):
+                return rebuilt(place + 1, event, self.view_at(place + 1), self._lens, self._live.log.blob)
+        asked = [each.seq for each in events if isinstance(each.event, Sent)]
+        nearest = f"The nearest one is {min(asked, key=lambda at: abs(at - seq))}." if asked else "There is none."
+        raise NotFound(f"{seq} is no request of thread {self.name!r}, nor the answer to one. {nearest}")
+
+    @locked
+    def surroundings(self) -> tuple[Any, Any]:
+        """System and tools of the newest request, as they were given; None where it had none or nobody knows them."""
+        self._sync()
+        newest = (each.event for each in reversed(self._live.projection.events) if isinstance(each.event, Sent))
+        sent = next(newest, None)
+        if sent is None:
+            return None, None
+        return self._blob(sent.system), self._blob(sent.tools)
+
+    def _blob(self, digest: str) -> Any:
+        try:
+            return decode(self._live.log.blob(digest)) if digest else None
+        except NotFound:  # forgotten since
+            return None
 
     @locked
     def message(self, seq: int) -> Message:

@@ -235,11 +235,11 @@ def count(messages: Sequence[Message], model: Model | str | None, system: System
     )
 
 
-def fixed_cost(system: System, tools: Tools, counter: Counter) -> FixedCost:
-    """Tokens and bytes of system and tools; counted once for each content."""
+def fixed_cost(system: System, tools: Tools, counter: Counter, written: tuple[bytes, bytes] | None = None) -> FixedCost:
+    """Tokens and bytes of system and tools, counted once for each content; `written` is their JSON, if it is there."""
     if not system and not tools:
         return FixedCost(request=_overhead(counter).request)
-    raw = (encode(system) if system else b"", encode(tools) if tools else b"")
+    raw = written or (encode(system) if system else b"", encode(tools) if tools else b"")
     digest = hashlib.blake2b(raw[0] + b"\0" + raw[1], digest_size=16).digest()
     known = _KEPT.get((counter, digest))
     if known is None:

@@ -67,7 +67,7 @@ def test_the_cache_is_read_as_far_as_the_bytes_before_are_the_same(sitting: Reco
 
 def _sent(sitting: RecordedSession) -> Iterator[list[bytes]]:
     def after(state: Walk, place: int) -> None:
-        request = state.desk.turn.request
+        request = state.desk.requests.newest
         if request is None and place + 1 < len(sitting.turns) and sitting.roles[place + 1] == "assistant":
             requests.append([encode(message) for message in _body(state)])
 
