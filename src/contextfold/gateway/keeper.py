@@ -70,9 +70,10 @@ class Keeper:
             self._unread(ledger, "a request that cannot be read", error)
             return plain
         except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
-            self._unread(ledger, "the store was out of order", error)
             if self._is_strict(arrival.visit):
+                journal(logging.ERROR, "refused", why="the store was out of order", error=type(error).__name__)
                 return RefusedTurn(503, "", "The gateway cannot keep this conversation now, and is set to be strict.")
+            self._unread(ledger, "the store was out of order", error)
             return plain
         self._count(turn)
         answer = TurnAnswer(self, ledger, asking, turn, plain)

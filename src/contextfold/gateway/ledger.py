@@ -173,8 +173,13 @@ class Ledger:
         index = self._family(name.thread)
         if (known := index.longest(keys)) is not None:
             return index, known[1].thread
-        anchored = index.anchored(_calls(asking)) if index.threads else ""
-        return index, anchored or _next_name(name.thread, index.threads)
+        calls = _calls(asking)
+        # Without an id a family is known by how it begins: where that changed, its calls may be known elsewhere.
+        others = () if is_named(asking.visit, asking.envelope.family) else reversed(self._families.values())
+        for each in (index, *others):
+            if calls and (anchored := each.anchored(calls)):
+                return each, anchored
+        return index, _next_name(name.thread, index.threads)
 
     def _family(self, name: str) -> PrefixIndex:
         found = self._families.pop(name, None)

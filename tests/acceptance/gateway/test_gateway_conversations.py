@@ -1,0 +1,285 @@
+"""How requests of one conversation relate, as real clients send them: growth, resumption, forks, edits, side calls."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from contextfold.domain import Folded, Rewound
+from contextfold.gateway import ClientPolicy
+from tests.acceptance.gateway.house import House, gateway
+from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
+
+KEY = "sk-tenant-one"
+SESSION = {"x-claude-code-session-id": "5f0c3b1e"}
+TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]
+LONG = "alpha beta gamma delta epsilon " * 150
+
+Message = dict[str, Any]
+
+
+@pytest.fixture
+def upstream() -> Iterator[PlainUpstream]:
+    with plain_upstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def house(tmp_path: Path, upstream: PlainUpstream) -> Iterator[House]:
+    with gateway(tmp_path / "store.db", upstream.url, window=20_000) as house:
+        yield house
+
+
+def user(text: str, **block: Any) -> Message:
+    return {"role": "user", "content": [{"type": "text", "text": text, **block}] if block else text}
+
+
+def assistant(text: str) -> Message:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+def called(number: int) -> list[Message]:
+    """A call and its result."""
+    call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {"n": number}}
+    result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": f"{number}: {LONG}"}
+    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+
+class Client:
+    """A client that sends what it is told to, and what it is answered."""
+
+    def __init__(self, house: House, upstream: PlainUpstream, headers: dict[str, str] | None = None) -> None:
+        self._house, self._upstream, self._headers = house, upstream, headers or {}
+        self.key = KEY
+
+    def ask(self, messages: list[Message], answer: str = "Done.", **fields: Any) -> Message:
+        """Send a history; the answer as the client keeps it."""
+        said = {"id": "msg", "type": "message", "role": "assistant", "content": assistant(answer)["content"]}
+        said |= {"model": "claude-sonnet-5-5", "stop_reason": "end_turn"}
+        self._upstream.answer(Answer([json.dumps(said).encode()]))
+        body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": messages, "tools": TOOLS, **fields}
+        reply = httpx.post(
+            f"{self._house.url}/v1/messages", json=body, headers={**self._headers, "x-api-key": self.key}
+        )
+        assert reply.status_code == 200, reply.text
+        self._house.settle()
+        return assistant(answer)
+
+    @property
+    def forwarded(self) -> list[Message]:
+        messages: list[Message] = json.loads(self._upstream.arrived[-1].body)["messages"]
+        return messages
+
+
+def count(house: House, kind: type, key: str = KEY) -> int:
+    """How many events of a kind there are, in all threads."""
+    with house.store(key) as store:
+        names = [row.title for row in store.threads()]
+        return sum(isinstance(entry.event, kind) for name in names for entry in store.thread(name).events)
+
+
+def test_moving_marks_and_blocks_that_become_strings_are_growth(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream, SESSION)
+    mark = {"cache_control": {"type": "ephemeral"}}
+    first = client.ask([user("One.", **mark)])
+    second = client.ask([user("One."), first, user("Two.", **mark)])
+    client.ask([user("One."), first, {"role": "user", "content": "Two."}, second, user("Three.", **mark)])
+    (messages,) = house.threads(KEY).values()
+    assert len(messages) == 6
+    assert count(house, Rewound) == 0
+
+
+def test_reminders_and_dates_that_change_by_themselves_are_growth(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream)
+    first = client.ask([user("<system-reminder>Today is Monday</system-reminder>One.")])
+    client.ask([user("<system-reminder>Today is Tuesday</system-reminder>One."), first, user("Two.")])
+    assert len(house.threads(KEY)) == 1
+    assert count(house, Rewound) == 0
+
+
+def test_a_retry_writes_nothing_twice(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream)
+    client.ask([user("One.")])
+    client.ask([user("One.")])
+    (messages,) = house.threads(KEY).values()
+    assert len(messages) == 2
+
+
+def test_a_conversation_goes_on_after_gateway_and_client_restarted(tmp_path: Path, upstream: PlainUpstream) -> None:
+    history: list[Message] = []
+    for turn in range(12):
+        with gateway(tmp_path / "store.db", upstream.url, window=20_000) as house:
+            client = Client(house, upstream)
+            history.append(user(f"Turn {turn}. {LONG} {LONG}"))
+            history.append(client.ask(history, f"Answer {turn}."))
+    with gateway(tmp_path / "store.db", upstream.url, window=20_000) as house:
+        (messages,) = house.threads(KEY).values()
+        assert messages == history
+        assert count(house, Rewound) == 0
+        assert count(house, Folded) >= 1
+
+
+def test_a_system_prompt_that_changes_on_resume_is_the_same_thread(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream, SESSION)
+    first = client.ask([user("One.")], system="You are Sonnet.")
+    client.ask([user("One."), first, user("Two.")], system="You are Opus.", tools=[])
+    assert len(house.threads(KEY)) == 1
+
+
+def test_going_back_in_the_client_is_another_branch_and_so_is_returning(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream)
+    first = client.ask([user("One.")], "A.")
+    second = client.ask([user("One."), first, user("Two.")], "B.")
+    client.ask([user("One."), first, user("Instead of two.")], "C.")
+    (messages,) = house.threads(KEY).values()
+    assert [each["role"] for each in messages] == ["user", "assistant", "user", "assistant"]
+    assert messages[2] == user("Instead of two.")
+    client.ask([user("One."), first, user("Two."), second, user("Three.")], "D.")
+    (messages,) = house.threads(KEY).values()
+    assert messages == [user("One."), first, user("Two."), second, user("Three."), assistant("D.")]
+
+
+def test_an_answer_that_the_client_dropped_is_left_and_stays_in_the_log(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream)
+    client.ask([user("One.")], "No call in here.")
+    client.ask([user("One. You must call a tool.")], "Sorry.")
+    client.ask([user("One. You must call a tool."), assistant("Sorry."), user("Go on.")])
+    assert any(len(messages) == 4 for messages in house.threads(KEY).values())
+
+
+def test_a_constant_reminder_that_moves_to_the_end_keeps_one_thread(house: House, upstream: PlainUpstream) -> None:
+    client, reminder = Client(house, upstream), user("Answer in diffs only.")
+    first = client.ask([user("One."), reminder], "A.")
+    second = client.ask([user("One."), first, user("Two."), reminder], "B.")
+    client.ask([user("One."), first, user("Two."), second, user("Three."), reminder], "C.")
+    (messages,) = house.threads(KEY).values()
+    assert messages == [user("One."), first, user("Two."), second, user("Three."), reminder, assistant("C.")]
+
+
+@pytest.mark.parametrize("headers", [SESSION, {}])
+def test_an_edited_early_message_is_the_same_thread_and_folds_apply_again(
+    house: House, upstream: PlainUpstream, headers: dict[str, str]
+) -> None:
+    client = Client(house, upstream, headers)
+    history = [user("Begin.")]
+    for number in range(18):
+        history += called(number)
+        client.ask(history, f"Step {number}.")
+    history += [assistant("Step 17."), user("And now?")]
+    client.ask(history)
+    folded = client.forwarded
+    assert folded != history
+    edited = [user("Begin otherwise."), *history[1:]]
+    client.ask(edited)
+    (messages,) = house.threads(KEY).values()
+    assert messages[0] == user("Begin otherwise.")
+    assert client.forwarded[0] == user("Begin otherwise.")
+    assert client.forwarded[1:] == folded[1:]
+
+
+def test_a_title_call_is_kept_apart_and_never_folded(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream, SESSION)
+    first = client.ask([user("One.")])
+    form = {"format": {"type": "json_schema", "schema": {"type": "object"}}}
+    client.ask([user(f"Write a title. {LONG * 8}")], "Title", tools=[], output_config=form)
+    client.ask([user("One."), first, user("Two.")])
+    threads = house.threads(KEY)
+    assert set(threads) == {"claude-code/5f0c3b1e", "claude-code/5f0c3b1e/aside"}
+    assert len(threads["claude-code/5f0c3b1e"]) == 4
+
+
+def test_a_lone_question_without_tools_under_a_known_id_is_kept_apart(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream, {"x-session-id": "ses_1"})
+    client.ask([user("One.")])
+    client.ask([user("Generate a title for this conversation.")], tools=[])
+    assert set(house.threads(KEY)) == {"opencode/ses_1", "opencode/ses_1/aside"}
+
+
+def test_a_sub_agent_has_a_thread_of_its_own(house: House, upstream: PlainUpstream) -> None:
+    main = Client(house, upstream, SESSION)
+    sub = Client(house, upstream, {**SESSION, "x-claude-code-agent-id": "agent-7"})
+    first = main.ask([user("One.")])
+    inner = sub.ask([user("Search for it.")])
+    sub.ask([user("Search for it."), inner, user("Go on.")])
+    main.ask([user("One."), first, user("Two.")])
+    threads = house.threads(KEY)
+    assert set(threads) == {"claude-code/5f0c3b1e", "claude-code/5f0c3b1e.agent-7"}
+    assert {len(messages) for messages in threads.values()} == {4}
+
+
+def test_a_forked_session_with_a_new_id_is_a_thread_of_its_own(house: House, upstream: PlainUpstream) -> None:
+    first = Client(house, upstream, SESSION).ask([user("One.")])
+    Client(house, upstream, {"x-claude-code-session-id": "other"}).ask([user("One."), first, user("Two.")])
+    assert set(house.threads(KEY)) == {"claude-code/5f0c3b1e", "claude-code/other"}
+
+
+def test_a_clients_own_compaction_passes_and_its_summary_is_kept_as_a_fold(
+    house: House, upstream: PlainUpstream
+) -> None:
+    client = Client(house, upstream, SESSION)
+    first = client.ask([user("One.")])
+    wish = user("CRITICAL: Respond with TEXT ONLY. Summarize the conversation.")
+    client.ask([user("One."), first, wish], "They said one.")
+    assert client.forwarded == [user("One."), first, wish]
+    client.ask([user("This session is continued. They said one."), user("Two.")])
+    with house.store(KEY) as store:
+        (fold,) = store.thread("claude-code/5f0c3b1e").folds
+    assert fold.stand_in.text == "They said one."
+    assert set(house.threads(KEY)) == {"claude-code/5f0c3b1e", "claude-code/5f0c3b1e/2"}
+    client.ask([user("One."), first, user("Back again.")])
+    assert client.forwarded == [user("One."), first, user("Back again.")]
+
+
+def test_equal_conversations_of_two_tenants_never_meet(house: House, upstream: PlainUpstream) -> None:
+    one, two = Client(house, upstream), Client(house, upstream)
+    two.key = "sk-tenant-two"
+    first = one.ask([user("One.")])
+    two.ask([user("One.")])
+    one.ask([user("One."), first, user("Two.")])
+    assert [len(each) for each in house.threads(KEY).values()] == [4]
+    assert [len(each) for each in house.threads("sk-tenant-two").values()] == [2]
+
+
+def test_only_what_is_folded_changes_and_all_else_passes_as_it_came(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream)
+    history: list[Message] = []
+    for turn in range(14):
+        history.append(user(f"Turn {turn}. {LONG}{LONG}", x_unknown=[1, {"z": 1, "a": 2}]))
+        history.append(client.ask(history, f"Answer {turn}.", zeta={"b": 1, "a": 2}, alpha=True))
+    history.append(user("The last one.", cache_control={"type": "ephemeral"}))
+    client.ask(history, zeta={"b": 1, "a": 2}, alpha=True)
+    sent = json.loads(upstream.arrived[-1].body)
+    assert list(sent) == ["model", "max_tokens", "messages", "tools", "zeta", "alpha"]
+    assert list(sent["zeta"]) == ["b", "a"]
+    assert len(sent["messages"]) < len(history)
+    kept = [message for message in sent["messages"] if message in history]
+    assert kept[-1] == history[-1]
+    assert len(kept) >= 3
+    assert json.dumps(kept[-1]) == json.dumps(history[-1])
+    assert sum("cache_control" in json.dumps(message) for message in sent["messages"]) == 1
+
+
+def test_observing_changes_nothing_and_keeps_everything(tmp_path: Path, upstream: PlainUpstream) -> None:
+    with gateway(tmp_path / "store.db", upstream.url, window=20_000, mode="observe") as house:
+        client, history = Client(house, upstream), list[Message]()
+        for turn in range(14):
+            history.append(user(f"Turn {turn}. {LONG}{LONG}"))
+            history.append(client.ask(history, f"Answer {turn}."))
+        assert client.forwarded == history[:-1]
+        assert count(house, Folded) == 0
+        (messages,) = house.threads(KEY).values()
+        assert messages == history
+
+
+def test_settings_hold_per_client_and_model(tmp_path: Path, upstream: PlainUpstream) -> None:
+    clients = {"claude-code": ClientPolicy(mode="observe")}
+    with gateway(tmp_path / "store.db", upstream.url, window=20_000, clients=clients) as house:
+        history = [user(f"{at}. {LONG}{LONG}") if at % 2 == 0 else assistant("a") for at in range(31)]
+        observed, folded = Client(house, upstream, SESSION), Client(house, upstream)
+        observed.ask(history)
+        assert observed.forwarded == history
+        folded.ask(history)
+        assert folded.forwarded != history
