@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import apsw
 
 from contextfold.domain import Appended, Logged, Message
 
 from .passages import passages
-from .words import terms
+from .words import kept_terms
 
-VERSION = 1
+VERSION = 2
 LAG = 32  # events of a thread that may wait: one larger piece costs the disk far less than many small ones
 _GAP = 3_600.0  # seconds of silence after which another sitting begins
-_PLACES = 1 << 32  # passages of one thread
+_PLACES = 1 << 28  # passages of one thread, about 300 GB of text
+# Who speaks, in one byte where everybody knows them; no tool is named by one of these.
+_SHORT = {"user": "\x01", "assistant": "\x02", "system": "\x03", "tool": "\x04"}
+_SPEAKERS = {short: speaker for speaker, short in _SHORT.items()}
 _END_OF_DAYS = datetime(9999, 12, 31, tzinfo=UTC).timestamp()  # an imported event may claim any time
 
 _TABLES = """
@@ -164,9 +167,10 @@ def add(connection: apsw.Connection, space: int, now: Sitting, logged: Logged, m
     place = now.passages
     when = dated(logged.at)
     for block, start, speaker, text in passages(message):
-        insert(connection, span(now.number)[0] + place, encoded(space, terms(text)), encoded(space, when))
-        connection.execute(_PASSAGE, (span(now.number)[0] + place, logged.seq, block, start, sitting, speaker))
-        place += 1
+        insert(connection, span(now.number)[0] + place, encoded(space, kept_terms(text)), encoded(space, when))
+        who = _SHORT.get(speaker, speaker)
+        connection.execute(_PASSAGE, (span(now.number)[0] + place, logged.seq, block, start, sitting, who))
+        place, when = place + 1, ()  # a message's day is found at its first passage
     return Sitting(now.number, place, sitting, logged.at)
 
 
@@ -190,7 +194,7 @@ def dated(at: float) -> tuple[str, ...]:
         return ()
     day = datetime.fromtimestamp(at, UTC)
     month = day.strftime("%B").lower()
-    return (str(day.year), month, f"{month}{day.day}", f"{month}{day.year}", day.strftime("%A").lower())
+    return (str(day.year), month, f"{month}{day.day}", day.strftime("%A").lower())
 
 
 def search(
@@ -208,13 +212,17 @@ def search(
 def found(connection: apsw.Connection, passages: Iterable[int]) -> dict[int, Found]:
     """Where these passages stand; those that do not exist, or were forgotten, are missing."""
     listed = "[" + ",".join(str(passage) for passage in passages) + "]"
-    rows = (Found(*row) for row in connection.execute(_FOUND, (listed,)))
-    return {row.id: row for row in rows if row.seq}
+    return {row[0]: _found(row) for row in connection.execute(_FOUND, (listed,)) if row[1]}
+
+
+def _found(row: tuple[Any, ...]) -> Found:
+    *place, speaker = row
+    return Found(*place, _SPEAKERS.get(speaker, speaker))
 
 
 def newest(connection: apsw.Connection, number: int, limit: int) -> list[Found]:
     """The last passages of a thread, newest first."""
-    return [Found(*row) for row in connection.execute(_NEWEST, (*span(number), limit))]
+    return [_found(row) for row in connection.execute(_NEWEST, (*span(number), limit))]
 
 
 def thread_of(passage: int) -> int:

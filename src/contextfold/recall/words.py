@@ -84,6 +84,14 @@ def _pairs(run: str) -> Iterator[str]:
         yield run[place : place + 2]
 
 
+def kept_terms(text: str) -> tuple[str, ...]:
+    """The terms by which a passage is found: each once, in order, without plain words, which nobody asks for.
+
+    A third of an index would be plain words and repetitions; how often a short passage says a word tells little.
+    """
+    return tuple(term for term in dict.fromkeys(terms(text)) if term not in _PLAIN)
+
+
 def asked_terms(question: str, without: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """What a question asks for: its terms once each, without plain words, without pairs of hiragana alone.
 
