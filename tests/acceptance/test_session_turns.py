@@ -86,6 +86,8 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     assert report.after < report.before
     (fold,) = [each for each in await got(session.folds) if each.is_showing]
     assert len(await got(session.recall(fold=fold.id))) == fold.details["messages"]
+    assert [each["name"] for each in session.recall_tools(dialect="anthropic")] == ["recall", "unfold"]
+    assert await got(session.answer({"id": "1", "name": "bash", "input": {}})) is None
     await got(session.unfold(fold.id))
     assert await got(session.folds) == ()
     assert (await got(session.preview())).action == "send"

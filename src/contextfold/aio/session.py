@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterable, Awaitable, Iterable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Iterable
 from types import TracebackType
 from typing import Self, TypeVar
 
 from contextfold import session as plain
-from contextfold.domain import Attacher, Message, View
+from contextfold.domain import Attacher, View
 from contextfold.folding import FoldDecision, Policy, Report
 from contextfold.models import Model
 from contextfold.preferences import Chosen
@@ -19,13 +19,13 @@ from contextfold.thread import FoldInfo, PastRequest
 from .recorder import Piece, Recording
 from .store import Store
 from .thread import Thread
-from .verbs import Layered, Travels
+from .verbs import Layered, Recalls, Travels
 from .worker import Worker
 
 T = TypeVar("T")
 
 
-class Session(Travels, Layered):
+class Session(Travels, Layered, Recalls):
     """A thread, a model and a policy. Open one with `await Session.open(...)`."""
 
     def __init__(self, session: plain.Session, worker: Worker, *, owns_worker: bool = False) -> None:
@@ -227,10 +227,6 @@ class Session(Travels, Layered):
     async def request_at(self, seq: int) -> PastRequest:
         """A request that was sent, byte for byte; `seq` is that of the answer it got, or of its `Sent` event."""
         return await self._worker.run(lambda: self._session.request_at(seq))
-
-    async def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
-        """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""
-        return await self._worker.run(lambda: self._session.recall(fold=fold, seq=seq))
 
     async def child(self, name: str, *, model: str | None = None, policy: Policy | str | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""

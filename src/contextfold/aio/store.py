@@ -13,6 +13,7 @@ from contextfold import store as plain
 from contextfold.domain import ListedThread, Problem, ThreadChange, ThreadOrder
 from contextfold.recall import Passage
 
+from .memory import Memory
 from .thread import Thread
 from .worker import Worker
 
@@ -93,12 +94,26 @@ class Store:
         await self.worker.run(lambda: self.plain.unarchive(thread))
 
     async def recall(
-        self, question: str, thread: str, *, budget: int = 2_000, only_folded: bool = False, everywhere: bool = False
+        self,
+        question: str,
+        thread: str | None = None,
+        *,
+        budget: int = 2_000,
+        only_folded: bool = False,
+        everywhere: bool = False,
     ) -> Sequence[Passage]:
-        """What a thread holds that answers a question: passages within a budget of tokens, in the order of saying."""
+        """What a thread, or all of them, hold that answers a question: passages within a budget of tokens, in order."""
         return await self.worker.run(
             lambda: self.plain.recall(question, thread, budget=budget, only_folded=only_folded, everywhere=everywhere)
         )
+
+    async def reindex(self) -> None:
+        """Make the index of everything said anew."""
+        await self.worker.run(self.plain.reindex)
+
+    async def memory(self, name: str, *, scope: plain.Scope = "user") -> Memory:
+        """What is remembered across threads about a user, a project or an agent; made on first use."""
+        return Memory(await self.worker.run(lambda: self.plain.memory(name, scope=scope)), self.worker)
 
     async def verify(self) -> list[Problem]:
         """Everything that does not verify; empty when sound."""

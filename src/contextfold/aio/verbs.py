@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from contextfold import session as plain
-from contextfold.domain import Environment, Phase
+from contextfold.domain import Environment, Message, Phase
 from contextfold.folding import Steps
 from contextfold.layers import Item, Layout, State, System, Task
+from contextfold.recall import Passage
 from contextfold.session import (
     Checkpoint,
     CheckpointName,
@@ -21,6 +22,7 @@ from contextfold.session import (
     Workspace,
     hidden,
     notes,
+    recall_calls,
     rewind,
     tools,
 )
@@ -101,6 +103,50 @@ class Travels:
     async def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
         await self._worker.run(lambda: self._session.export(path, format=format))
+
+
+class Recalls:
+    """What a session can find of its past: for a person, or for the model by tools of ours."""
+
+    desk: Desk
+    _session: plain.Session
+    _worker: Worker
+
+    @abstractmethod
+    async def _drive(self, steps: Steps[T]) -> T: ...
+
+    @overload
+    async def recall(self, question: str, *, budget: int = 2_000) -> Sequence[Passage]: ...
+
+    @overload
+    async def recall(self, *, path: str, budget: int = 2_000) -> Sequence[Passage]: ...
+
+    @overload
+    async def recall(
+        self, *, fold: int | None = None, seq: int | None = None, around: int = 0
+    ) -> Sequence[Message]: ...
+
+    async def recall(
+        self,
+        question: str | None = None,
+        *,
+        fold: int | None = None,
+        seq: int | None = None,
+        around: int = 0,
+        path: str | None = None,
+        budget: int = 2_000,
+    ) -> Sequence[Passage] | Sequence[Message]:
+        """Find what was said on this branch: passages by a question or a path, messages by a stand-in's handle."""
+        wish = recall_calls.RecallWish(question, fold, seq, around, path, budget)
+        return await self._worker.run(lambda: recall_calls.found(self._session.store, self.desk, wish))
+
+    def recall_tools(self, *, dialect: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """The tools `recall` and `unfold`, as requests of this session define tools."""
+        return self._session.recall_tools(dialect=dialect)
+
+    async def answer(self, call: object) -> dict[str, Any] | None:
+        """Carry out a call of `recall` or `unfold`: the message to append; None for a call of any other tool."""
+        return await self._drive(recall_calls.answer(self._session.store, self.desk, call))
 
 
 class Layered:

@@ -14,6 +14,7 @@ from .options import SETTINGS, without_secrets
 from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
 from .repairs import OPENING, Repair, Repaired
 from .streams import Listener
+from .tools import defined
 from .usage import bill, neutral_bill
 from .wire import elements, fields
 
@@ -36,6 +37,7 @@ __all__ = [
     "asked_in",
     "bill",
     "boundary",
+    "defined",
     "detect",
     "elements",
     "fields",

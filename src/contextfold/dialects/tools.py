@@ -123,6 +123,12 @@ def written(tools: object, dialect: str) -> object:
     return entries
 
 
+def defined(tools: Sequence[Mapping[str, Any]], dialect: str) -> list[Mapping[str, Any]]:
+    """Definitions of tools as a request of this dialect holds them."""
+    spelled = written(tools, dialect.partition("/")[0])
+    return list(spelled) if isinstance(spelled, Sequence) else []
+
+
 def offered(settings: Mapping[str, Any], dialect: str) -> dict[str, Any]:
     """The settings with their tools spelled for the dialect; without any where none of them can be offered."""
     spelled = {**settings, "tools": written(settings["tools"], dialect)} if "tools" in settings else dict(settings)

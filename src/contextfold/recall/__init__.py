@@ -1,6 +1,32 @@
 """Recall: finding and showing what is folded away, for the model or for a person. Needs no model itself."""
 
+from .answers import FRAMED, framed, is_answer
 from .index import RecallIndex, number_of
-from .search import Passage, PassageSource, Stretch, headline, packed, search
+from .passages import Piece, passage_text, passages
+from .search import HEADER, Hit, Passage, PassageSource, Stretch, headline, holding, packed, search
+from .tools import RECALL, TOOLS, UNFOLD
+from .wording import say
 
-__all__ = ["Passage", "PassageSource", "RecallIndex", "Stretch", "headline", "number_of", "packed", "search"]
+__all__ = [
+    "FRAMED",
+    "HEADER",
+    "RECALL",
+    "TOOLS",
+    "UNFOLD",
+    "Hit",
+    "Passage",
+    "PassageSource",
+    "Piece",
+    "RecallIndex",
+    "Stretch",
+    "framed",
+    "headline",
+    "holding",
+    "is_answer",
+    "number_of",
+    "packed",
+    "passage_text",
+    "passages",
+    "say",
+    "search",
+]

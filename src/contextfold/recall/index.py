@@ -216,8 +216,10 @@ def found(connection: apsw.Connection, passages: Iterable[int]) -> dict[int, Fou
 
 
 def _found(row: tuple[Any, ...]) -> Found:
-    *place, speaker = row
-    return Found(*place, _SPEAKERS.get(speaker, speaker))
+    """A row as it is read: a sitting is one of its thread, so that sittings of two threads stay apart."""
+    passage, seq, block, start, sitting, speaker = row
+    first, _ = span(thread_of(passage))
+    return Found(passage, seq, block, start, first + sitting, _SPEAKERS.get(speaker, speaker))
 
 
 def newest(connection: apsw.Connection, number: int, limit: int) -> list[Found]:

@@ -38,6 +38,12 @@ def block_text(message: Message, block: int) -> str:
     return _words(message.role, message.blocks[block], {})[1]
 
 
+def passage_text(message: Message, block: int, start: int) -> str:
+    """The words of one passage."""
+    text = block_text(message, block)
+    return text[start : next((stop for begin, stop in stretches(text, start) if begin == start), len(text))]
+
+
 def _words(role: str, block: Block, names: dict[str, str]) -> tuple[str, str]:
     match block:
         case Text():

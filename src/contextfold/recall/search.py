@@ -96,42 +96,63 @@ class Hit(NamedTuple):
     start: int
     speaker: str
     score: float
+    number: int = 0  # of the thread in the index
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """Where it stands, as places are ordered."""
+        return self.number, self.seq, self.block, self.start
 
 
 def search(
     connection: apsw.Connection,
     space: int,
-    history: Sequence[Stretch],
+    history: Sequence[Stretch] | None,
     question: str,
-    may_show: Callable[[int], bool],
+    may_show: Callable[[Hit], bool],
 ) -> Iterator[Hit]:
-    """Passages best first, then the newest ones: whoever packs them stops when the budget is used."""
-    seen: set[tuple[int, int, int]] = set()
-    for hit in (*_matching(connection, space, history, question), *_newest(connection, history)):
-        key = hit.seq, hit.block, hit.start
-        if key not in seen and may_show(hit.seq):
-            seen.add(key)
+    """Passages best first, then the newest ones: whoever packs them stops when the budget is used.
+
+    Without a history, what matches in any thread of the space, and nothing that only fills.
+    """
+    seen: set[tuple[int, int, int, int]] = set()
+    fill = () if history is None else _newest(connection, history)
+    for hit in (*_matching(connection, space, history, question), *fill):
+        if hit.place not in seen and may_show(hit):
+            seen.add(hit.place)
             yield hit
 
 
-def _matching(connection: apsw.Connection, space: int, history: Sequence[Stretch], question: str) -> Iterable[Hit]:
+def holding(connection: apsw.Connection, space: int, thread: int, question: str) -> list[int]:
+    """The messages of one thread that hold words of a question, best first; what stands beside them counts nothing."""
+    scores = index.search(connection, space, asked_terms(question), index.span(thread), CANDIDATES)
+    places = index.found(connection, scores)
+    return list(dict.fromkeys(places[place].seq for place in scores if place in places))
+
+
+def _matching(
+    connection: apsw.Connection, space: int, history: Sequence[Stretch] | None, question: str
+) -> Iterable[Hit]:
     words = asked_terms(question)
     scores: dict[int, float] = {}
-    for stretch in history:
-        scores |= index.search(connection, space, words, index.span(stretch.number), CANDIDATES)
-    places = _within(index.found(connection, near(scores)), history)
+    for within in [None] if history is None else [index.span(stretch.number) for stretch in history]:
+        scores |= index.search(connection, space, words, within, CANDIDATES)
+    places = _within(index.found(connection, near(scores)), history or ())
     scores = {place: score for place, score in scores.items() if place in places}
     meant = named(question, {place.speaker for place in places.values()})
     for place, score in ranked(scores, places, meant).items():
-        found = places[place]
-        yield Hit(found.seq, found.block, found.start, found.speaker, score)
+        yield _hit(places[place], score)
 
 
 def _newest(connection: apsw.Connection, history: Sequence[Stretch]) -> Iterator[Hit]:
     for stretch in reversed(history):
         for found in index.newest(connection, stretch.number, FILLED):
             if stretch.upto is None or found.seq <= stretch.upto:
-                yield Hit(found.seq, found.block, found.start, found.speaker, 0.0)
+                yield _hit(found, 0.0)
+
+
+def _hit(found: index.Found, score: float) -> Hit:
+    return Hit(found.seq, found.block, found.start, found.speaker, score, index.thread_of(found.id))
 
 
 def _within(places: dict[int, index.Found], history: Sequence[Stretch]) -> dict[int, index.Found]:
@@ -171,11 +192,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class PassageSource:
-    """Where words come from: a message with its time and the fold that hides it."""
+    """Where words come from: a message with its time, the fold that hides the words, and the thread."""
 
     message: Message
     at: float
     fold: int | None
+    thread: str = ""
 
 
 def packed(
@@ -183,26 +205,26 @@ def packed(
     question: str,
     *,
     budget: int,
-    read: Callable[[int], PassageSource | None],
+    read: Callable[[Hit], PassageSource | None],
     count: Callable[[str], int],
-    thread: str = "",
+    header: int = HEADER,
 ) -> tuple[Passage, ...]:
-    """The best passages that fit into a budget of tokens, in the order they were said."""
+    """The best passages that fit into a budget of tokens, in the order they were said; `header` is for each."""
     left = budget
     chosen: list[tuple[Hit, int, str, int]] = []
     for hit in hits:
-        source = read(hit.seq)
+        source = read(hit)
         if source is None:
             continue
         text = block_text(source.message, hit.block)
         stop = _stop(text, hit.start)
-        cost = HEADER + count(text[hit.start : stop])
+        cost = header + count(text[hit.start : stop])
         if cost <= left:
             left -= cost
             chosen.append((hit, stop, text, cost))
         if left < _LEAST:
             break
-    return tuple(_joined(sorted(chosen, key=lambda each: each[0][:3]), question, read, thread))
+    return tuple(_joined(sorted(chosen, key=lambda each: each[0].place), question, read))
 
 
 def _stop(text: str, start: int) -> int:
@@ -212,8 +234,7 @@ def _stop(text: str, start: int) -> int:
 def _joined(
     chosen: Sequence[tuple[Hit, int, str, int]],
     question: str,
-    read: Callable[[int], PassageSource | None],
-    thread: str,
+    read: Callable[[Hit], PassageSource | None],
 ) -> Iterable[Passage]:
     asked = asked_terms(question)
     place = 0
@@ -221,14 +242,14 @@ def _joined(
         hit, stop, text, _ = chosen[place]
         score = hit.score
         place += 1
-        while place < len(chosen) and chosen[place][0][:3] == (hit.seq, hit.block, stop):
+        while place < len(chosen) and chosen[place][0].place == (hit.number, hit.seq, hit.block, stop):
             score, stop = max(score, chosen[place][0].score), chosen[place][1]
             place += 1
-        source = read(hit.seq)
+        source = read(hit)
         if source is not None:
             words = text[hit.start : stop].strip("\n")
             found = _matched(asked, words)
-            yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 3), thread)
+            yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 3), source.thread)
 
 
 def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:
@@ -236,8 +257,10 @@ def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:
     return tuple(term for term in asked if term[:_STEM] in held)
 
 
-def headline(passage: Passage) -> str:
-    """The line above a passage, in words that a model and a person read alike."""
+def headline(passage: Passage, thread: bool = False) -> str:
+    """The line above a passage, in words that a model and a person read alike; with its `thread` where several are."""
     when = datetime.fromtimestamp(passage.at, UTC).strftime("%Y-%m-%d %H:%M") if passage.at > 0 else ""
     behind = f"fold {passage.fold}" if passage.fold is not None else ""
-    return " · ".join(part for part in (f"seq {passage.seq}", when, passage.speaker, behind) if part)
+    return " · ".join(
+        part for part in (passage.thread if thread else "", f"seq {passage.seq}", when, passage.speaker, behind) if part
+    )

@@ -23,12 +23,17 @@ ROUNDS = 3  # of making room: each marker takes some
 
 def behind(thread: Thread, fold: int) -> Sequence[Message]:
     """Everything a fold hides, as it was said, also what it took over from folds inside it."""
+    return tuple(thread.message(seq) for seq in seqs_behind(thread, fold))
+
+
+def seqs_behind(thread: Thread, fold: int) -> Sequence[int]:
+    """The messages a fold hides, whole or in part."""
     branch = thread.branch
     if fold not in branch.folds:
         live = [each.id for each in thread.folds]
         raise NotFound(f"There is no fold {fold} on this branch. The live ones are {live}.")
     seqs = {item.seq for item in hidden_by(branch, fold)} | {seq for seq, _ in branch.folds[fold].event.cover.blocks}
-    return tuple(thread.message(seq) for seq in sorted(seqs) if is_message(branch.events[seq - 1]))
+    return tuple(seq for seq in sorted(seqs) if is_message(branch.events[seq - 1]))
 
 
 def said(thread: Thread) -> int:
@@ -91,6 +96,25 @@ def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
     desk.requests.drop()
     yield from tell(desk.hooks.on_unfold, fold)
     return tuple(entry.seq for entry in logged[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class UnfoldPrice:
+    """What taking a fold back costs: tokens that come back, and those behind them that are read anew once."""
+
+    grown: int
+    rewritten: int
+
+
+def price(desk: Desk, fold: int) -> UnfoldPrice:
+    """What taking a fold back would cost; nothing happens."""
+    branch = desk.thread.branch
+    _refuse_unknown(branch, fold)
+    grown = max(0, _try(desk, branch, fold).decision.used - desk.decide().used)
+    first = min((seq for seq, _ in branch.folds[fold].event.cover.blocks), default=fold)
+    view = desk.view()
+    place = next((place for place in range(view.length) if view.item(place).seq == first), 0)
+    return UnfoldPrice(grown, view.tokens(place))
 
 
 def _refuse_unknown(projection: LiveBranch, fold: int) -> None:

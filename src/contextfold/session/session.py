@@ -6,14 +6,14 @@ A session is a thread with a policy: say something, prepare a request that fits,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from contextfold.configuration import configure
-from contextfold.domain import Attacher, Measured, Message, Sent, View
+from contextfold.domain import Attacher, Measured, Sent, View
 from contextfold.errors import NotFound
 from contextfold.folding import FoldDecision, Offload, Policy, Report, rates_of
 from contextfold.models import Model, Paid, limit_in
@@ -29,7 +29,7 @@ from .hooks import Hook, Hooks
 from .recorder import Piece, Recording
 from .request import Request
 from .turn import Surroundings, System, Tools
-from .verbs import Layered, Travels
+from .verbs import Layered, Recalls, Travels
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Stats:
         return 1 - self.spent / self.full_history if self.full_history else 0.0
 
 
-class Session(Travels, Layered):
+class Session(Travels, Layered, Recalls):
     """A thread, a model and a policy. Open one with `Session.open`; `contextfold.aio.Session` is its awaited twin."""
 
     def __init__(self, store: Store, desk: Desk, *, owns_store: bool = False) -> None:
@@ -308,14 +308,6 @@ class Session(Travels, Layered):
         `seq` is that of the answer it got, or of its `Sent` event, which it leaves also without an answer.
         """
         return self.thread.request(seq)
-
-    def recall(self, *, fold: int | None = None, seq: int | None = None) -> Sequence[Message]:
-        """What a stand-in's handle names: everything behind a fold, or one message, as it was said."""
-        if (fold is None) == (seq is None):
-            raise TypeError("recall() takes one of fold= and seq=")
-        if seq is not None:
-            return (self.thread.message(seq),)
-        return hidden.behind(self.thread, fold or 0)
 
     def child(self, name: str, *, model: str | None = None, policy: Policy | str | None = None) -> Session:
         """A sub-agent's session: its own window and thread in the same store, linked to this one."""

@@ -1,4 +1,4 @@
-"""What a session can do with its past and with its layers: unfold, rewind, fork, checkpoints; define, enter, note.
+"""What a session can do with its past and with its layers: unfold, rewind, fork, recall; define, enter, note.
 
 Each verb is one step that is defined elsewhere and writes events, so all of it survives restarts, and whatever is left
 behind can be returned to.
@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Self
+from typing import Any, Self, overload
 
-from contextfold.domain import Environment, Phase
+from contextfold.domain import Environment, Message, Phase
 from contextfold.layers import Item, Layout, State, System, Task
+from contextfold.recall import Passage
 from contextfold.store import Store
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
 from . import checkpoints as places
-from . import export, hidden, notes, rewind, tools
+from . import export, hidden, notes, recall_calls, rewind, tools
 from .checkpoints import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
 from .drivers import drive
@@ -96,6 +98,55 @@ class Travels:
     def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:  # the public word
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
         export.export(self.store, self.desk, path, format)
+
+
+class Recalls:
+    """What a session can find of its past: for a person, or for the model by tools of ours."""
+
+    desk: Desk
+    store: Store
+
+    @overload
+    def recall(self, question: str, *, budget: int = 2_000) -> Sequence[Passage]: ...
+
+    @overload
+    def recall(self, *, path: str, budget: int = 2_000) -> Sequence[Passage]: ...
+
+    @overload
+    def recall(self, *, fold: int | None = None, seq: int | None = None, around: int = 0) -> Sequence[Message]: ...
+
+    def recall(
+        self,
+        question: str | None = None,
+        *,
+        fold: int | None = None,
+        seq: int | None = None,
+        around: int = 0,
+        path: str | None = None,
+        budget: int = 2_000,
+    ) -> Sequence[Passage] | Sequence[Message]:
+        """Find what was said on this branch, folded or not.
+
+        By a `question` or a `path`: passages within a budget of tokens, in order, each with its seq, time, fold and the
+        words that matched. By a stand-in's handle: the messages behind a `fold`, or the one of a `seq` with so many
+        `around` it, as they were said.
+        """
+        wish = recall_calls.RecallWish(question, fold, seq, around, path, budget)
+        return recall_calls.found(self.store, self.desk, wish)
+
+    def recall_tools(self, *, dialect: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """The tools `recall` and `unfold`, as requests of this session define tools: `prepare(tools=[*mine, *these])`.
+
+        Their calls are answered by `answer`. For `toolbox.project`, declare `contextfold.recall.TOOLS` beside yours.
+        """
+        return recall_calls.definitions(self.desk, dialect)
+
+    def answer(self, call: object) -> dict[str, Any] | None:
+        """Carry out a call of `recall` or `unfold`: the message to append; None for a call of any other tool.
+
+        A call is a `ToolCall`, or what a provider or its SDK hands out: a block, a dict, an entry of `tool_calls`.
+        """
+        return drive(recall_calls.answer(self.store, self.desk, call), self.desk)
 
 
 class Layered:

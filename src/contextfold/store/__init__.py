@@ -5,15 +5,25 @@ from __future__ import annotations
 from contextfold.thread.live import KEPT_BYTES
 
 from .belongings import snapshots_in
-from .store import Store, open
+from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
+from .recollection import Recollection
+from .store import Store, open, past_of
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 
 __all__ = [
     "KEPT_BYTES",
+    "MEMORIES",
+    "Kind",
+    "Memory",
+    "MemoryEntry",
+    "Recollection",
     "RecordingTakeover",
+    "Scope",
     "Store",
     "Taken",
+    "as_plain",
     "open",
+    "past_of",
     "snapshots_in",
     "take_task",
     "task_source",

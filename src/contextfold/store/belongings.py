@@ -1,4 +1,4 @@
-"""What lies outside a store and is named by its events: snapshots of files, and outputs put aside.
+"""What belongs to messages and is forgotten with them: snapshots of files, outputs put aside, and what repeats them.
 
 For whoever must find all of them at once, or forget them; checkpoints take and restore snapshots. A log may come
 from anywhere and name any directory, so a file is erased only if its name is made from its content.
@@ -14,9 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from contextfold.domain import Checkpointed, Folded, Logged, Rewound
+from contextfold.domain import Attached, Checkpointed, Folded, Logged, Noted, Rewound
 from contextfold.errors import NotFound, WorkspaceError
 from contextfold.loggers import logger
+from contextfold.thread.live import Live
 from contextfold.workspace import Snapshots
 
 snapshots_log = logger("workspace")
@@ -98,3 +99,18 @@ def artifacts_in(entries: Iterable[Logged], is_own: bool = True, seq: int | None
         if covers and isinstance(directory, str) and isinstance(name, str) and _NAME.fullmatch(name):
             found.add(NamedArtifact(directory, name))
     return found
+
+
+def bodies_about(live: Live, thread: str, seq: int | None) -> list[int] | None:
+    """The seqs of a thread's own events that hold a message or something made from it; None for all."""
+    is_own = live.row.name == thread
+    if seq is None and is_own:
+        return None
+    about = [logged.seq for logged in live.log.read(live.row.name) if _tells(logged, seq)]
+    return [seq, *about] if is_own and seq is not None else about
+
+
+def _tells(logged: Logged, seq: int | None) -> bool:
+    """Whether a stand-in, note or attachment may repeat what the message said: anything derived after it may."""
+    derived = isinstance(logged.event, Folded | Attached | Noted)
+    return derived and (seq is None or logged.seq > seq)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import apsw
 
 from contextfold import dialects, recall
-from contextfold.domain import Appended, EventLog, LiveBranch, Logged, Message, Text, ViewItem
+from contextfold.domain import Appended, EventLog, Logged, Message, Text, ToolResult, ViewItem
 from contextfold.errors import BadMessage
 from contextfold.logs import SqliteLog
 from contextfold.thread import LogStretch, Thread
@@ -43,9 +44,18 @@ class Shelf:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._index = recall.RecallIndex(read)
-        self._connection = apsw.Connection(":memory:")
-        self._index.install(self._connection)
         self._read: dict[str, tuple[_Numbers, int]] = {}
+
+    @cached_property
+    def _connection(self) -> apsw.Connection:
+        """Made with the first question: most logs in memory are never asked."""
+        connection = apsw.Connection(":memory:")
+        self._index.install(connection)
+        return connection
+
+    def close(self) -> None:
+        if "_connection" in self.__dict__:
+            self._connection.close()
 
     @contextmanager
     def asking(self, table: str, threads: Sequence[str]) -> Iterator[tuple[apsw.Connection, Sequence[_Numbers]]]:
@@ -76,18 +86,24 @@ class Library:
     def forget(self) -> None:
         """Something was forgotten. A file's own index was told with it; the one in memory begins anew."""
         if isinstance(self._shelf, Shelf):
+            self._shelf.close()
             self._shelf = Shelf(self._log)
 
-    def passages(
-        self,
-        thread: Thread,
-        lineage: Sequence[LogStretch],
-        question: str,
-        *,
-        budget: int,
-        is_wanted: Callable[[int], bool],
-    ) -> tuple[recall.Passage, ...]:
-        """What answers a question in one thread's history, within a budget of tokens."""
+    def close(self) -> None:
+        if isinstance(self._shelf, Shelf):
+            self._shelf.close()
+
+    def reindex(self) -> None:
+        """Make the whole index anew, from what the log holds."""
+        if isinstance(self._shelf, Shelf):
+            self.forget()
+        else:
+            self._shelf.rebuild(recall.RecallIndex.name)
+
+    def hits(
+        self, lineage: Sequence[LogStretch], question: str, may_show: Callable[[recall.Hit], bool]
+    ) -> list[recall.Hit]:
+        """Passages of one thread's history, best first; in the end those that only fill a budget."""
         names = [stretch.thread for stretch in lineage]
         with self._shelf.asking(recall.RecallIndex.name, names) as (index, addresses):
             found = [_Numbers(each.space, each.thread) for each in addresses]
@@ -96,44 +112,74 @@ class Library:
                 for stretch, address in zip(lineage, found, strict=True)
                 if (number := recall.number_of(index, address)) is not None
             ]
-            hits = list(recall.search(index, found[-1].space, history, question, is_wanted))
-        places = Places(thread.branch)
-        counter = thread.lens.counter
+            return list(recall.search(index, found[-1].space, history, question, may_show))
 
-        def counted(text: str) -> int:
-            return counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)
+    def holding(self, thread: str, question: str) -> list[int]:
+        """The messages of one thread that hold words of a question, best first."""
+        with self._shelf.asking(recall.RecallIndex.name, [thread]) as (index, addresses):
+            (found,) = (_Numbers(each.space, each.thread) for each in addresses)
+            number = recall.number_of(index, found)
+            return [] if number is None else recall.holding(index, found.space, number, question)
 
-        @cache
-        def source(seq: int) -> recall.PassageSource | None:
-            return recall.PassageSource(thread.message(seq), places.at(seq), places.fold(seq))
+    def hits_anywhere(self, threads: Sequence[str], question: str, most: int) -> list[tuple[str, recall.Hit]]:
+        """The best passages of these threads together, each with the name of its thread."""
+        if not threads:
+            return []
+        with self._shelf.asking(recall.RecallIndex.name, threads) as (index, addresses):
+            found = [_Numbers(each.space, each.thread) for each in addresses]
+            names = {recall.number_of(index, each): name for each, name in zip(found, threads, strict=True)}
+            hits = recall.search(index, found[0].space, None, question, lambda hit: hit.number in names)
+            return [(names[hit.number], hit) for hit in islice(hits, most)]
 
-        return recall.packed(hits, question, budget=budget, read=source, count=counted, thread=thread.name)
+
+def counted(thread: Thread) -> Callable[[str], int]:
+    """How a thread's model counts a text."""
+    counter = thread.lens.counter
+    return lambda text: counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)
 
 
 class Places:
     """Where the messages of a branch stand now: in view, behind which fold, or on a branch that was left."""
 
-    def __init__(self, branch: LiveBranch) -> None:
-        self._branch = branch
+    def __init__(self, thread: Thread) -> None:
+        self._thread, self._branch = thread, thread.branch
+        branch = thread.branch
         self._folds = [(start, stop, fold.seq) for fold in branch.folds.outermost() for start, stop in fold.spans]
         self._folds.sort()
-
-    def at(self, seq: int) -> float:
-        return self._branch.events[seq - 1].at
+        self._parts = {part: fold.seq for fold in branch.folds if fold.is_live for part in fold.event.cover.blocks}
 
     def is_on_branch(self, seq: int) -> bool:
         return self._branch.is_on_path(seq)
 
-    def fold(self, seq: int) -> int | None:
-        """The outermost fold that hides a message; None where it is in view, or not on this branch."""
+    def fold(self, seq: int, block: int) -> int | None:
+        """The outermost fold that hides a block; None where it is in view, or not on this branch."""
         place = self._place(seq)
         if place is None:
             return None
         found = bisect_right(self._folds, (place, len(self._items), 0)) - 1
-        if found < 0:
+        if found >= 0:
+            start, stop, fold = self._folds[found]
+            if start <= place < stop:
+                return fold
+        return self._parts.get((seq, block))
+
+    def source(self, hit: recall.Hit) -> recall.PassageSource | None:
+        """What a passage was cut from; None for an answer of recall itself, which only repeats others."""
+        message = self._thread.message(hit.seq)
+        block = message.blocks[hit.block]
+        if isinstance(block, ToolResult) and self._is_recalled(block):
             return None
-        start, stop, fold = self._folds[found]
-        return fold if start <= place < stop else None
+        at = self._branch.events[hit.seq - 1].at
+        return recall.PassageSource(message, at, self.fold(hit.seq, hit.block), self._thread.name)
+
+    def _is_recalled(self, result: ToolResult) -> bool:
+        """By its call, too: words that only look like an answer of ours are found like any others."""
+        return recall.is_answer(result) and (result.name == recall.RECALL.name or result.call in self._recalls)
+
+    @cached_property
+    def _recalls(self) -> frozenset[str]:
+        blocks = (block for item in self._items for block in item.shape.blocks)
+        return frozenset(block.call for block in blocks if block.kind == "call" and block.name == recall.RECALL.name)
 
     @property
     def _items(self) -> Sequence[ViewItem]:

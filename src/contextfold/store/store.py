@@ -14,14 +14,11 @@ from contextfold import logs, models, tokens, transcripts
 from contextfold.domain import (
     INTERRUPTED,
     LATE,
-    Attached,
     Counter,
-    Folded,
     ListedThread,
     Logged,
     Measure,
     Message,
-    Noted,
     Origin,
     Problem,
     Text,
@@ -36,8 +33,10 @@ from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import LogStretch, Thread, locked
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock
 
-from .belongings import artifacts_in, snapshots_in
-from .library import Library, Places, read
+from .belongings import artifacts_in, bodies_about, snapshots_in
+from .library import Library, read
+from .memory import MEMORIES, Memory, Scope, memories_from
+from .recollection import Recollection, recalled_anywhere
 from .takeover import outline_for, take_task
 
 Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
@@ -94,6 +93,7 @@ class Store:
     def close(self) -> None:
         """Let go of the file. Everything acknowledged is already on disk."""
         self._live.clear()
+        self._library.close()
         self._log.close()
 
     @contextmanager
@@ -182,22 +182,41 @@ class Store:
 
     @locked
     def recall(
-        self, question: str, thread: str, *, budget: int = 2_000, only_folded: bool = False, everywhere: bool = False
+        self,
+        question: str,
+        thread: str | None = None,
+        *,
+        budget: int = 2_000,
+        only_folded: bool = False,
+        everywhere: bool = False,
     ) -> Sequence[Passage]:
-        """What a thread holds that answers a question: passages within a budget of tokens, in the order they were said.
+        """What a thread, or all of them, hold that answers a question: passages within a budget of tokens, in order.
 
         With `only_folded`, without what its view shows anyway; with `everywhere`, also what a rewind left behind.
         """
-        row = self._known(thread)
-        held = self._hold(row, None)
+        if thread is None:
+            names = [row.name for row in self._log.threads() if not row.name.startswith(MEMORIES)]
+            return recalled_anywhere(self._library, names, self._held, question, budget, everywhere=everywhere)
+        past = self._recollection(thread)
+        return past.about(question, budget=budget, only_folded=only_folded, everywhere=everywhere)
+
+    def _recollection(self, thread: str) -> Recollection:
+        return Recollection(self._library, self._held(thread), self._lineage(self._known(thread)))
+
+    def _held(self, thread: str) -> Thread:
+        held = self._hold(self._known(thread), None)
         held.catch_up()
-        places = Places(held.branch)
+        return held
 
-        def is_wanted(seq: int) -> bool:
-            on_branch = places.is_on_branch(seq)
-            return (on_branch or everywhere) and not (only_folded and on_branch and places.fold(seq) is None)
+    @locked
+    def reindex(self) -> None:
+        """Make the index of everything said anew. Needed only where something else than contextfold changed it."""
+        self._library.reindex()
 
-        return self._library.passages(held, self._lineage(row), question, budget=budget, is_wanted=is_wanted)
+    @locked
+    def memory(self, name: str, *, scope: Scope = "user") -> Memory:
+        """What is remembered across threads about a user, a project or an agent; made on first use."""
+        return Memory(self, self._library, name, scope, clock=self._clock, made_as=lambda each: self._known(each).name)
 
     @locked
     def forget(self, thread: str, seq: int | None = None) -> int:
@@ -215,8 +234,13 @@ class Store:
         erased = 0
         for name in descent:
             live = self._live_thread(name)
-            erased += self._log.forget(name, _bodies_about(live, made_as, seq))
+            erased += self._log.forget(name, bodies_about(live, made_as, seq))
             live.start_over()
+        for name in () if made_as.startswith(MEMORIES) else descent:
+            origin = self._known(name).origin
+            upto = origin.seq if origin is not None and name != made_as else None  # what a fork shares
+            for memory, number in memories_from(self._log, name, seq, upto):
+                erased += self.forget(memory, number)
         self._library.forget()
         self._forget_beside(made_as, snapshots, snapshots_in)
         self._forget_beside("", artifacts, artifacts_in)
@@ -350,6 +374,12 @@ class Store:
         return f"{name}/fork-{free}"
 
 
+def past_of(store: Store, thread: str) -> Recollection:
+    """A thread's past, to be asked about as it stands now."""
+    with store._lock:  # noqa: SLF001  # a part of the store that is no verb of its users
+        return store._recollection(thread)  # noqa: SLF001
+
+
 def _settings(**given: str | None) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
@@ -361,18 +391,3 @@ def _words(counter: Counter) -> Words:
         return counter.shape(Message("user", (Text(text),))).blocks[0].measure
 
     return Words(weigh(INTERRUPTED), weigh(LATE))
-
-
-def _bodies_about(live: Live, thread: str, seq: int | None) -> list[int] | None:
-    """The seqs of a thread's own events that hold a message or something made from it; None for all."""
-    is_own = live.row.name == thread
-    if seq is None and is_own:
-        return None
-    about = [logged.seq for logged in live.log.read(live.row.name) if _tells(logged, seq)]
-    return [seq, *about] if is_own and seq is not None else about
-
-
-def _tells(logged: Logged, seq: int | None) -> bool:
-    """Whether a stand-in, note or attachment may repeat what the message said: anything derived after it may."""
-    derived = isinstance(logged.event, Folded | Attached | Noted)
-    return derived and (seq is None or logged.seq > seq)

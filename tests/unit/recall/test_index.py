@@ -102,7 +102,7 @@ def test_passages_fill_the_budget_in_the_order_they_were_said(library: Library) 
         library.ask("proxy"),
         "proxy",
         budget=200,
-        read=lambda seq: PassageSource(library.messages[seq], HOUR, None),
+        read=lambda hit: PassageSource(library.messages[hit.seq], HOUR, None),
         count=lambda text: len(text) // 4,
     )
     assert [passage.seq for passage in shown] == sorted(passage.seq for passage in shown)

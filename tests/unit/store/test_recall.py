@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 import contextfold as cf
@@ -117,3 +118,16 @@ def test_an_index_that_grew_equals_one_built_at_once(tmp_path: Path) -> None:
     with Store(logs.open_sqlite(tmp_path / "agent.db")) as plain:
         plain.recall("which port", "talk")
         assert (plain.recall("which port", "second"), plain.recall("which port", "talk")) == first
+
+
+@pytest.mark.finding("K13")
+def test_a_store_in_memory_opens_no_index_before_it_is_asked_and_closes_it_with_itself() -> None:
+    before = len(apsw.connections())
+    with cf.open() as store:
+        said = talk(store)
+        assert len(apsw.connections()) == before
+        assert said[20] in seqs(store, "port proxy")
+        store.forget("talk", said[3])
+        assert said[20] in seqs(store, "port proxy")
+        assert len(apsw.connections()) == before + 1
+    assert len(apsw.connections()) == before

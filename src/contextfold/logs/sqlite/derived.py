@@ -101,14 +101,15 @@ class Derivations:
         for table in self._tables.values():
             with database.writing() as connection:
                 if self._versions(connection).get(table.name) != table.version:
-                    connection.execute(_BOOKS)
-                    table.install(connection)
-                    connection.execute(_KEEP, (_SPACE, _THREAD, table.name, table.version))
-                    for address in addresses(connection):
-                        connection.execute(_KEEP, (address.space, address.thread, table.name, address.start))
-            for address in () if table.lag else _behind(database, table.name):
-                with database.writing() as connection:
-                    _catch_up(connection, table, address, None)
+                    _begin(connection, table)
+            if not table.lag:
+                _catch_up_all(database, table)
+
+    def rebuild(self, database: Database, name: str) -> None:
+        """Make a table anew and bring it up to date, thread by thread."""
+        with database.writing() as connection:
+            _begin(connection, self._tables[name])
+        _catch_up_all(database, self._tables[name])
 
     def applied(
         self, connection: apsw.Connection, address: Address, logged: Sequence[Logged], drafts: Sequence[NewEvent]
@@ -151,6 +152,21 @@ class Derivations:
                     f"there. Open the store with it and forget again."
                 )
             table.forget(connection, address, seqs)
+
+
+def _begin(connection: apsw.Connection, table: DerivedTable) -> None:
+    """Make a table that holds nothing yet, and mark every thread as behind."""
+    connection.execute(_BOOKS)
+    table.install(connection)
+    connection.execute(_KEEP, (_SPACE, _THREAD, table.name, table.version))
+    for address in addresses(connection):
+        connection.execute(_KEEP, (address.space, address.thread, table.name, address.start))
+
+
+def _catch_up_all(database: Database, table: DerivedTable) -> None:
+    for address in _behind(database, table.name):
+        with database.writing() as connection:
+            _catch_up(connection, table, address, None)
 
 
 def _waiting(connection: apsw.Connection, table: DerivedTable, address: Address) -> int | None:

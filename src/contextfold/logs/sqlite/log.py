@@ -67,6 +67,10 @@ class SqliteLog:
         with self._database.reading() as connection:
             yield connection, addresses
 
+    def rebuild(self, table: str) -> None:
+        """Make a derived table anew, from the first event on."""
+        self._derivations.rebuild(self._database, table)
+
     def create(self, row: ThreadRow) -> ThreadRow:
         with self._database.reading() as connection:  # continuing a thread should wait for no writer
             if self._directory.is_taken(connection, row.name):
