@@ -1,5 +1,5 @@
 """Walls between the parts, read from the source: nobody reaches for another's private names, nobody writes another's
-fields, and no object of a session or a thread has more than a few fields that change.
+fields, and no object has more than a few fields that change.
 """
 
 import ast
@@ -15,6 +15,16 @@ OWN = ("self", "cls", "mcs")
 FOREIGN = {("cli/completion.py", "_actions")}
 PUBLIC = ("_replace", "_asdict", "_fields", "_make", "_Environ", "_Decompress")  # of named tuples; types of os and zlib
 CONSTRUCTION = ("__init__", "__post_init__", "__new__")
+# Rooms whose modules still write fields of values that another made, and objects that are still too large: to become
+# fewer, never more.
+STILL_WRITING = ("cli", "folding", "layers", "replay", "summaries", "testing", "transcripts", "workspace")
+STILL_LARGE = {
+    "folding/account.py Rents",
+    "folding/account.py Staying",
+    "replay/tally.py Tally",
+    "replay/walk.py Walk",
+    "testing/server/anthropic/request.py ReadMessages",
+}
 CONTAINERS = ("list", "dict", "set", "Counter", "defaultdict", "deque", "OrderedDict", "SimpleQueue")
 
 
@@ -99,12 +109,14 @@ def fields_of(tree: ast.Module) -> set[str]:
 
 
 @pytest.mark.finding("H1")
-def test_no_module_of_a_session_or_a_thread_writes_the_fields_of_anothers_object() -> None:
+def test_no_module_writes_the_fields_of_anothers_object() -> None:
     found = [
         f"{name}:{target.lineno} {ast.unparse(target)}"
-        for name, tree in modules("session", "thread", "aio", "store")
+        for name, tree in modules()
         for target in writes(tree)
-        if not is_own(target.value) and target.attr not in fields_of(tree)
+        if not is_own(target.value)
+        and target.attr not in fields_of(tree)
+        and name.partition("/")[0] not in STILL_WRITING
     ]
     assert found == []
 
@@ -143,14 +155,14 @@ def is_open_dataclass(owner: ast.ClassDef) -> bool:
 
 
 @pytest.mark.finding("H1")
-def test_no_object_of_a_session_or_a_thread_has_more_than_nine_fields_that_change() -> None:
+def test_no_object_has_more_than_nine_fields_that_change() -> None:
     found = {}
-    for name, tree in modules("session", "thread", "aio", "store"):
+    for name, tree in modules():
         for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             many = len(changing_fields(owner))
             if is_open_dataclass(owner):
                 many = max(many, sum(isinstance(each, ast.AnnAssign) for each in owner.body))
-            if many > MOST_FIELDS:
+            if many > MOST_FIELDS and f"{name} {owner.name}" not in STILL_LARGE:
                 found[f"{name} {owner.name}"] = many
     assert found == {}
 

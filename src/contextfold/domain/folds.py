@@ -85,7 +85,9 @@ class FoldTree:
             revived.append(fold)
         vanished = []
         while self._folds and (newest := next(reversed(self._folds))) > after:
-            vanished.append(self._folds.pop(newest))
+            fold = self._folds.pop(newest)
+            fold.is_live = False
+            vanished.append(fold)
         return vanished, [fold for fold in revived if fold.seq <= after]
 
     def outermost(self) -> list[Fold]:

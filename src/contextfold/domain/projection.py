@@ -277,10 +277,7 @@ class Projection:
         self._shown = None
 
     def _revive(self, vanished: list[Fold], living: list[Fold]) -> None:
-        for fold in vanished:
-            fold.is_live = False
-            self._edit(fold)
-        for fold in living:
+        for fold in (*vanished, *living):
             self._edit(fold)
         for place in [place for place in self._edited if place >= len(self.items)]:
             del self._edited[place]

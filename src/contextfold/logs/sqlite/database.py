@@ -112,7 +112,7 @@ class Database:
 
     def __init__(self, connection: apsw.Connection, path: str) -> None:
         self.connection, self.path = connection, path
-        self.on_rollback: Callable[[], None] = lambda: None
+        self._on_rollback: Callable[[], None] = lambda: None
         self.lock = RLock()
         self._failure: str | None = None
         self._batched = self._closed = False
@@ -121,6 +121,10 @@ class Database:
         self._inode = self._found()
         self._process = os.getpid()
         self._seen = self._data_version()
+
+    def tell_rollbacks(self, to: Callable[[], None]) -> None:
+        """Call this whenever something was taken back: what it knows of the file may not hold any longer."""
+        self._on_rollback = to
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -203,7 +207,7 @@ class Database:
 
     def _take_back_part(self, error: BaseException) -> None:
         """A full or failing disk makes SQLite take back the whole transaction: then no part of the batch is kept."""
-        self.on_rollback()
+        self._on_rollback()
         if not self.connection.in_transaction:
             self._spoilt = str(error)
             return
@@ -253,7 +257,7 @@ class Database:
         except apsw.Error as error:
             self._failure = str(error)
         finally:
-            self.on_rollback()
+            self._on_rollback()
 
     def _noted(self, error: apsw.Error) -> StoreError:
         if isinstance(error, FATAL):

@@ -35,7 +35,7 @@ class SqliteLog:
         self._directory = Directory(space)
         self._derivations = Derivations(derived)
         self._database = database
-        self._database.on_rollback = self._rolled_back
+        self._database.tell_rollbacks(self._rolled_back)
         self._salts = salts
         self._is_list_counted = False
         if not database.is_read_only:
