@@ -20,11 +20,13 @@ from shutil import rmtree
 from tempfile import mkdtemp
 
 import contextfold as cf
+from contextfold import errors
 from contextfold.cli import main as run_command
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, Command
 from contextfold.cli.exits import MEANINGS
 from contextfold.configuration import SETTINGS
 from contextfold.domain import encode
+from contextfold.folding import Policy, Report
 from contextfold.models import ModelSettings, Profile
 from contextfold.replay import schema
 from contextfold.testing import histories
@@ -213,7 +215,10 @@ def settings_page() -> Iterator[str]:
 
 def api_page() -> Iterator[str]:
     yield from ("# Python API", "", MADE, "")
-    yield "`import contextfold as cf`. `cf.aio` has the same names, awaited. Everything else may change without notice."
+    yield (
+        "`import contextfold as cf`. `cf.aio` has the same names, awaited. Errors, `Policy` and `Report` are in "
+        "modules of their own, at the end of this page. Everything else may change without notice."
+    )
     for name in cf.__all__:
         value = getattr(cf, name)
         if inspect.ismodule(value):
@@ -222,16 +227,23 @@ def api_page() -> Iterator[str]:
             yield from class_section(name, value)
         else:
             yield from function_section(f"## cf.{name}", f"cf.{name}", value)
+    for place, kind in (("contextfold.folding", Policy), ("contextfold.folding", Report)):
+        yield from ("", f"## {place}.{kind.__name__}", "", *first_words(kind), "", fields_line(kind))
+    yield from ("", "## contextfold.errors", "", "```text", *first_words(errors), "```")
+
+
+def fields_line(cls: type) -> str:
+    fields: list[str] = list(getattr(cls, "__struct_fields__", ()) or getattr(cls, "__dataclass_fields__", ()))
+    return f"Fields: {', '.join(f'`{field}`' for field in fields)}." if fields else ""
 
 
 def class_section(name: str, cls: type) -> Iterator[str]:
     yield from ("", f"## cf.{name}", "", *first_words(cls))
     if issubclass(cls, BaseException):
         return
-    fields: list[str] = list(getattr(cls, "__struct_fields__", ()) or getattr(cls, "__dataclass_fields__", ()))
-    if fields:
-        yield from ("", f"Fields: {', '.join(f'`{field}`' for field in fields)}.")
-    for member in sorted(each for each in dir(cls) if not each.startswith("_") and each not in fields):
+    if line := fields_line(cls):
+        yield from ("", line)
+    for member in sorted(each for each in dir(cls) if not each.startswith("_") and f"`{each}`" not in line):
         yield from member_section(name, member, inspect.getattr_static(cls, member))
 
 

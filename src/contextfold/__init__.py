@@ -1,5 +1,8 @@
 """The public API of contextfold and nothing else: every other name may change without notice.
 
+Except those that signatures here show: the errors of `contextfold.errors`, `Policy` and `Report` of
+`contextfold.folding`.
+
 Names are imported when they are first used, so that `import contextfold` costs nothing.
 """
 

@@ -42,11 +42,18 @@ def test_a_misspelled_setting_is_refused_with_what_was_meant(typo: str, meant: s
 
 
 @pytest.mark.finding("N12")
-def test_a_message_without_content_is_refused_at_the_door() -> None:
+@pytest.mark.parametrize("message", [{"role": "user"}, {"role": "user", "name": "ann"}])
+def test_a_message_without_content_is_refused_at_the_door(message: dict[str, object]) -> None:
     with cf.Session.open(model="gpt-4o") as session:
         with pytest.raises(BadMessage, match="content"):
-            session.append({"role": "user"})
+            session.append(message)
+        with pytest.raises(BadMessage, match="content"):
+            session.thread.append(message)
         assert session.stats.messages == 0
+        seq = session.append(HELLO)
+        with pytest.raises(BadMessage, match="content"):
+            session.edit(seq, message)
+        assert session.view.messages[-1].seq == seq
 
 
 @pytest.mark.finding("N12")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import typing
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 import msgspec
@@ -122,6 +123,15 @@ def test_twins_have_the_same_members_and_parameters(aio: ModuleType) -> None:
             function, other = called(value), called(twins[member])
             if function and other:
                 assert parameters(function) == parameters(other), f"{name}.{member}"
+
+
+@pytest.mark.finding("N12")
+def test_what_signatures_name_is_public_or_said_to_be_where_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    for home, name in (("folding", "Policy"), ("folding", "Report"), ("errors", "CannotUnfold")):
+        found = getattr(importlib.import_module(f"contextfold.{home}"), name)
+        assert (found.__name__, f"## contextfold.{home}" in page, name in page) == (name, True, True)
+        assert name in (contextfold.__doc__ or "") or f"contextfold.{home}" in (contextfold.__doc__ or "")
 
 
 def test_importing_contextfold_loads_neither_its_testing_room_nor_the_roof() -> None:

@@ -84,6 +84,8 @@ def _sizes(store: cf.Store, row: ListedThread) -> dict[str, object]:
     if row.is_forgotten:
         return {"messages": 0, "shown": 0, "tokens": 0, "folds": 0}
     thread = store.thread(row.title)
+    thread.catch_up()
+    thread.lens.learn_again()  # so that a list and `stats` say the same
     view = thread.view
     return {
         "messages": sum(isinstance(logged.event, Appended) for logged in thread.events),

@@ -6,7 +6,7 @@ from .assembly import Heard
 from .cache_marks import Marks, boundary, newest_fold
 from .dialect import Dialect, Wish
 from .gemini import GeminiDialect
-from .given import plain, together, understand
+from .given import plain, refuse_empty, together, understand
 from .ids import IdFields
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
@@ -49,6 +49,7 @@ __all__ = [
     "newest_fold",
     "plain",
     "reading",
+    "refuse_empty",
     "reply",
     "spoken",
     "suited",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from contextfold.domain import Reply, decode, encode
+from contextfold.domain import Message, Reply, decode, encode
 from contextfold.errors import BadMessage
 
 from .registry import answer_in, claimed_by, find, joined, plain_reader, reading
@@ -43,6 +43,15 @@ def understand(given: object, default: str, named: str | None = None) -> Reply:
         dialect = find(reading(value, default, named))
     assert dialect is not None  # noqa: S101  # a list without one was refused above
     return Reply(dialect.parse(encode(value) if raw is None else raw))
+
+
+def refuse_empty(message: Message) -> None:
+    """At the door a message has content, if an empty one as recorded histories do; an answer may be all silence."""
+    if message.blocks or message.role == "assistant":
+        return
+    value = decode(message.raw)
+    if not isinstance(value, Mapping) or {"content", "parts"}.isdisjoint(value):
+        raise BadMessage(f"This message of the {message.role} has no content. Give it some, or leave it out.")
 
 
 def together(messages: Iterable[object], named: str | None = None) -> Iterator[object]:

@@ -11,19 +11,17 @@ from typing import Any
 from msgspec.structs import asdict
 
 from contextfold import dialects
-from contextfold.dialects import neutral_bill, understand
+from contextfold.dialects import neutral_bill, refuse_empty, understand
 from contextfold.domain import (
     Appended,
     Bill,
     Detail,
     Measured,
-    Message,
     NewEvent,
     Projection,
     Reply,
     Sent,
     ToolResult,
-    decode,
 )
 from contextfold.errors import BadMessage
 from contextfold.folding import (
@@ -56,8 +54,7 @@ def append(
     reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
     bill = _bill(reply, usage)
-    if not message.blocks and message.role != "assistant" and not _has_content(message):
-        raise BadMessage(f"This message of the {message.role} has no content. Give it some, or leave it out.")
+    refuse_empty(message)
     request = desk.requests.newest if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
     billed = bill.input
@@ -99,12 +96,6 @@ def append(
     if too_early is not None:  # nothing to summarize yet: look again when there is more
         desk.turn.signal(Signals(spent=spent_at(too_early, 0)))
     return seq
-
-
-def _has_content(message: Message) -> bool:
-    """Whether a place for words is there, if an empty one: recorded histories hold such messages."""
-    value = decode(message.raw)
-    return isinstance(value, dict) and not {"content", "parts"}.isdisjoint(value)
 
 
 def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:

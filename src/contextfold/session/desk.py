@@ -19,7 +19,6 @@ from contextfold.domain import (
     Detail,
     Folded,
     Logged,
-    Measured,
     Message,
     NewEvent,
     Sent,
@@ -100,12 +99,8 @@ class Desk:
 
     def resume(self) -> None:
         """Learn again what earlier bills taught, and refuse a configuration in which nothing could fit."""
-        sent = {entry.seq: entry.event for entry in self.thread.events if isinstance(entry.event, Sent)}
-        names = (self.model.name, self.model.id)
-        for entry in self.thread.events:
-            if isinstance(entry.event, Measured) and entry.event.model in names and entry.event.sent in sent:
-                raw = sent[entry.event.sent].details.get("raw")
-                self.thread.lens.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+        self.thread.catch_up()
+        self.thread.lens.learn_again()
         self.check()
 
     def check(self) -> None:

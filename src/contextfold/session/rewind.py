@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from contextfold.dialects import understand
+from contextfold.dialects import refuse_empty, understand
 from contextfold.domain import (
     Appended,
     BranchEvent,
@@ -89,6 +89,7 @@ def redo(desk: Desk, files: bool | None) -> Steps[RewindReport]:
 def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
     """Say something else in place of a message: the head moves before it and the new one is written, at once."""
     message = understand(given, desk.dialect, desk.thread.lens.named).message
+    refuse_empty(message)
     to = message_at(desk, seq).parent
     event = Appended(desk.counter.shape(message), message.dialect)
 

@@ -20,9 +20,11 @@ from contextfold.domain import (
     BlockShape,
     Count,
     Counter,
+    Detail,
     Edit,
     EventLog,
     Logged,
+    Measured,
     Message,
     Opaque,
     Sent,
@@ -128,6 +130,17 @@ class ModelLens:
     def learn(self, raw: int, billed: int) -> None:
         """Correct the counts by what a request of so many raw tokens was billed."""
         self.calibration = learn(self.calibration, raw, billed)
+
+    def learn_again(self) -> None:
+        """Correct the counts by every bill of this model that the thread holds, from the first on."""
+        self.calibration = Calibration(self.model.id)
+        sent: dict[int, Detail] = {}
+        for entry in self._events():
+            if isinstance(entry.event, Sent):
+                sent[entry.seq] = entry.event.details.get("raw")
+            elif isinstance(entry.event, Measured) and entry.event.model in (self.model.name, self.model.id):
+                raw = sent.get(entry.event.sent)
+                self.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
 
     @property
     def times_forgotten(self) -> int:

@@ -208,6 +208,7 @@ class Thread:
         (`view.head`) to write on, else `Conflict`.
         """
         said = dialects.understand(message, self._lens.dialect, dialect or self._lens.named).message
+        dialects.refuse_empty(said)
         event = Appended(self._lens.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 

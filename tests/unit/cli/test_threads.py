@@ -67,3 +67,24 @@ def test_forgetting_a_fork_says_what_it_shares_and_where_that_stays(cli: Cli) ->
     assert "forgotten" in cli("threads").out
     row = next(row for row in cli("threads", "--json").json if row["name"] == "fork")
     assert (row["forgotten"], row["messages"], row["tokens"], row["bytes"]) == (True, 0, 0, 0)
+
+
+@pytest.mark.finding("N9")
+def test_a_list_of_threads_and_the_numbers_of_one_agree(cli: Cli, store: Path) -> None:
+    with cf.Session.open(store, thread="billed", model="claude-sonnet-4-5") as session:
+        for turn in range(4):
+            session.append({"role": "user", "content": "Say it again, please. " * 50})
+            session.prepare(system="You are brief. " * 100, max_tokens=200)
+            usage = {"input_tokens": 900 + 200 * turn, "output_tokens": 5, "cache_read_input_tokens": 0}
+            content = [{"type": "text", "text": "Once more."}]
+            session.append({"type": "message", "role": "assistant", "content": content, "usage": usage})
+        session.fork(name="forked")
+        counted = session.view.tokens()
+    rows = cli("threads", "--json").json
+    assert {row["name"] for row in rows} == {"refactor-42", "billed", "forked"}
+    for row in rows:
+        stats = cli("stats", row["name"], "--json").json
+        in_list = {name: row[name] for name in ("messages", "shown", "tokens", "folds")}
+        of_one = {**{name: stats[name] for name in in_list}, "folds": sum(stats["folds"].values())}
+        assert in_list == of_one
+    assert next(row["tokens"] for row in rows if row["name"] == "billed") != counted  # bills were learned from

@@ -37,7 +37,9 @@ def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
         return chunks
     while start > 0 and (not chunks[start - 1] or any(mark in chunks[start - 1] for mark in _OF_A_LOOP)):
         start -= 1
-    while start > 0 and (not chunks[start - 1] or _speaker(chunks[start - 1]) == _speaker(chunks[start])):
+    while start > 0 and (
+        not all(chunks[start - 1 : start + 1]) or _speaker(chunks[start - 1]) == _speaker(chunks[start])
+    ):
         start -= 1
     _settle(chunks, [at for at in range(start, len(chunks)) if chunks[at]])
     return chunks
