@@ -112,6 +112,7 @@ def test_another_model_gets_the_originals(claude: anthropic.Anthropic, tmp_path:
         assert b"Question 10." in request.json
 
 
+@pytest.mark.finding("W6")
 def test_on_demand_a_tail_stays_and_the_block_comes_first(claude: anthropic.Anthropic) -> None:
     maker = OnDemand(claude)
     with cf.Session.open(model=MODEL, policy=cf.recipes.balanced(summarizer=maker, native="prefer")) as session:
@@ -119,7 +120,7 @@ def test_on_demand_a_tail_stays_and_the_block_comes_first(claude: anthropic.Anth
         request = ask(session, maker.client, "Go on.")
         assert [fold.kind for fold in request.report.folds] == ["native"]
         assert request.betas == ("compact-2026-09-04",)
-        blocks = [block["type"] for block in request.body["messages"][1]["content"]]
+        blocks = [block["type"] for block in request.body["messages"][0]["content"]]
         assert blocks == ["compaction"]
         assert b"Question 10." in request.json
         assert b"Question 1." not in request.json

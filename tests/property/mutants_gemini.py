@@ -148,9 +148,10 @@ def malformed_call(body: Body, random: Random) -> None:
 
 
 def missing_signature(body: Body, random: Random) -> None:
-    signed = [(parts, at) for parts, at in places(body, "functionCall") if "thoughtSignature" in parts[at]]
-    parts, at = random.choice(signed)
-    del parts[at]["thoughtSignature"]
+    name = f"look{random.randrange(9)}"
+    body["contents"].append({"role": "model", "parts": [{"functionCall": {"name": name, "args": {}}}]})
+    answered = {"functionResponse": {"name": name, "response": {"output": f"seen {random.randrange(99)}"}}}
+    body["contents"].append({"role": "user", "parts": [answered]})
 
 
 MUTATIONS = {

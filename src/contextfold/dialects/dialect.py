@@ -121,6 +121,10 @@ class Dialect(Protocol):
         """What of these tools this dialect cannot offer, in words."""
         return tools.losses(given, self.name)
 
+    def lost_settings(self, given: Settings) -> tuple[str, ...]:  # noqa: ARG002
+        """What of these settings the model does not take and `body` leaves out, in words."""
+        return ()
+
     def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
         """A message of this dialect with some of its calls and results under other ids, by the index of the block."""
         return ids.renamed(message, names, self.id_fields)

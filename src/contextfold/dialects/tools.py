@@ -17,7 +17,10 @@ from contextfold.domain import decode
 from .wire import Json
 
 _EMPTY: Json = {"type": "object", "properties": {}}
+_FREE_TEXT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _DATED = re.compile(r"_\d{8}$")  # Anthropic's own tools carry the date of their version
+_DATED_LONG = re.compile(r"_\d{4}_\d{2}_\d{2}$")  # and some of OpenAI's
+_ANTHROPIC = frozenset({"mcp_toolset", "tool_search_tool_bm25", "tool_search_tool_regex"})
 _RESPONSES = frozenset(
     {
         "apply_patch",
@@ -28,7 +31,7 @@ _RESPONSES = frozenset(
         "image_generation",
         "local_shell",
         "mcp",
-        "namespace",
+        "programmatic_tool_calling",
         "shell",
         "tool_search",
         "web_search",
@@ -43,6 +46,8 @@ class Function(NamedTuple):
     name: str
     description: str | None
     schema: Json
+    is_strict: bool = False  # the model is held to the schema
+    text_format: Json | None = None  # it takes free text, in a form of this kind: `{"type": "text"}` is any
 
     @property
     def described(self) -> dict[str, object]:
@@ -76,20 +81,49 @@ def _definition(tool: Any) -> ToolDefinition:
             return ToolDefinition("openai-responses", (_function(name, tool, "parameters"),), tool)
         case {"name": str(name), "input_schema": _}:
             return ToolDefinition("anthropic", (_function(name, tool, "input_schema"),), tool)
+        case {"type": "custom", "custom": {"name": str(name)} as custom}:
+            return ToolDefinition("openai-chat", (_free_text(name, custom),), tool)
+        case {"type": "custom", "name": str(name)}:
+            return ToolDefinition("openai-responses", (_free_text(name, tool),), tool)
+        case {"type": "namespace", "tools": list(inner)}:
+            functions = tuple(one for each in inner for one in _definition(each).functions)
+            return ToolDefinition("openai-responses", functions, tool)
         case {"functionDeclarations": list(declared)} | {"function_declarations": list(declared)}:
             return ToolDefinition("gemini", tuple(_declared(each) for each in declared if "name" in each), tool)
         case {"type": str(kind)}:
-            own = "anthropic" if _DATED.search(kind) else "openai-responses" if kind in _RESPONSES else ""
-            return ToolDefinition(own, (), tool)
+            return ToolDefinition(_owner(kind), (), tool)
         case dict() if tool and "name" not in tool:
             return ToolDefinition("gemini", (), tool)
         case _:
             return ToolDefinition("", (), tool)
 
 
+def _owner(kind: str) -> str:
+    """Whose own tool this is; empty where nobody knows it."""
+    if _DATED.search(kind) or kind in _ANTHROPIC:
+        return "anthropic"
+    return "openai-responses" if _DATED_LONG.sub("", kind) in _RESPONSES else ""
+
+
 def _function(name: str, given: Mapping[str, Any], schema: str) -> Function:
+    return Function(name, _description(given), given.get(schema) or _EMPTY, given.get("strict") is True)
+
+
+def _free_text(name: str, given: Mapping[str, Any]) -> Function:
+    """A tool that is given words instead of an object; a grammar is spelled as Responses do."""
+    match given.get("format"):
+        case {"type": "grammar", "grammar": dict(grammar)}:
+            form: Json = {"type": "grammar", **grammar}
+        case dict(other):
+            form = other
+        case _:
+            form = {"type": "text"}
+    return Function(name, _description(given), _FREE_TEXT, text_format=form)
+
+
+def _description(given: Mapping[str, Any]) -> str | None:
     described = given.get("description")
-    return Function(name, described if isinstance(described, str) else None, given.get(schema) or _EMPTY)
+    return described if isinstance(described, str) else None
 
 
 def _declared(given: Mapping[str, Any]) -> Function:
@@ -144,20 +178,53 @@ def _entries(definition: ToolDefinition, dialect: str) -> Iterator[object]:
     for function in definition.functions:
         match dialect:
             case "anthropic":
-                yield {**function.described, "input_schema": function.schema}
+                yield {**function.described, "input_schema": function.schema, **_strict(function)}
             case "openai-chat":
-                yield {"type": "function", "function": {**function.described, "parameters": function.schema}}
+                yield _for_chat(function)
             case "openai-responses":
-                # Strict unless it says otherwise, alone among the four: a schema written elsewhere may not be.
-                yield {"type": "function", **function.described, "parameters": function.schema, "strict": False}
+                yield _for_responses(function)
             case _:
                 pass
 
 
+def _strict(function: Function) -> dict[str, object]:
+    return {"strict": True} if function.is_strict else {}
+
+
+def _for_chat(function: Function) -> Json:
+    if function.text_format is None:
+        described = {**function.described, "parameters": function.schema, **_strict(function)}
+        return {"type": "function", "function": described}
+    form = function.text_format
+    if form.get("type") == "grammar":
+        form = {"type": "grammar", "grammar": {name: value for name, value in form.items() if name != "type"}}
+    return {"type": "custom", "custom": {**function.described, "format": form}}
+
+
+def _for_responses(function: Function) -> Json:
+    if function.text_format is not None:
+        return {"type": "custom", **function.described, "format": function.text_format}
+    # Strict unless it says otherwise, alone among the four: a schema written elsewhere may not be.
+    beside = {"parameters": function.schema, "strict": function.is_strict}
+    return {"type": "function", **function.described, **beside}
+
+
 def losses(tools: object, dialect: str) -> tuple[str, ...]:
-    """What of these tools the dialect cannot offer, in words."""
-    lost = (each for each in read(tools) if each.dialect not in (dialect, "") and not each.functions)
-    return tuple(f"the tool {_name(each.entry)} is left out: it runs at its provider" for each in lost)
+    """What of these tools the dialect cannot offer as it was, in words."""
+    foreign = (each for each in read(tools) if each.dialect not in (dialect, ""))
+    return tuple(loss for each in foreign for loss in _lost(each, dialect))
+
+
+def _lost(definition: ToolDefinition, dialect: str) -> Iterator[str]:
+    if not definition.functions:
+        yield f"the tool {_name(definition.entry)} is left out: it runs at its provider"
+    elif definition.entry.get("type") == "namespace":
+        yield f"the tools of {_name(definition.entry)} are offered without their namespace"
+    for function in definition.functions:
+        if function.text_format is not None and not dialect.startswith("openai"):
+            yield f"the tool {function.name!r} takes free text: it is offered with one field, 'input', and no grammar"
+        if function.is_strict and dialect == "gemini":
+            yield f"the tool {function.name!r} is offered without 'strict': Gemini does not hold a model to a schema"
 
 
 def _name(entry: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from contextfold.domain import (
     View,
     encode,
 )
-from contextfold.errors import CannotFit, InvalidRequest
+from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
     Conversation,
@@ -49,12 +49,16 @@ from .request import FoldOutcome, Request, RequestRecord, refuse_misspelled, rep
 from .turn import RequestFrame, Surroundings
 
 MOST_UNANSWERED = 8  # requests that are held until something else is written
+_MOST_ROUNDS = 8  # of others who go on speaking while a request is folded
 MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
 
 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
     turn = desk.turn
+    if given.system is not None and not isinstance(given.system, str | list | tuple):
+        kind = type(given.system).__name__
+        raise BadConfiguration(f"'system' is a string or a list of text blocks; this is a {kind}. Pass its words.")
     own = turn.system if given.system is None else given.system
     system = surrounded(own, notes.framed(desk)) if desk.thread.branch.notes else own
     tools = desk.tools.take(given.tools, turn.frame.tools)
@@ -104,12 +108,32 @@ def prepare(
         desk.background.want(decision)
     if decision.action == "send":
         turn.calm()
+    made += yield from _caught_up(desk, dialect, before)
     now = yield from _fitting(desk)
     view = desk.view()
     outcome = FoldOutcome(decision, now, before, view, made)
     request = desk.requests.ask(_request(desk, dialect, settings, outcome, cache, attached))
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
     return request
+
+
+def _caught_up(desk: Desk, dialect: str, before: View) -> Steps[Made]:
+    """Others who write to the thread may have spoken while this request was folded: make it the model's turn anew."""
+    made = Made()
+    for _ in range(_MOST_ROUNDS):
+        now = desk.view()
+        if _last_message(now) == _last_message(before):
+            break
+        before = now
+        yield from hand_over(desk, dialect)
+        decision = desk.decide()
+        if not decision.fits:
+            made += yield from fold(desk, decision)
+    return made
+
+
+def _last_message(view: View) -> int:
+    return next((item.seq for item in reversed(view.items) if item.kind == "message"), 0)
 
 
 def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = True) -> Steps[FoldOutcome]:

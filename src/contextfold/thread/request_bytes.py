@@ -235,6 +235,7 @@ class Rendering:
         told = [UNCHAINED.format(field=field) for field in self._broken_chains(view, settings)]
         if given := settings.get("tools"):
             told += self.dialect.lost_tools(given)
+        told += self.dialect.lost_settings(settings)
         if not self._lost:
             return tuple(told)
         counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))

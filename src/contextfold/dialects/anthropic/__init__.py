@@ -27,6 +27,7 @@ from .render import CARRIES, chunk
 from .repair import repair
 from .request import OPENER, body, grown
 from .rules import RULES, Allowed, check
+from .rules.models import refused_sampling
 from .servers import settled
 from .stream import AnthropicStream
 
@@ -64,6 +65,11 @@ class AnthropicDialect(Dialect):
 
     def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)
+
+    def lost_settings(self, given: Settings) -> tuple[str, ...]:
+        return tuple(
+            f"{name!r} is left out: this model takes no sampling parameters" for name in refused_sampling(given)
+        )
 
     def body(self, chunks: Sequence[bytes], given: Settings, first: ViewItem | None) -> bytes:
         return body(chunks, given, first)

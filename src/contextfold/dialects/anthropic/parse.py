@@ -40,7 +40,10 @@ def parse(raw: bytes) -> Message:
     if not isinstance(role, str) or role not in ROLES:
         said = "no role" if role is None else f"the role {role!r}"
         raise BadMessage(f"This message has {said}. Anthropic knows 'user', 'assistant' and 'system': set one of them.")
-    return Message(ROLES[role], read_content(value.get("content")), raw, NAME)
+    blocks = read_content(value.get("content"))
+    if role == "system" and not blocks and value.get("output_config"):  # no words, but how the next answer is written
+        blocks = (Opaque("output_config", encode(value["output_config"]).decode()),)
+    return Message(ROLES[role], blocks, raw, NAME)
 
 
 def read_content(content: object) -> tuple[Block, ...]:

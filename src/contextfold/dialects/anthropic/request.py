@@ -18,6 +18,7 @@ from contextfold.domain import ViewItem, decode, encode
 
 from .marks import MARK, MOST, limited, marks_in
 from .parse import NAME
+from .rules.models import refused_sampling
 
 # The API wants the user to speak first; a view may begin with the assistant after a fold.
 OPENER = encode({"role": "user", "content": "[The conversation continues from here.]"})
@@ -26,12 +27,14 @@ OPENER = encode({"role": "user", "content": "[The conversation continues from he
 def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem | None) -> bytes:
     """The request's bytes: settings in their order, then the messages."""
     settings = offered(settings, NAME)
+    for name in refused_sampling(settings):
+        del settings[name]
     if isinstance(settings.get("system"), dict):
         settings["system"] = words(settings["system"])
     messages = list(filter(None, chunks))
     while messages and (_speaker(messages[0]) == "system" or _is_lifted(first, chunks, messages)):
         settings["system"] = _with_system(settings.get("system"), messages.pop(0))
-    if messages and _speaker(messages[0]) == "assistant":
+    if messages and _speaker(messages[0]) == "assistant" and not _is_compacted(messages[0]):
         messages.insert(0, OPENER)
     marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
     return wire.request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
@@ -45,6 +48,12 @@ def grown(whole: bytes, chunks: Sequence[bytes]) -> bytes | None:
 def _is_lifted(first: ViewItem | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
     """Whether the first message left is the view's first item, and that is a system message shown as text."""
     return first is not None and first.shape.role == "system" and messages[0] is chunks[0]
+
+
+def _is_compacted(message: bytes) -> bool:
+    """Whether it begins with what the API made of everything before: that stands first, with nothing in front."""
+    content = decode(b"[" + message + b"]")[0].get("content")
+    return isinstance(content, list) and bool(content) and content[0].get("type") == "compaction"
 
 
 def _speaker(message: bytes) -> str:

@@ -86,8 +86,9 @@ class GeminiDialect(Dialect):
         return GeminiStream()
 
     def flavoured(self, model: Model) -> str:
-        # An unknown model is rather a new one, and new ones want signatures.
-        return SIGNED if model.binding == "part" or model.assumed else ""
+        # An unknown model is rather a new one, and new ones want signatures; so may whichever one goes on from another
+        # provider's session, of which no more is known than its format.
+        return SIGNED if model.binding == "part" or model.assumed or model.dialect != NAME else ""
 
     def in_flavour(self, flavour: str) -> Dialect:
         if flavour != SIGNED:

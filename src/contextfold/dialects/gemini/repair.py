@@ -24,7 +24,7 @@ from contextfold.dialects.repairs import words_of as words_in
 from contextfold.domain import INTERRUPTED
 
 from .parse import call_id, held, kind_of, signature
-from .rules import check
+from .rules import check, loop_start
 from .sound import HeldParts, sound
 from .touch import UNSIGNED
 
@@ -160,8 +160,8 @@ def _in_front(stretch: list[HeldParts], answers: list[_Part], path: str, notes: 
 
 
 def _signed(contents: list[HeldParts], notes: RepairNotes) -> None:
-    """The first call of each step carries a signature."""
-    for content in contents:
+    """The first call of each step since the user spoke carries a signature."""
+    for content in contents[loop_start([(content.role == "model", content.parts) for content in contents]) :]:
         calls = content.of("functionCall") if content.role == "model" else []
         if calls and not signature(calls[0]):
             notes.note(content.path, "missing-signature", "The call was marked as one whose signature is not known.")

@@ -191,11 +191,21 @@ def _is_sound(value: object, field: str, *, optional: bool) -> bool:
 
 
 def missing_signature(asked: ContentsRequest) -> Iterator[Problem]:
-    """Where the model signs its calls: the first call of each step carries a signature."""
-    for content in asked.contents if asked.is_signed else ():
+    """Where the model signs its calls: the first call of each step since the user spoke carries a signature."""
+    spoke = loop_start([(content.is_models, [part.block for part in content.parts]) for content in asked.contents])
+    for content in asked.contents[spoke:] if asked.is_signed else ():
         calls = content.of("functionCall") if content.is_models else []
         if calls and not signature(calls[0].block):
             yield Problem(calls[0].path, "missing-signature", "Return the part with its thoughtSignature as it came.")
+
+
+def loop_start(contents: Sequence[tuple[bool, Sequence[Json]]]) -> int:
+    """Where the current loop begins: behind the last content in which the user said more than functions answered."""
+    for number in range(len(contents) - 1, -1, -1):
+        is_models, parts = contents[number]
+        if not is_models and any(kind_of(part) != "functionResponse" for part in parts):
+            return number + 1
+    return 0
 
 
 def _own_id(part: WirePiece, kind: str) -> str:

@@ -47,6 +47,8 @@ def clean(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessa
         _clean(message, notes)
         if message.blocks:
             kept.append(message)
+        elif message.role == "system" and message.source.get("output_config"):
+            kept.append(message)  # it says nothing, and sets how the next answer is written
         elif message is last and message.role == "assistant" and not message.is_touched:
             kept.append(message)  # an empty last message of the assistant's is a prefill, and no error by itself
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from contextfold.dialects.anthropic.programs import is_paused
 from contextfold.dialects.anthropic.rules import Allowed, allowed_in
+from contextfold.dialects.anthropic.rules.content import IN_SYSTEM
 from contextfold.dialects.neutral import LABEL
 from contextfold.dialects.repairs import GO_ON, OPENING, SPEAKERS, Block, RepairNotes
 from contextfold.domain import encode
@@ -120,8 +121,8 @@ def _as_blocks(system: Any) -> list[Any]:
 
 
 def _placed(message: RepairedMessage, before: str, notes: RepairNotes) -> RepairedMessage:
-    only_text = all(block.get("type") == "text" for block in message.blocks)
-    if before in ("user", "system") and only_text:
+    is_taken = all(block.get("type") in IN_SYSTEM for block in message.blocks)
+    if before in ("user", "system") and is_taken:
         return message
     notes.note(message.path, "system-placement", "The system message became labelled text of the user's.")
     first, *rest = message.blocks
@@ -134,7 +135,8 @@ def begun_and_ended(
     said: list[RepairedMessage], body: dict[str, Any], allowed: Allowed | None, notes: RepairNotes
 ) -> list[RepairedMessage]:
     """The user opens the conversation, and hands over at its end where the model takes no prefill."""
-    if said and said[0].role == "assistant":
+    is_compacted = said and said[0].blocks[:1] and said[0].blocks[0].get("type") == "compaction"
+    if said and said[0].role == "assistant" and not is_compacted:
         notes.note(said[0].path, "first-from-user", "A message of the user's was put in front.")
         said = [RepairedMessage("messages[0]", "user", [text(OPENING)], {}, True), *said]
     if said and said[-1].role == "assistant" and not _may_end(said, allowed or allowed_in(body)):

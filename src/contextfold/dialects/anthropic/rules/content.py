@@ -13,7 +13,7 @@ from .turns import MessagesRequest, calls
 _ROLES = ("user", "assistant", "system")
 
 
-_IN_SYSTEM = ("text", "tool_addition", "tool_removal")
+IN_SYSTEM = ("text", "tool_addition", "tool_removal")
 
 
 def unknown_role(asked: MessagesRequest) -> Iterator[Problem]:
@@ -23,8 +23,10 @@ def unknown_role(asked: MessagesRequest) -> Iterator[Problem]:
 
 
 def first_from_user(asked: MessagesRequest) -> Iterator[Problem]:
-    """The user speaks first."""
-    if asked.messages and asked.messages[0].role == "assistant":
+    """The user speaks first, unless the API's own summary of everything before stands there."""
+    first = asked.messages[0] if asked.messages else None
+    is_compacted = first is not None and first.pieces[:1] and first.pieces[0].kind == "compaction"
+    if first is not None and first.role == "assistant" and not is_compacted:
         yield Problem(asked.messages[0].path, "first-from-user", "Put a user message in front.")
 
 
@@ -40,7 +42,7 @@ def system_placement(asked: MessagesRequest) -> Iterator[Problem]:
                 "Put the system message right behind a user message, or into the request's 'system'.",
             )
         for piece in turn.pieces:
-            if piece.kind not in _IN_SYSTEM:
+            if piece.kind not in IN_SYSTEM:
                 yield Problem(piece.path, "system-placement", "A system message holds text, or tools that come and go.")
 
 
@@ -81,10 +83,11 @@ def blank_text(asked: MessagesRequest) -> Iterator[Problem]:
 
 
 def empty_message(asked: MessagesRequest) -> Iterator[Problem]:
-    """No message is empty, except a last one of the assistant's."""
+    """No message is empty, except a last one of the assistant's, and a system message that only sets something."""
     last = len(asked.messages) - 1
     for index, message in enumerate(asked.messages):
-        if message.is_empty and (index != last or message.role != "assistant"):
+        is_setting = message.role == "system" and message.fields.get("output_config")
+        if message.is_empty and not is_setting and (index != last or message.role != "assistant"):
             yield Problem(message.path, "empty-message", "Leave the empty message out.")
 
 

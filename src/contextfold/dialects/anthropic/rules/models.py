@@ -11,14 +11,22 @@ from contextfold.domain import Problem
 from .content import THINKING
 from .turns import Allowed, MessagesRequest, calls
 
-_SAMPLING = ("temperature", "top_p", "top_k")
+# Values that change nothing: clients send them always, and not everybody says that they are refused.
+_DEFAULTS = {"temperature": 1, "top_p": 1, "top_k": None}
 
 
 def sampling(asked: MessagesRequest) -> Iterator[Problem]:
     if not asked.allowed.sampling:
-        for name in _SAMPLING:
-            if asked.body.get(name) is not None:
+        for name, usual in _DEFAULTS.items():
+            if asked.body.get(name) not in (None, usual):
                 yield Problem(name, "sampling", f"Leave {name!r} out: this model takes no sampling parameters.")
+
+
+def refused_sampling(settings: Json) -> tuple[str, ...]:
+    """Sampling parameters, whatever their value, in a request to a model that takes none."""
+    if allowed_in(settings).sampling:
+        return ()
+    return tuple(name for name in _DEFAULTS if settings.get(name) is not None)
 
 
 def thinking_budget(asked: MessagesRequest) -> Iterator[Problem]:

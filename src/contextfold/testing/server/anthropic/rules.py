@@ -43,7 +43,7 @@ BETA_FIELDS: Final = {
     "mcp_servers": ("mcp-client-2025-11-20", "mcp-client-2025-04-04"),
     "fallbacks": ("",),
 }
-_SAMPLING: Final = ("temperature", "top_p", "top_k")
+_SAMPLING: Final = {"temperature": 1, "top_p": 1, "top_k": None}  # with what changes nothing, and clients always send
 _MOST_MARKS: Final = 4
 
 
@@ -110,8 +110,8 @@ def _newer_models(body: Mapping[str, Any], model: Model) -> None:
     """Parameters that models from 4.7 on no longer take."""
     number = version(model.id)
     if number >= (4, 7):
-        for name in _SAMPLING:
-            if body.get(name) is not None:
+        for name, usual in _SAMPLING.items():
+            if body.get(name) not in (None, usual):
                 raise refuse(f"`{name}` is not supported by this model.", "sampling")
         if mapping(body.get("thinking")).get("budget_tokens") is not None:
             raise refuse("thinking.budget_tokens: explicit budgets are not supported by this model", "thinking-budget")

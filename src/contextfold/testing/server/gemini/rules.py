@@ -63,8 +63,11 @@ def check_contents(provider: Vendor, body: Mapping[str, Any], model: Model) -> l
     for number, content in enumerate(contents):
         _content(content, number)
     _adjacent(contents)
+    spoken = [number for number, content in enumerate(contents) if _is_speech(content)]
     for number, content in enumerate(contents):
-        _signatures(provider, content, number, model)
+        _signatures(
+            provider, content, number, is_wanted=version(model.id) >= (3, 0) and number > max(spoken, default=-1)
+        )
     return contents
 
 
@@ -140,7 +143,12 @@ def _match(calls: Sequence[Mapping[str, Any]], responses: Sequence[Mapping[str, 
         raise refuse("Please ensure that function responses have the ids of their function calls.", "result-id")
 
 
-def _signatures(provider: Vendor, content: Mapping[str, Any], number: int, model: Model) -> None:
+def _is_speech(content: Mapping[str, Any]) -> bool:
+    """Whether the user says something here: signatures are wanted in what follows the last such content."""
+    return content.get("role") != "model" and any(part.get("functionResponse") is None for part in content["parts"])
+
+
+def _signatures(provider: Vendor, content: Mapping[str, Any], number: int, *, is_wanted: bool) -> None:
     first = True
     for index, part in enumerate(content["parts"]):
         signature = part.get("thoughtSignature")
@@ -150,7 +158,7 @@ def _signatures(provider: Vendor, content: Mapping[str, Any], number: int, model
             )
         if part.get("functionCall") is not None and first:
             first = False
-            if not signature and version(model.id) >= (3, 0):
+            if not signature and is_wanted:
                 name = part["functionCall"]["name"]
                 raise refuse(
                     "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
