@@ -102,6 +102,11 @@ def unknown_role(body: Body, random: Random) -> None:
     random.choice(plain)["role"] = random.choice(["moderator", "tool", "developer", "human", "", None])
 
 
+def foreign_field(body: Body, random: Random) -> None:
+    message = of_role(body, "assistant", random)
+    message.update(random.choice([{"tool_calls": []}, {"tool_calls": None}, {"reasoning_content": "hm"}]))
+
+
 def first_from_user(body: Body, random: Random) -> None:
     body["messages"].insert(0, {"role": "assistant", "content": f"Shall we? {random.randrange(99)}"})
 
@@ -299,6 +304,7 @@ MUTATIONS = {
         malformed,
         lone_surrogate,
         unknown_role,
+        foreign_field,
         first_from_user,
         system_placement,
         ends_with_assistant,

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from contextfold.dialects.neutral import arguments_object, shown
+import msgspec
+from msgspec import Struct
+
+from contextfold.dialects.neutral import LISTED_ROLES, arguments_object, shown
 from contextfold.domain import Block, Document, Image, Message, Opaque, Reasoning, ToolCall, ToolResult, ViewItem
 from contextfold.models import core
 
@@ -28,6 +31,8 @@ class Carries:
     marks_errors: bool = True
     only_users_show: bool = False  # pictures and files have a place in what the user says, nowhere else
     results_show: bool = True  # and in what a tool gives back
+    takes_detail: bool = True  # a picture may say how closely it is to be looked at
+    names_files: bool = True
 
 
 def losses(item: ViewItem, message: Message, wire: Carries) -> tuple[str, ...]:
@@ -35,7 +40,28 @@ def losses(item: ViewItem, message: Message, wire: Carries) -> tuple[str, ...]:
     if message.dialect == wire.dialect:
         return ()
     takes_media = not wire.only_users_show or message.role == "user"
-    return tuple(loss for block in shown(item, message) for loss in _of(block, takes_media, wire))
+    lost = (loss for block in shown(item, message) for loss in _of(block, takes_media, wire))
+    return (*_of_speaker(message), *lost)
+
+
+class _Spoken(Struct):
+    role: object = None
+    name: object = None
+
+
+_spoken = msgspec.json.Decoder(_Spoken)
+
+
+def _of_speaker(message: Message) -> Iterator[str]:
+    """A role or a name that only the original has."""
+    try:
+        spoken = _spoken.decode(message.raw)
+    except msgspec.MsgspecError:  # no message of ours by itself: stand-ins, lists of items
+        return
+    if isinstance(spoken.role, str) and spoken.role not in LISTED_ROLES:
+        yield f"the role {spoken.role!r} is not known elsewhere: it speaks as the user"
+    if isinstance(spoken.name, str) and spoken.name and spoken.role in ("user", "assistant", "system", "developer"):
+        yield f"the name {spoken.name!r} of a speaker is left out"
 
 
 def _of(block: Block, takes_media: bool, wire: Carries) -> Iterator[str]:
@@ -48,6 +74,10 @@ def _of(block: Block, takes_media: bool, wire: Carries) -> Iterator[str]:
             yield f"an image ({block.url or block.media_type or 'unknown'}) is named, not shown"
         case Document() if not wire.shows(block, takes_media):
             yield f"a document ({block.title or block.url or block.media_type or 'unknown'}) is named, not shown"
+        case Image() if block.detail and not wire.takes_detail:
+            yield f"the detail {block.detail!r} of an image is left out"
+        case Document() if block.title and not block.text and not wire.names_files:
+            yield f"the name {block.title!r} of a file is left out"
         case ToolCall():
             yield from _of_call(block, wire)
         case ToolResult():

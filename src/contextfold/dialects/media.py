@@ -5,6 +5,8 @@ Nothing is fetched, decoded or re-encoded.
 
 from __future__ import annotations
 
+import re
+
 from contextfold.domain import Block, Document, Image, Text
 
 
@@ -22,9 +24,20 @@ def split_data_url(url: str) -> tuple[str, str] | None:
     return head[: -len(";base64")].partition(";")[0], data
 
 
+# Where a provider keeps what was given to it: nobody else is let in.
+_PRIVATE = ("generativelanguage.googleapis.com", "storage.googleapis.com/generativeai")
+_FILMS = re.compile(r"https?://(?:www\.|m\.)?(?:youtube\.com|youtu\.be)/", re.IGNORECASE)
+
+
 def is_address(url: str) -> bool:
-    """Whether anybody can follow it; a provider's file id means nothing to another provider."""
-    return "://" in url
+    """Whether anybody can follow it; a provider's file id, or an address in its own store, means nothing to another."""
+    scheme, found, rest = url.partition("://")
+    return bool(found) and scheme.lower() != "gs" and not rest.lower().startswith(_PRIVATE)
+
+
+def is_played(block: Image | Document) -> bool:
+    """Whether it is sound or film, which only some wires take."""
+    return block.media_type.startswith(("audio/", "video/")) or _FILMS.match(block.url) is not None
 
 
 def image_url(block: Image) -> str:

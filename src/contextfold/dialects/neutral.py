@@ -6,11 +6,23 @@ renders nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Raw
 
-from contextfold.domain import LATE, Block, Message, Reasoning, Text, ToolCall, ToolResult, ViewItem, decode, encode
+from contextfold.domain import (
+    LATE,
+    Block,
+    Message,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    ViewItem,
+    decode,
+    encode,
+)
 from contextfold.errors import BadMessage
 
 from .wire import Json
@@ -83,6 +95,18 @@ def fits_role(block: Block, message: Message) -> bool:
     if isinstance(block, ToolResult):
         return message.role == "user"
     return message.role != "system" or isinstance(block, Text)
+
+
+# Roles of the formats there are. Another one that a message names is kept, and is the user's side.
+LISTED_ROLES = frozenset({"", "user", "assistant", "system", "developer", "tool", "function", "model"})
+
+
+def side_of(role: object, roles: Mapping[object, Role]) -> Role | None:
+    """Who speaks under this role, in a format that knows these; None for no role, and for one of another format."""
+    if not isinstance(role, str | None):
+        return None
+    known = roles.get(role)
+    return "user" if known is None and role is not None and role not in LISTED_ROLES else known
 
 
 def instructing_role(message: Message) -> str:

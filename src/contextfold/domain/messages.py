@@ -172,6 +172,11 @@ class Shape(Struct, frozen=True, array_like=True):
         return all(block.is_blank for block in self.blocks)
 
     @property
+    def is_estimated(self) -> bool:
+        """Whether nobody can know what a provider makes of some of it: media, and items of its own."""
+        return any(block.kind == "opaque" or bool(block.measure.media) for block in self.blocks)
+
+    @property
     def images(self) -> int:
         """How many pictures it shows; providers limit them in a request."""
         return sum(kind == "image" for block in self.blocks for kind, _, _ in block.measure.media)

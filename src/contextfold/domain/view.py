@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .messages import Block, Measure, Message, Role, Shape
 
@@ -119,13 +120,14 @@ class Lens(Protocol):
 class Shown:
     """Visible items with their running totals; index i of a total is the sum of the first i items."""
 
-    __slots__ = ("_images", "_lens", "_sizes", "_tokens", "cuts", "items")
+    __slots__ = ("_estimated", "_images", "_lens", "_sizes", "_tokens", "cuts", "items")
 
     def __init__(self, items: list[ViewItem], cuts: bytearray) -> None:
         self.items = items
         self.cuts = cuts  # 1 where a cut in front of the item is legal
         self._lens: Lens | None = None
         self._tokens, self._sizes, self._images = [0], [0], [0]
+        self._estimated: int | None = None  # the first item in which something can only be estimated
 
     def push(self, item: ViewItem, may_cut: bool) -> None:
         """One more at the end. Views taken before are shorter, and do not see it."""
@@ -136,6 +138,10 @@ class Shown:
         """Tokens, bytes and images of the first `length` items; only what is new is weighed."""
         self._weigh(lens, length)
         return self._tokens[length], self._sizes[length], self._images[length]
+
+    def is_estimated(self, length: int) -> bool:
+        """Whether something among the first `length` items, which were weighed, can only be estimated."""
+        return self._estimated is not None and self._estimated < length
 
     def running_tokens(self, lens: Lens, length: int) -> list[int]:
         """The running sum of tokens, at least `length + 1` long."""
@@ -151,6 +157,8 @@ class Shown:
             tokens.append(tokens[-1] + lens.weigh(item))
             sizes.append(sizes[-1] + item.shape.size)
             images.append(images[-1] + item.shape.images)
+            if self._estimated is None and item.shape.is_estimated:
+                self._estimated = len(images) - 2
 
 
 class ViewMessage:
@@ -275,7 +283,8 @@ class View:
     @property
     def count(self) -> Count:
         """Tokens, exact or estimated, and how."""
-        return self._lens.count(*self._shown.totals(self._lens, self.length))
+        count = self._lens.count(*self._shown.totals(self._lens, self.length))
+        return replace(count, exact=False) if count.exact and self._shown.is_estimated(self.length) else count
 
     def tokens(self, start: int = 0, stop: int | None = None) -> int:
         """Raw tokens of the items from `start` to before `stop`."""

@@ -60,6 +60,7 @@ REJECTED: list[tuple[str, str, dict[str, Any]]] = [
     ("malformed", "messages[1].content[0]", request(user(), {"role": "user", "content": ["hi", text()]})),
     ("malformed", "messages[0].content", request({"role": "user", "content": 7}, user())),
     ("unknown-role", "messages[1].role", request(user(), {"role": "tool", "content": "x"}, user())),
+    ("foreign-field", "messages[1].tool_calls", request(user(), {**assistant(), "tool_calls": []}, user())),
     ("first-from-user", "messages[0]", request(assistant(), user())),
     ("system-placement", "messages[0]", request(SYSTEM, user())),
     ("system-placement", "messages[2]", request(user(), assistant(), SYSTEM, user())),

@@ -6,7 +6,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.dialects import tools
-from contextfold.errors import BadConfiguration
+from contextfold.errors import BadConfiguration, BadMessage
 
 MODELS = ("claude-sonnet-5-5", "gpt-4.1", "gpt-5.5", "gemini-3.8-flash")
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
@@ -187,3 +187,189 @@ def test_another_providers_session_is_written_for_gemini_with_what_it_needs() ->
     request = prepared(USER, {"role": "assistant", "content": [call]}, answer, dialect="gemini")
     assert cf.validate(request.body, dialect="gemini:signed") == []
     assert request.body["contents"][1]["parts"][0]["thoughtSignature"]
+
+
+# -- pictures, files, sound, names --------------------------------------------------------------------------------
+
+PNG, PDF, WAV = "iVBORw0KGgo" + "A" * 9, "JVBERi0x" + "A" * 8, "UklGRg" + "A" * 10
+
+
+def content(*parts: dict[str, Any], role: str = "user") -> dict[str, Any]:
+    return {"role": role, "parts": list(parts)}
+
+
+def blob(media_type: str, data: str) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": media_type, "data": data}}
+
+
+def file(uri: str, media_type: str) -> dict[str, Any]:
+    return {"fileData": {"mimeType": media_type, "fileUri": uri}}
+
+
+def rendered(message: dict[str, Any], target: str) -> tuple[str, str]:
+    """What a message of a Gemini session is in another format, and the losses that are told."""
+    messages = [ASKED, message, ASKED] if message["role"] == "model" else [message]
+    request = prepared(*messages, model="gemini-3.8-flash", dialect=target)
+    assert cf.validate(request.body, dialect=target) == []
+    return request.json.decode(), " | ".join(request.report.losses)
+
+
+@pytest.mark.finding("W9")
+def test_a_picture_that_a_model_made_is_named_where_a_model_may_show_none() -> None:
+    body, losses = rendered(content({"text": "Here."}, blob("image/png", PNG), role="model"), "anthropic")
+    assert PNG not in body
+    assert "[Image not carried over: image/png]" in body
+    assert "an image (image/png) is named, not shown" in losses
+
+
+@pytest.mark.finding("W9")
+@pytest.mark.parametrize("target", ["anthropic", "openai-chat", "openai-responses"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        blob("video/mp4", "AAAAIGZ0eXA" + "A" * 9),
+        file("https://www.youtube.com/watch?v=abc", "video/mp4"),
+        file("https://youtu.be/abc", ""),
+        file("https://generativelanguage.googleapis.com/v1beta/files/abc", "application/pdf"),
+        file("gs://bucket/a.pdf", "application/pdf"),
+    ],
+)
+def test_what_another_provider_would_not_take_is_named_and_told(part: dict[str, Any], target: str) -> None:
+    body, losses = rendered(content({"text": "See."}, part), target)
+    assert "not carried over" in body
+    assert "is named, not shown" in losses
+
+
+@pytest.mark.finding("W9")
+def test_sound_goes_as_sound_or_is_named() -> None:
+    body, losses = rendered(content(blob("audio/wav", WAV)), "openai-chat")
+    assert f'"data":"{WAV}","format":"wav"' in body
+    assert losses == ""
+    for target, media_type in (
+        ("openai-chat", "audio/flac"),
+        ("anthropic", "audio/wav"),
+        ("openai-responses", "audio/wav"),
+    ):
+        body, losses = rendered(content({"text": "Hear."}, blob(media_type, WAV)), target)
+        assert WAV not in body
+        assert f"a document ({media_type}) is named, not shown" in losses
+
+
+@pytest.mark.finding("W9")
+def test_names_and_details_that_have_no_place_are_told() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "high"}}
+    paper = {"type": "file", "file": {"filename": "plan.pdf", "file_data": f"data:application/pdf;base64,{PDF}"}}
+    said = {"role": "user", "name": "bob", "content": [{"type": "text", "text": "See."}, picture, paper]}
+    for target in ("anthropic", "gemini"):
+        losses = prepared(said, model="gpt-4.1", dialect=target).report.losses
+        assert "the name 'bob' of a speaker is left out" in losses
+        assert "the detail 'high' of an image is left out" in losses
+        assert ("the name 'plan.pdf' of a file is left out" in losses) is (target == "gemini")
+    assert prepared(said, model="gpt-4.1").report.losses == ()
+
+
+@pytest.mark.finding("W9")
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini"])
+def test_what_a_search_found_is_said_in_words_elsewhere(target: str) -> None:
+    hit = {
+        "type": "search_result",
+        "source": "https://a/b",
+        "title": "Docs",
+        "content": [{"type": "text", "text": "42"}],
+    }
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "find", "input": {}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [hit]}]}
+    assert "Docs | https://a/b\\n42" in prepared(USER, call, result, dialect=target).json.decode()
+    assert prepared(USER, call, result).body["messages"][2] == result
+
+
+@pytest.mark.finding("W10")
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            "claude-sonnet-5-5",
+            {
+                "type": "web_fetch_tool_result",
+                "tool_use_id": "s",
+                "content": {"type": "web_fetch_result", "content": {}},
+            },
+        ),
+        ("gpt-5.5", [{"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo"}]),
+        ("gemini-3.8-flash", content({"functionResponse": {"name": "f", "response": {}, "parts": []}})),
+    ],
+)
+def test_media_are_weighed_by_their_kind_wherever_they_stand(model: str, message: Any) -> None:
+    many = "A" * 1_000_000
+    if isinstance(message, list):
+        given: Any = [{**message[0], "result": message[0]["result"] + many}]
+    elif "parts" in message:
+        part = {**message["parts"][0]["functionResponse"], "parts": [blob("application/pdf", PDF + many)]}
+        given = content({"functionResponse": part})
+    else:
+        source = {"type": "base64", "media_type": "application/pdf", "data": PDF + many}
+        fetched = {"type": "web_fetch_result", "content": {"type": "document", "source": source}}
+        call = {"type": "server_tool_use", "id": "s", "name": "web_fetch", "input": {}}
+        given = {"role": "assistant", "content": [call, {**message, "content": fetched}]}
+    with cf.Session.open(model=model) as session:
+        session.append(given)
+        assert session.view.count.tokens < 50_000
+        assert not session.view.count.exact
+
+
+# -- roles that nobody listed, and fields of another format -------------------------------------------------------
+
+
+@pytest.mark.finding("W1")
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("gpt-4.1", {"role": "critic", "content": "Too long."}),
+        ("claude-sonnet-5-5", {"role": "critic", "content": [{"type": "text", "text": "Too long."}]}),
+        ("gpt-5.5", {"type": "message", "role": "critic", "content": [{"type": "input_text", "text": "Too long."}]}),
+        ("gemini-3.8-flash", {"role": "critic", "parts": [{"text": "Too long."}]}),
+    ],
+)
+def test_a_role_that_nobody_listed_goes_back_as_it_came_and_is_told_elsewhere(
+    model: str, message: dict[str, Any]
+) -> None:
+    with cf.Session.open(model=model) as session:
+        session.append(USER)
+        session.append(message)
+        body = session.prepare(cache=False).body
+        assert message in next(body[name] for name in ("messages", "input", "contents") if name in body)
+        other = "openai-chat" if model != "gpt-4.1" else "anthropic"
+        request = session.prepare(dialect=other, cache=False)
+        assert "the role 'critic' is not known elsewhere: it speaks as the user" in request.report.losses
+        assert b"Too long." in request.json
+
+
+def test_a_message_without_a_place_for_words_is_refused_and_an_empty_one_is_not() -> None:
+    with cf.Session.open(model="gpt-4.1") as session:
+        with pytest.raises(BadMessage, match="has no content"):
+            session.append({"role": "user", "text": "misspelled"})
+        assert session.append({"role": "user", "content": ""}) > 0
+
+
+@pytest.mark.finding("W1")
+def test_calls_of_another_format_in_an_anthropic_body_are_refused_and_repaired() -> None:
+    function = {"name": "read", "arguments": '{"path": "a.py"}'}
+    mixed: dict[str, Any] = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Looking."}],
+        "tool_calls": [{"id": "a", "type": "function", "function": function}],
+    }
+    answer = {"role": "tool", "tool_call_id": "a", "content": "x = 1"}
+    body = {"model": "claude-sonnet-5-5", "max_tokens": 9, "messages": [USER, mixed, answer]}
+    assert {each.rule for each in cf.validate(body, dialect="anthropic")} >= {"foreign-field"}
+    repaired = cf.repair(body, dialect="anthropic")
+    assert repaired.is_sound
+    assert repaired.body["messages"][1]["content"][1] == {
+        "type": "tool_use",
+        "id": "a",
+        "name": "read",
+        "input": {"path": "a.py"},
+    }
+    (result,) = repaired.body["messages"][2]["content"]
+    assert (result["type"], result["tool_use_id"]) == ("tool_result", "a")
+    assert "x = 1" in str(result["content"])

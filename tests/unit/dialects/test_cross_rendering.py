@@ -155,7 +155,7 @@ def _sent(target: DialectName) -> dict[str, Any]:
             (LEFT_OUT, "the result of 't1' is not marked as an error", "an image (image/png) is named, not shown"),
         ),
         ("openai-responses", (LEFT_OUT, "the result of 't1' is not marked as an error")),
-        ("gemini", (LEFT_OUT,)),
+        ("gemini", ("the name 't' of a file is left out", LEFT_OUT)),
     ],
 )
 def test_the_report_says_what_could_not_be_carried(target: DialectName, lost: tuple[str, ...]) -> None:

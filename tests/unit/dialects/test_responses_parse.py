@@ -123,7 +123,7 @@ def test_calls_that_the_provider_answered_itself_are_its_own() -> None:
     [
         ("hi", "JSON object"),
         ([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}], "several sides"),
-        ({"role": "narrator", "content": "a"}, "role 'narrator'"),
+        ({"role": "model", "content": "a"}, "role 'model'"),
         ({"role": "user", "content": 3}, "'content' is a int"),
         ({"role": "user", "content": ["a"]}, "content part is a str"),
         ({"type": "function_call", "call_id": None, "name": "f", "arguments": "{}"}, "no 'call_id'"),

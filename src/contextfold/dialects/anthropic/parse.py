@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from contextfold.dialects.neutral import side_of
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -37,13 +38,14 @@ def parse(raw: bytes) -> Message:
     if not isinstance(value, dict):
         raise BadMessage("An Anthropic message is a JSON object. Pass {'role': 'user', 'content': ...}.")
     role = value.get("role")
-    if not isinstance(role, str) or role not in ROLES:
+    side = side_of(role, ROLES)
+    if side is None:
         said = "no role" if role is None else f"the role {role!r}"
         raise BadMessage(f"This message has {said}. Anthropic knows 'user', 'assistant' and 'system': set one of them.")
     blocks = read_content(value.get("content"))
     if role == "system" and not blocks and value.get("output_config"):  # no words, but how the next answer is written
         blocks = (Opaque("output_config", encode(value["output_config"]).decode()),)
-    return Message(ROLES[role], blocks, raw, NAME)
+    return Message(side, blocks, raw, NAME)
 
 
 def read_content(content: object) -> tuple[Block, ...]:
@@ -98,6 +100,16 @@ def _document(value: dict[str, Any]) -> Block | None:
             return None
 
 
+def _search_result(value: dict[str, Any]) -> Block | None:
+    """What a search of the caller's found: words under a title, with where they are from."""
+    content = value.get("content")
+    inner = [block.text for block in read_content(content) if isinstance(block, Text)] if content else []
+    if not inner:
+        return None
+    named = [encodable(each) for each in (value.get("title"), value.get("source")) if isinstance(each, str) and each]
+    return Document("text/plain", text="\n".join(inner), title=" | ".join(named))
+
+
 def _tool_use(value: dict[str, Any]) -> Block:
     name = value.get("name")
     arguments = value.get("input")
@@ -135,6 +147,7 @@ _READERS: Mapping[str, Callable[[dict[str, Any]], Block | None]] = {
     "text": _text,
     "image": _image,
     "document": _document,
+    "search_result": _search_result,
     "tool_use": _tool_use,
     "tool_result": _tool_result,
     "thinking": _thinking,

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from contextfold.dialects.ids import short_and_simple, simple
 from contextfold.dialects.losses import Carries
-from contextfold.dialects.media import is_address, placeholder
+from contextfold.dialects.media import is_address, is_played, placeholder, word
 from contextfold.dialects.neutral import LABEL, as_object, fits_role, is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
@@ -80,10 +80,11 @@ def _has_blank_inside(message: Message) -> bool:
 
 def _content(item: ViewItem, message: Message) -> list[Json]:
     keeps_ids = message.dialect == NAME
+    said = shown(item, message)
+    if message.role == "assistant":  # pictures and files have no place in what the model says
+        said = [Text(word(block)) if isinstance(block, Image | Document) else block for block in said]
     blocks = [
-        spelled
-        for block in shown(item, message)
-        if (spelled := _block(block, keeps_ids)) is not None and fits_role(block, message)
+        spelled for block in said if (spelled := _block(block, keeps_ids)) is not None and fits_role(block, message)
     ]
     if message.role == "system" and blocks:  # models before Opus 4.8 reject one among the others
         blocks[0] = {"type": "text", "text": f"{LABEL}{blocks[0].get('text', '')}"}
@@ -145,12 +146,21 @@ def document_source(block: Document) -> Json | None:
         return {"type": "base64", "media_type": block.media_type, "data": block.data}
     if not is_blank(block.text):
         return {"type": "text", "media_type": "text/plain", "data": block.text}
-    return {"type": "url", "url": block.url} if is_address(block.url) else None
+    return {"type": "url", "url": block.url} if is_address(block.url) and not is_played(block) else None
 
 
-def _shows(block: Image | Document, _takes_media: bool) -> bool:
-    source = image_source(block) if isinstance(block, Image) else document_source(block)
-    return source is not None
+def _shows(block: Image | Document, takes_media: bool) -> bool:
+    if isinstance(block, Image):
+        return takes_media and image_source(block) is not None
+    return bool(block.text) or (takes_media and document_source(block) is not None)
 
 
-CARRIES = Carries(NAME, "Anthropic has no such block", _shows, short_and_simple, only_objects=True)
+CARRIES = Carries(
+    NAME,
+    "Anthropic has no such block",
+    _shows,
+    short_and_simple,
+    only_objects=True,
+    only_users_show=True,
+    takes_detail=False,
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from contextfold.dialects.neutral import side_of
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -92,12 +93,13 @@ def parse(raw: bytes) -> Message:
     if not isinstance(value, dict):
         raise BadMessage("A Gemini content is a JSON object. Pass {'role': 'user', 'parts': [{'text': ...}]}.")
     role = value.get("role")
-    if not isinstance(role, str | None) or role not in ROLES:
+    side = side_of(role, ROLES)
+    if side is None:
         raise BadMessage(f"This content has the role {role!r}. Gemini knows 'user' and 'model': set one of them.")
     parts = value.get("parts")
     if parts is not None and not isinstance(parts, list):
         raise BadMessage(f"'parts' is a {type(parts).__name__}. Pass a list of parts.")
-    return Message(ROLES[role], tuple([read_part(part) for part in parts or ()]), raw, NAME)
+    return Message(side, tuple([read_part(part) for part in parts or ()]), raw, NAME)
 
 
 def read_part(part: object) -> Block:

@@ -117,4 +117,6 @@ def _spells(call: str) -> str:
     return call if call.startswith(UNNAMED) else short(call)
 
 
-CARRIES = Carries(NAME, "Gemini has no such part", _shows, _spells, only_objects=True)
+CARRIES = Carries(
+    NAME, "Gemini has no such part", _shows, _spells, only_objects=True, takes_detail=False, names_files=False
+)

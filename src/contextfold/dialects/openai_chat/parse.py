@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from contextfold.dialects.media import split_data_url
+from contextfold.dialects.neutral import side_of
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,
@@ -56,10 +57,11 @@ def parse(raw: bytes) -> Message:
     if not isinstance(value, dict):
         raise BadMessage("An OpenAI chat message is a JSON object. Pass {'role': 'user', 'content': ...}.")
     role = value.get("role")
-    if not isinstance(role, str) or role not in ROLES:
+    side = side_of(role, ROLES)
+    if side is None:
         said = "no role" if role is None else f"the role {role!r}"
         raise BadMessage(f"This message has {said}. OpenAI chat knows {', '.join(map(repr, ROLES))}: set one of them.")
-    return Message(ROLES[role], tuple([block for _, block in placed(value)]), raw, NAME)
+    return Message(side, tuple([block for _, block in placed(value)]), raw, NAME)
 
 
 def placed(value: Mapping[str, Any]) -> list[tuple[FieldPlace, Block]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.losses import Carries
-from contextfold.dialects.media import data_url, image_url, word
+from contextfold.dialects.media import data_url, image_url, is_played, word
 from contextfold.dialects.neutral import instructing_role, is_blank, shown, words
 from contextfold.dialects.surrogates import whole
 from contextfold.dialects.tools import offered
@@ -20,6 +20,8 @@ from contextfold.domain import Block, Document, Image, Message, ToolCall, ToolRe
 
 from .parse import LEGACY, NAME
 from .touch import stands, touched
+
+_SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
 
 def chunk(item: ViewItem, message: Message) -> bytes:
@@ -87,7 +89,9 @@ def _user(blocks: Sequence[Block]) -> list[Json]:
 def _part(block: Block) -> Json | None:
     if isinstance(block, Image) and (url := image_url(block)):
         return {"type": "image_url", "image_url": {"url": url, **({"detail": block.detail} if block.detail else {})}}
-    if isinstance(block, Document) and block.data:
+    if isinstance(block, Document) and block.media_type in _SOUNDS and block.data:
+        return {"type": "input_audio", "input_audio": {"data": block.data, "format": _SOUNDS[block.media_type]}}
+    if isinstance(block, Document) and block.data and not is_played(block):
         file = {"filename": block.title or "document", "file_data": data_url(block.media_type, block.data)}
         return {"type": "file", "file": file}
     words = word(block)
@@ -102,7 +106,8 @@ def said_of(blocks: Iterable[Block]) -> str:
 def _shows(block: Image | Document, takes_media: bool) -> bool:
     if isinstance(block, Image):
         return takes_media and bool(image_url(block))
-    return bool(block.text) or (takes_media and bool(block.data))
+    is_taken = block.media_type in _SOUNDS or not is_played(block)
+    return bool(block.text) or (takes_media and bool(block.data) and is_taken)
 
 
 CARRIES = Carries(

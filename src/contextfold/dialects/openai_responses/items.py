@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from contextfold.dialects.neutral import side_of
 from contextfold.domain import Role
 from contextfold.errors import BadMessage
 
@@ -69,10 +70,11 @@ def side(item: Mapping[str, Any], settled_calls: frozenset[str] = frozenset()) -
     kind = kind_of(item)
     if kind == "message":
         role = item.get("role")
-        if not isinstance(role, str) or role not in ROLES:
+        found = side_of(role, ROLES)
+        if found is None:
             said = "no role" if role is None else f"the role {role!r}"
             raise BadMessage(f"This message has {said}. Responses know {', '.join(map(repr, ROLES))}: set one of them.")
-        return ROLES[role]
+        return found
     if isinstance(item.get("role"), str) and item["role"] in ROLES:  # tools that a developer adds, for instance
         return ROLES[item["role"]]
     return "user" if kind in _USERS or (is_output(kind) and not _is_hosted(item, settled_calls)) else "assistant"

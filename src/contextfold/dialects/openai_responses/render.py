@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from contextfold.dialects.ids import short
 from contextfold.dialects.losses import Carries
-from contextfold.dialects.media import data_url, image_url, is_address, word
+from contextfold.dialects.media import data_url, image_url, is_address, is_played, word
 from contextfold.dialects.neutral import instructing_role, is_blank, shown
 from contextfold.dialects.wire import Json
 from contextfold.domain import Block, Document, Image, Message, Shape, Text, ToolCall, ToolResult, ViewItem, encode
@@ -91,7 +91,9 @@ def _part(block: Block) -> Json | None:
 
 
 def file_part(block: Document) -> Json | None:
-    """The document as a file; None where it is words, or cannot be carried."""
+    """The document as a file; None where it is words, sound or film, or cannot be carried."""
+    if is_played(block):
+        return None
     if block.data:
         url = data_url(block.media_type, block.data)
         return {"type": "input_file", "filename": block.title or "document", "file_data": url}

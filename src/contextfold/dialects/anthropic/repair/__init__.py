@@ -12,7 +12,7 @@ from typing import Any
 from contextfold.dialects.anthropic.rules import Allowed, check
 from contextfold.dialects.repairs import Body, Repaired, RepairNotes, mended
 
-from . import blocks, marks, pairs, speakers
+from . import blocks, foreign, marks, pairs, speakers
 from .speakers import read, written
 
 
@@ -23,7 +23,7 @@ def repair(body: Mapping[str, Any], allowed: Allowed | None = None) -> Repaired:
         if not isinstance(copy.get("messages"), list):
             return
         said = read(copy["messages"], notes)
-        said = speakers.known(said, notes)
+        said = speakers.known(foreign.at_home(said, notes), notes)
         said = blocks.at_home(said, notes)
         said = blocks.clean(said, notes)
         said = speakers.system_in_place(said, copy, notes)

@@ -19,6 +19,7 @@ from .turns import Allowed, MessagesRequest, merged
 Rule = Callable[[MessagesRequest], Iterator[Problem]]
 RULES: tuple[Rule, ...] = (
     content.unknown_role,
+    content.foreign_field,
     content.first_from_user,
     content.system_placement,
     content.ends_with_assistant,

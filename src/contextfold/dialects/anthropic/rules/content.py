@@ -22,6 +22,19 @@ def unknown_role(asked: MessagesRequest) -> Iterator[Problem]:
             yield Problem(f"{message.path}.role", "unknown-role", "Use 'user' or 'assistant' ('system' between turns).")
 
 
+# Fields of OpenAI's chat messages, in which calls and results would not be seen.
+FOREIGN = ("tool_calls", "function_call", "tool_call_id", "reasoning_content")
+
+
+def foreign_field(asked: MessagesRequest) -> Iterator[Problem]:
+    """A message says everything in its content; a field of another format is refused."""
+    for message in asked.messages:
+        for name in FOREIGN:
+            if name in message.fields:
+                advice = f"Leave {name!r} out, and write calls and results as blocks of the content."
+                yield Problem(f"{message.path}.{name}", "foreign-field", advice)
+
+
 def first_from_user(asked: MessagesRequest) -> Iterator[Problem]:
     """The user speaks first, unless the API's own summary of everything before stands there."""
     first = asked.messages[0] if asked.messages else None
