@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from contextvars import copy_context
-from errno import EDQUOT, ENOSPC
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final, Protocol, TypeVar
@@ -321,7 +321,7 @@ def write_artifact(directory: Path | None, effect: Save) -> str:
         if not path.exists():
             _write_whole(path, effect.content)
     except OSError as error:
-        kind = DiskFull if error.errno in (ENOSPC, EDQUOT) else StoreError
+        kind = DiskFull if error.errno in (ENOSPC, EDQUOT, EFBIG) else StoreError
         raise kind(
             f"The output could not be put aside in {directory} ({error.strerror}). The message is in the log, and no "
             f"half file is left. Make room or check the directory, then go on; the next large output is tried again."

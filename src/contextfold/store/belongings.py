@@ -101,6 +101,19 @@ def artifacts_in(entries: Iterable[Logged], is_own: bool = True, seq: int | None
     return found
 
 
+def named_outside(lives: Iterable[Live], thread: str, seq: int | None) -> tuple[set[NamedSnapshot], set[NamedArtifact]]:
+    """What events of a thread and its forks name and goes with them, as they are known in memory."""
+    snapshots: set[NamedSnapshot] = set()
+    artifacts: set[NamedArtifact] = set()
+    for live in lives:
+        live.catch_up()
+        own = live.projection.events[live.row.origin.seq if live.row.origin else 0 :]
+        is_own = live.row.name == thread
+        artifacts |= artifacts_in(own, is_own, seq)
+        snapshots |= snapshots_in(own) if is_own and seq is None else set()
+    return snapshots, artifacts
+
+
 def bodies_about(live: Live, thread: str, seq: int | None) -> list[int] | None:
     """The seqs of a thread's own events that hold a message or something made from it; None for all."""
     is_own = live.row.name == thread

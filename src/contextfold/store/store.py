@@ -33,7 +33,7 @@ from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import LogStretch, Thread, locked
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock
 
-from .belongings import artifacts_in, bodies_about, snapshots_in
+from .belongings import artifacts_in, bodies_about, named_outside, snapshots_in
 from .library import Library, read
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
@@ -229,8 +229,7 @@ class Store:
         made_as = self._known(thread).name
         descent = self._descent(made_as)
         # What events name elsewhere is known only as long as they do.
-        snapshots = snapshots_in(self._log.read(made_as)) if seq is None else set()
-        artifacts = {each for name in descent for each in artifacts_in(self._log.read(name), made_as == name, seq)}
+        snapshots, artifacts = named_outside((self._live_thread(name) for name in descent), made_as, seq)
         erased = 0
         for name in descent:
             live = self._live_thread(name)
