@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import apsw
 import pytest
@@ -251,3 +252,23 @@ def test_a_thread_whose_name_was_lost_is_not_begun_anew_and_others_are_made(path
         with pytest.raises(Corrupt, match="not found by its name"):
             log.create(ThreadRow("a"))
         assert log.create(ThreadRow("other")).last == 0
+
+
+@pytest.mark.finding("K3")
+def test_damage_that_a_checksum_of_four_bytes_would_miss_is_told_when_the_body_is_read(tmp_path: Path) -> None:
+    path, words = tmp_path / "store.db", b'{"role":"user","content":"the port is 8443, in every file of the project"}'
+    bits = f"{0x104C11DB7:033b}"  # the polynomial of CRC-32: what is changed by it has the checksum of before
+    change = sum(int(bit) << place for place, bit in enumerate(bits)).to_bytes(5, "little")
+    changed = bytes(byte ^ each for byte, each in zip(words[30:35], change, strict=True))
+    other = words[:30] + changed + words[35:]
+    assert crc32(other) == crc32(words)
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
+        log.create(ThreadRow("a"))
+        log.append(
+            "a", [NewEvent(Pinned(0), 0, 1.0, body=words), NewEvent(Pinned(0), 1, 1.0, body=b"the next")], expected=0
+        )
+    path.write_bytes(path.read_bytes().replace(words, other))
+    with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
+        assert log.bodies("a", [2]) == {2: b"the next"}
+        with pytest.raises(Corrupt, match="Event 1 of thread 'a'"):
+            log.bodies("a", [1, 2])

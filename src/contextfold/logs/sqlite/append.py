@@ -86,7 +86,7 @@ class Appending:
         number = self._insert_body(entry) if entry.body else self._insert_no_body(entry)
         body = number if entry.body else None
         facts = (entry.seq, entry.parent, step, body, entry.at, key, entry.stored, entry.link)
-        checksum = checksum_of(address.before(entry.seq, previous), facts, entry.body or b"")
+        checksum = checksum_of(address.before(entry.seq, previous), facts)
         connection.execute(_EVENT, (address.space, address.thread, *facts, checksum))
         if key is not None:
             connection.execute(NAME, (address.space, address.thread, key, entry.seq))

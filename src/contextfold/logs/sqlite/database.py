@@ -47,29 +47,15 @@ def value(connection: apsw.Connection, statement: str, values: Row = ()) -> Any:
     return None if found is None else found[0]
 
 
-def checksum_of(previous: bytes, event: Row, body: bytes) -> int:
-    """Of an event's row with the link before it, and of its body, kept beside it as one number.
-
-    With it reading finds damage in events without their bodies, and in bodies without the chain: a hash of everything
-    would cost half as much as reading itself.
-    """
-    both = crc32(body) << 32 | row_checksum(previous, event)
-    return both - (1 << 64) if both >> 63 else both
-
-
-def row_checksum(previous: bytes, event: Row) -> int:
+def checksum_of(previous: bytes, event: Row) -> int:
+    """Of an event's row with the link before it: so damage is found without reading bodies, which the links prove."""
     seq, parent, step, body, at, key, stored, link, *_ = event
     return crc32(b"".join((_numbers(seq, parent, step, body or 0, at), previous, link, key or b"", b"\n", stored)))
 
 
 def is_row(checksum: int, previous: bytes, event: Row) -> bool:
     """Whether an event's row is the one that the checksum was made of."""
-    return checksum & _HALF == row_checksum(previous, event)
-
-
-def is_body(checksum: int, body: bytes) -> bool:
-    """Whether these are the bytes that the checksum was made of."""
-    return checksum >> 32 & _HALF == crc32(body)
+    return checksum & _HALF == checksum_of(previous, event)  # older versions kept that of the body in the other half
 
 
 # A failed write or fsync may have lost what the system had already taken, so trying again could pretend durability.

@@ -88,7 +88,7 @@ def _changes(connection: apsw.Connection, address: Address, found: list[Row], is
             hidden = None if key is None else blob_of(forgotten_key(text_of(key)))
             if (left, hidden) != (row[6], key):
                 bound = address.before(seq, previous)
-                checksum = checksum_of(bound, (seq, parent, step, body, at, hidden, left, link), b"")
+                checksum = checksum_of(bound, (seq, parent, step, body, at, hidden, left, link))
                 yield address.space, address.thread, seq, hidden, left, checksum
         previous = link
 

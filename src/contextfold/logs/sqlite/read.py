@@ -16,12 +16,12 @@ from typing import Final
 import apsw
 import msgspec
 
-from contextfold.domain import GENESIS, Logged, decode_event, encode
+from contextfold.domain import GENESIS, Logged, commitment, decode_event, encode, link
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, damaged, is_linked, no_blob
 from contextfold.logs.redaction import forgotten_key
 
-from .database import Database, Row, is_body, is_row, rows, value
+from .database import Database, Row, is_row, rows, value
 from .directory import DIGESTS, Address, blob_of, origin_of, text_of
 
 _PIECE: Final = 4096  # events
@@ -58,13 +58,14 @@ _LOST = (
     "SELECT min(b.seq) FROM bodies AS b WHERE b.id > ?1 AND b.id <= ?1 + 256 AND b.space = ?2 AND b.thread = ?3"
     " AND b.seq > ?4"
 )
-# The bytes of a body stand in its row or in a blob's; one that was forgotten has a mark and no salt left.
+# The event before the first gives its link only. The bytes of a body stand in its row or in a blob's; one that was
+# forgotten has a mark and no salt left.
 _BODIES = (
-    "SELECT e.seq, CASE WHEN e.body IS NULL THEN x'' ELSE"
-    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END, e.checksum,"
-    " EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq), b.salt"
+    "SELECT e.seq, e.parent, e.at, e.key, e.event, e.link, CASE WHEN e.body IS NULL OR e.seq < ?3 THEN x'' ELSE"
+    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END, coalesce(b.salt, x''),"
+    " EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
-    " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ?"
+    " WHERE e.space = ?1 AND e.thread = ?2 AND e.seq BETWEEN ?3 - 1 AND ?4 ORDER BY e.seq"
 )
 _SEALED = (
     "SELECT e.seq, e.parent, e.at, e.key, e.event, coalesce(b.salt, x''),"
@@ -161,23 +162,27 @@ def _entry(address: Address, row: Row) -> Sealed:
     return Sealed(seq, parent, at, text_of(key or b""), event, salt, body, committed or b"", link)
 
 
-def _is_erased(salt: bytes | None) -> bool:
+def _is_erased(salt: bytes) -> bool:
     """Whether a mark of forgetting is to be believed: the salt went with the bytes, if there were any."""
-    return not (salt or b"").strip(b"\0")
+    return not salt.strip(b"\0")
 
 
 def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -> dict[int, bytes]:
-    """Exact bytes, each checked: what was damaged is refused before anybody sees it."""
+    """Exact bytes, each proven by the link of its event: what was damaged is refused before anybody sees it."""
     kept: dict[int, bytes] = {}
-    for first, last in _runs(sorted(set(seqs))):
+    for first, last in _runs(sorted({seq for seq in seqs if seq > address.start})):
         with telling(address, first):
+            previous = link_at(connection, address, address.start) if first == address.start + 1 else b""
             found = rows(connection, _BODIES, (address.space, address.thread, first, last))
-            for seq, body, checksum, is_forgotten, salt in found:
-                if is_forgotten and _is_erased(salt):
-                    continue
-                if is_forgotten or not (checksum is None or is_body(checksum, body)):
+            for seq, parent, at, key, event, own, body, salt, is_forgotten in found:
+                if seq >= first and not is_forgotten:
+                    committed = commitment(salt, body)
+                    if link(previous, seq, parent, at, text_of(key or b""), event, committed) != own:
+                        raise damaged(address.name, seq)
+                    kept[seq] = body
+                elif seq >= first and not _is_erased(salt):
                     raise damaged(address.name, seq)
-                kept |= proven(connection, address, seq) if checksum is None else {seq: body}
+                previous = own
     return kept
 
 
