@@ -54,7 +54,7 @@ def run(call: Invocation) -> int:
     listening = bound(settings)
     port = 0 if settings.socket else int(listening.getsockname()[1])
     path = call.store_path
-    app = gateway.Gateway(settings, secrets, lambda space: cf.open(path, space=space), port=port)
+    app = gateway.Gateway(settings, secrets, lambda space: cf.open(path, space=space, recall=False), port=port)
     where = settings.socket or f"http://{_shown(settings.host)}:{port}"
 
     def ready() -> None:

@@ -25,6 +25,7 @@ from .relay import Outgoing
 from .settings import GatewaySettings
 
 _IDENTITY = ("", "identity")
+_OUT_OF_ORDER = "the store was out of order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +62,26 @@ class Keeper:
         if arrival.visit.header(b"content-encoding").lower() not in _IDENTITY:
             self.metrics.add("unread_total", why="compressed request")
             return plain
+        is_strict = self._is_strict(arrival.visit)
         try:
-            asking, turn = await ledger.run(lambda: _taken(ledger, arrival))
-        except CannotFit as error:
-            self.metrics.add("cannot_fit_total")
-            return RefusedTurn(400, "too_long", str(error))
+            if is_strict:
+                asking, turn = await ledger.run(lambda: _taken(ledger, arrival))
+            else:
+                asking, turn = await ledger.run_ahead(
+                    lambda: _taken(ledger, arrival), lambda error: self._unread(ledger, _OUT_OF_ORDER, error)
+                )
         except BadMessage as error:
             self._unread(ledger, "a request that cannot be read", error)
             return plain
         except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
-            if self._is_strict(arrival.visit):
-                journal(logging.ERROR, "refused", why="the store was out of order", error=type(error).__name__)
+            if is_strict:
+                journal(logging.ERROR, "refused", why=_OUT_OF_ORDER, error=type(error).__name__)
                 return RefusedTurn(503, "", "The gateway cannot keep this conversation now, and is set to be strict.")
-            self._unread(ledger, "the store was out of order", error)
+            self._unread(ledger, _OUT_OF_ORDER, error)
             return plain
+        if isinstance(turn, CannotFit):
+            self.metrics.add("cannot_fit_total")
+            return RefusedTurn(400, "too_long", str(turn))
         self._count(turn)
         answer = TurnAnswer(self, ledger, asking, turn, plain)
         return replace(plain, body=answer.body(), exchange=answer)
@@ -195,7 +202,7 @@ class TurnAnswer:
             self.ledger.answered(self._turn, heard.answer)
 
 
-def _taken(ledger: Ledger, arrival: Arrival) -> tuple[Asking, KeptTurn]:
+def _taken(ledger: Ledger, arrival: Arrival) -> tuple[Asking, KeptTurn | CannotFit]:
     envelope = arrival.endpoint.open(arrival.body, arrival.asked)
     asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope)
     return asking, ledger.take(asking)

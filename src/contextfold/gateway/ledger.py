@@ -16,7 +16,7 @@ from typing import TypeVar
 from contextfold.dialects import Dialect, find
 from contextfold.dialects.endpoint import Endpoint, Envelope
 from contextfold.domain import decode
-from contextfold.errors import BadMessage, ContextFoldError
+from contextfold.errors import BadMessage, CannotFit, ContextFoldError
 from contextfold.session import Request, Session
 from contextfold.store import Store
 from contextfold.thread import Thread
@@ -88,6 +88,35 @@ class Ledger:
         """Do something on the ledger's thread, after everything that was asked for before."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work)
 
+    async def run_ahead(self, work: Callable[[], T], lost: Callable[[Exception], None]) -> T:
+        """Like `run`, in one batch: the result is there before it is on disk, and `lost` is told where it never is.
+
+        The commit overlaps with whatever the caller does next.
+        """
+        loop = asyncio.get_running_loop()
+        early: asyncio.Future[T] = loop.create_future()
+
+        def hand_over(value: T) -> None:
+            if not early.done():
+                early.set_result(value)
+
+        def job() -> None:
+            with self.store.batch():
+                value = work()
+                loop.call_soon_threadsafe(hand_over, value)
+
+        def ended(committed: asyncio.Future[None]) -> None:
+            error = committed.exception()
+            if error is None:
+                return
+            if not early.done():
+                early.set_exception(error)
+            elif isinstance(error, Exception):
+                lost(error)
+
+        loop.run_in_executor(self._worker, job).add_done_callback(ended)
+        return await early
+
     def close(self) -> None:
         """Finish what was asked for and let go of the store."""
         self._worker.submit(self._shut).result()
@@ -107,8 +136,8 @@ class Ledger:
 
     # -- a turn -------------------------------------------------------------------------------------------------------
 
-    def take(self, asking: Asking) -> KeptTurn:
-        """Keep what a client sent, and make it fit; raises `CannotFit`, or what went wrong with the store."""
+    def take(self, asking: Asking) -> KeptTurn | CannotFit:
+        """Keep what a client sent, and make it fit; the error where it cannot, since what was said is kept anyway."""
         envelope, normaliser = asking.envelope, self._normaliser(asking)
         chained = self._chains.get(envelope.chain) if envelope.chain else None
         keys = normaliser.keys(envelope.messages, START if chained is None else chained.key)
@@ -123,7 +152,10 @@ class Ledger:
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
         turn = KeptTurn(kept, index, followed, None, name.client, is_aside, is_compaction)
-        return replace(turn, fitted=kept.fit(envelope, followed, may_fold=may_fold))
+        try:
+            return replace(turn, fitted=kept.fit(envelope, followed, may_fold=may_fold))
+        except CannotFit as error:
+            return error
 
     def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn:
         """The same turn after the provider refused it as too long."""
