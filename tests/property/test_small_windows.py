@@ -131,3 +131,24 @@ def test_after_a_fold_a_fifth_of_a_small_window_is_free_unless_the_live_request_
             session.append(message)
     assert folded > 5
     assert crowded == []
+
+
+@pytest.mark.finding("K6")
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_two_requests_after_a_fold_in_a_small_window_fold_only_if_they_do_not_fit(
+    recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "8000")
+    last, early, folded = -3, [], 0
+    with cf.Session.open(":memory:", thread="calm", model=MODEL, policy=RECIPES[recipe]()) as session:
+        for number, message in enumerate(histories.session(1, tokens=50_000)):
+            if message["role"] == "assistant" and session.thread.events:
+                with contextlib.suppress(cf.CannotFit):
+                    report = session.prepare(max_tokens=1_000).report
+                    if report.folds and number - last <= 4 and report.before <= report.usable:  # a turn: two messages
+                        early.append((number, report.before, report.usable))
+                    if report.folds:
+                        last, folded = number, folded + 1
+            session.append(message)
+    assert folded > 5
+    assert early == []

@@ -18,7 +18,7 @@ from .budget import (
     reserve_of,
 )
 from .clear import Clear
-from .decision import FoldDecision, Signals, decide, spent_at
+from .decision import FoldDecision, Signals, after_folds, decide
 from .economics import Economy, Rates, Standing, price_of_edit, rates_of
 from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
 from .importance import Scoring
@@ -100,6 +100,7 @@ __all__ = [
     "Wait",
     "Window",
     "Writer",
+    "after_folds",
     "ask",
     "billed_cost",
     "budget_for",
@@ -117,7 +118,6 @@ __all__ = [
     "reserve_of",
     "save",
     "settle_ahead",
-    "spent_at",
     "stand_in_shape",
     "start_ahead",
     "strategy",

@@ -12,12 +12,13 @@ from contextfold.domain import View
 from contextfold.models import Model
 
 from .budget import Budget, Firing, Ladder
-from .economics import Standing, rates_of
+from .economics import SMALL_WINDOW, Standing, rates_of
 from .policy import Policy
 
 Action: TypeAlias = Literal["send", "warn", "fold", "ahead"]  # ahead: send, and have a summary written meanwhile
 
 AHEAD = 0.85  # of where folding begins: a summary takes its time, so it is asked for a little earlier
+RESTS = 2  # requests without a fold after one in a small window, which a turn or two fill again
 AGAIN = 50  # one part in so many of the usable input must be new before folding is tried again
 
 
@@ -29,6 +30,7 @@ class Signals:
     to: int | None = None  # the size asked for
     overflow: int | None = None  # the provider refused a request; tokens it could have taken, 0 where it did not say
     spent: int = 0  # up to this size nothing more could be folded, as long as the request fits
+    rests: int = 0  # requests that go without a fold as long as they fit, because one was just made
     standing: Standing | None = None  # what was paid so far, where the policy asks for it
     ahead: Literal["", "working", "ready"] = ""  # a summary in the background
     compacts_at: int = 0  # the provider compacts by itself from this size on; 0 where it does not
@@ -77,6 +79,9 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
         reason = f"{used:,} of {budget.usable:,} tokens are used"
         return FoldDecision(action, "", reason, used, budget.usable)
     is_forced = used > budget.usable or second is not None or firing.trigger == "overflow"
+    if signals.rests and not is_forced and not signals.asked:
+        reason = f"{used:,} of {budget.usable:,} tokens are used, and the view was folded a moment ago"
+        return FoldDecision("send", "", reason, used, budget.usable)
     if used <= signals.spent and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used, and nothing more could be folded"
         return FoldDecision("send", "", reason, used, budget.usable)
@@ -105,9 +110,16 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
     )
 
 
-def spent_at(now: FoldDecision, goal: int) -> int:
-    """Up to which size another attempt would be in vain, after the stages left the request above their goal."""
-    return now.used + now.usable // AGAIN if now.used > goal else 0
+def after_folds(now: FoldDecision, goal: int, folds: int) -> Signals:
+    """What speaks against folding again at once, after the stages came as near to their goal as they could.
+
+    Where they left the request above it, another attempt would be in vain until there is more; in a small window, until
+    it does not fit. There the next requests go as they are in any case while they fit, or every other one would fold.
+    """
+    is_small = folds > 0 and now.usable < SMALL_WINDOW
+    enough = max(now.used + now.usable // AGAIN, now.usable if is_small else 0)
+    rests = RESTS + 1 if is_small else 0  # the request that was folded is the first to be answered
+    return Signals(spent=enough if now.used > goal else 0, rests=rests)
 
 
 def _is_near(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> bool:

@@ -27,15 +27,14 @@ from contextfold.errors import BadMessage
 from contextfold.folding import (
     Context,
     PlannedFold,
-    Signals,
     Steps,
+    after_folds,
     billed_cost,
     content_of,
     draft_folds,
     rates_of,
     record,
     save,
-    spent_at,
     tell,
 )
 from contextfold.models import paid_for
@@ -87,6 +86,7 @@ def append(
     seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
     if request is not None:
         desk.requests.answer()
+        desk.turn.rest()
         desk.books.answered(_billed(desk, request, bill))
     is_whole = compacting.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
@@ -94,7 +94,7 @@ def append(
     yield from offload(desk, seq)
     too_early = yield from desk.background.begin(desk, desk.policy.stages, desk.view().head)
     if too_early is not None:  # nothing to summarize yet: look again when there is more
-        desk.turn.signal(Signals(spent=spent_at(too_early, 0)))
+        desk.turn.signal(after_folds(too_early, 0, folds=0))
     return seq
 
 

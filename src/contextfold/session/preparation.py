@@ -29,10 +29,10 @@ from contextfold.folding import (
     Signals,
     Steps,
     Strategy,
+    after_folds,
     fold_until_it_fits,
     longest_answer,
     record,
-    spent_at,
     tell,
 )
 from contextfold.models import Model
@@ -193,7 +193,7 @@ def _attached_again(desk: Desk, decision: FoldDecision, made: Made, given: Surro
     if made.folds and (released := tools.released(desk)) is not None:
         surround(desk, Surroundings(tools=released, output=given.output))
     if asked.made:  # what was attached again is not folded at once
-        desk.turn.signal(Signals(spent=spent_at(desk.decide(), decision.goal)))
+        desk.turn.signal(after_folds(desk.decide(), decision.goal, len(made.folds)))
     return asked
 
 
@@ -207,7 +207,7 @@ def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
         made += yield from fold_until_it_fits(desk, decision, stages, last)
     instructions = desk.turn.instructions
     desk.turn.signal(Signals(), instructions)
-    desk.turn.signal(Signals(spent=spent_at(desk.decide(), decision.goal)), instructions)
+    desk.turn.signal(after_folds(desk.decide(), decision.goal, len(made.folds)), instructions)
     _journal(desk, decision, made)
     for each in made.folds:
         line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -130,6 +130,10 @@ class CurrentTurn:
     def propose(self, conversation: Conversation) -> None:
         """The request as it would be without folding."""
         self.conversation = conversation
+
+    def rest(self) -> None:
+        """A request was answered, so one less need go without a fold."""
+        self.signals = replace(self.signals, rests=max(0, self.signals.rests - 1))
 
     def leave(self) -> None:
         """The head moved: what was noticed belongs to the place that was left."""
