@@ -35,7 +35,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("context", "show what fills the window: system, tools, results, summaries, free"),
         Command("folds", "list the live folds: what each hides and why"),
         Command("diff", "show what changed between two places of a thread"),
-        Command("recall", "show what is folded away: behind a fold, one message, or by words"),
+        Command("recall", "find what was said: by words, behind a fold, or one message"),
+        Command("memory", "see and change what is remembered across threads"),
         Command("stats", "a thread in numbers"),
         Command("usage", "what was billed, by day, model or project: from logs or the store"),
     ),
@@ -59,6 +60,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("archive", "put a thread away, out of the list"),
         Command("unarchive", "list a thread that was put away again"),
         Command("forget", "erase a message or a thread for good"),
+        Command("reindex", "make the index by which things are found anew"),
         Command("doctor", "check installation, store, models, and keys that leaked into the log"),
     ),
     "Settings": (

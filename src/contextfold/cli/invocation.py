@@ -93,7 +93,8 @@ class Invocation:
         wanted = getattr(self.args, "name", None) or self.settings["thread"]
         if wanted and wanted in store:
             return str(wanted)
-        names = [row.title for row in store.threads(order="activity", limit=_MOST_NAMES)]
+        rows = store.threads(order="activity", limit=_MOST_NAMES, archived=False)  # memories are put away as well
+        names = [row.title for row in rows]
         if wanted:
             known = nearest(wanted, names) if names else ". The store is empty."
             raise NotFound(f"There is no thread {wanted!r} in {self.store_path}{known}")

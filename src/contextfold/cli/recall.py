@@ -4,31 +4,34 @@ Examples:
   contextfold recall --fold 412
   contextfold recall --seq 88 --json
   contextfold recall parser error -t refactor-42
+  contextfold recall "which port did we choose?" --all --budget 4k
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from dataclasses import asdict
 
 import contextfold as cf
-from contextfold.domain import Appended, Folded, Message, Text, ToolResult, nested
+from contextfold.domain import Folded, Message
+from contextfold.recall import headline
 
-from .arguments import UsageError, add_thread, seq
+from .arguments import UsageError, add_thread, seq, size
 from .exits import DONE, NOT_FOUND
 from .invocation import Invocation
 from .paper import Ink
 from .sessions import session_of
 from .view import ViewReader, hidden_messages, message_as_plain, messages_on_path, reader_of
 
-AROUND = 60  # characters on each side of a word that was found
+MOST_LINES = 12  # of one passage on the screen; --json has all of it
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="WORD", help="messages that hold all of these words")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in your own words")
     parser.add_argument("--fold", type=seq, metavar="FOLD", help="everything behind this fold")
     parser.add_argument("--seq", type=seq, metavar="SEQ", help="this message")
-    parser.add_argument("--all", action="store_true", help="search what is in view as well")
+    parser.add_argument("--all", action="store_true", help="search every thread, and what is in view as well")
+    parser.add_argument("--budget", type=size, default=2_000, metavar="TOKENS", help="how much to show (default: 2000)")
     add_thread(parser, positional=False)
 
 
@@ -36,9 +39,9 @@ def run(call: Invocation) -> int:
     wishes = [bool(call.args.words), call.args.fold is not None, call.args.seq is not None]
     if sum(wishes) != 1:
         raise UsageError("Say one thing to recall: words, --fold or --seq. See `contextfold recall --help`.")
+    if call.args.words:
+        return _search(call)
     with session_of(call) as session:
-        if call.args.words:
-            return _search(call, session)
         found = _named(session, call.args.fold, call.args.seq)
         reader = reader_of(call.out, session.thread, is_full=True)
         value = [message_as_plain(number, message) for number, message in found]
@@ -61,40 +64,18 @@ def _show(call: Invocation, reader: ViewReader, found: list[tuple[int, Message]]
             reader.block(block, {})
 
 
-def _search(call: Invocation, session: cf.Session) -> int:
-    words = [word.casefold() for word in call.args.words]
-    shown = set() if call.args.all else {m.seq for m in session.view.messages if not m.item.folded}
-    found = [
-        (number, message, text)
-        for number, message, text in _said(session.thread)
-        if number not in shown and all(word in text.casefold() for word in words)
-    ]
+def _search(call: Invocation) -> int:
+    question = " ".join(call.args.words)
+    with call.store() as store:
+        name = None if call.args.all else call.thread_name(store)
+        passages = store.recall(question, name, budget=call.args.budget, only_folded=name is not None)
+        found = [passage for passage in passages if passage.score > 0]
 
     def show() -> None:
-        for number, message, text in found:
-            call.out.line(f"{number:>6}  ", Ink(message.role, message.role))
-            call.out.text(_excerpt(text, words[0]), indent=8, most=3)
+        for passage in found:
+            call.out.line(Ink(headline(passage, thread=name is None), "dim"))
+            call.out.text(passage.text, indent=2, most=MOST_LINES)
         if not found:
-            call.out.line("Nothing that is out of view holds these words. --all searches everything.")
+            call.out.line(call.say("recall.nothing"))
 
-    return call.answer(
-        [{**message_as_plain(number, message), "excerpt": _excerpt(text, words[0])} for number, message, text in found],
-        show,
-        DONE if found else NOT_FOUND,
-    )
-
-
-def _said(thread: cf.Thread) -> Iterator[tuple[int, Message, str]]:
-    for logged in thread.events:
-        if isinstance(logged.event, Appended):
-            message = thread.message(logged.seq)
-            inner = [each for block in message.blocks for each in nested(block)]
-            calls = [f"{call.name} {call.arguments}" for call in message.calls]
-            texts = [block.text for block in inner if isinstance(block, Text) and not isinstance(block, ToolResult)]
-            yield logged.seq, message, "\n".join([*texts, *calls])
-
-
-def _excerpt(text: str, word: str) -> str:
-    at = max(0, text.casefold().find(word))
-    start, stop = max(0, at - AROUND), at + len(word) + AROUND
-    return ("…" if start else "") + text[start:stop] + ("…" if stop < len(text) else "")
+    return call.answer([asdict(passage) for passage in found], show, DONE if found else NOT_FOUND)

@@ -173,6 +173,16 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{count} bills are of models whose prices are not known; their money is missing",
         "価格の分からないモデルの請求 {count} 件は金額に含まれていません",
     ),
+    "recall.nothing": (
+        "Nothing that is out of view answers this. --all searches every thread, and what is in view.",
+        "表示されていない部分には見つかりません。--all ですべてのスレッドと表示中の部分も探します。",
+    ),
+    "reindexed": (
+        "the index of {store} is made anew: {threads} threads",
+        "{store} の索引を作り直しました: {threads} スレッド",
+    ),
+    "memory.added": ("remembered as {id}", "{id} 番として記憶しました"),
+    "memory.none": ("nothing is remembered", "記憶はありません"),
     "doctor.installation": ("Installation", "インストール"),
     "doctor.settings": ("Settings", "設定"),
     "doctor.store": ("Store", "ストア"),

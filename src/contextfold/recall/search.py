@@ -249,7 +249,7 @@ def _joined(
         if source is not None:
             words = text[hit.start : stop].strip("\n")
             found = _matched(asked, words)
-            yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 3), source.thread)
+            yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 9), source.thread)
 
 
 def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ class Places:
         place = self._place(seq)
         if place is None:
             return None
-        found = bisect_right(self._folds, (place, len(self._items), 0)) - 1
+        found = bisect_right(self._folds, place, key=lambda span: span[0]) - 1
         if found >= 0:
             start, stop, fold = self._folds[found]
             if start <= place < stop:
