@@ -150,6 +150,9 @@ def plain_reader(value: Mapping[str, Any], default: str) -> Dialect | None:
 
 def answer_in(body: Mapping[str, Any], default: str, named: str | None = None) -> Reply | None:
     """The message inside a whole API answer; None where the body is not an answer of the named API, or of any."""
+    is_ours = (named or default).partition(":")[0] in ("", *BUILT_IN)
+    if is_ours and "role" in body and "type" not in body:  # a message: no API of this house answers so
+        return None
     asked = (find(named),) if named else first_asked(default)
     answers = (dialect.reply(body) for dialect in asked)
     return next((answer for answer in answers if answer is not None), None)

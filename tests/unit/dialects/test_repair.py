@@ -193,3 +193,33 @@ def test_arguments_that_are_no_object_become_one(given: str, kept: dict[str, Any
     contents = [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": parts}]
     body, _ = repaired("gemini", contents=contents)
     assert body["contents"][1]["parts"][0]["functionCall"]["args"] == kept
+
+
+@pytest.mark.finding("W15")
+def test_a_second_answer_to_a_call_that_stands_apart_from_the_first_becomes_text() -> None:
+    function = {"name": "read", "arguments": "{}"}
+    calls = [{"id": each, "type": "function", "function": function} for each in "ab"]
+    answers = [
+        {"role": "tool", "tool_call_id": each, "content": f"{number}{each}"} for number, each in enumerate("aba")
+    ]
+    body = {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": calls}, *answers]}
+    (problem,) = cf.validate(body, dialect="openai-chat")
+    assert (problem.path, problem.rule) == ("messages[4]", "duplicate-result")
+    repaired = cf.repair(body, dialect="openai-chat")
+    assert repaired.is_sound
+    assert [message.get("tool_call_id") for message in repaired.body["messages"][2:]] == ["a", "b", None]
+    assert repaired.body["messages"][4]["content"] == "[Late result of tool call a]\n2a"
+
+
+@pytest.mark.finding("W15")
+def test_reasoning_before_a_request_for_approval_stays_with_it() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
+    request = {"type": "mcp_approval_request", "id": "mcpr_1", "name": "drop", "arguments": "{}", "server_label": "db"}
+    answer = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+    items = [{"role": "user", "content": "hi"}, reasoning, request, answer]
+    assert cf.validate({"input": items}, dialect="openai-responses") == []
+    with cf.Session.open(model="gpt-5.5") as session:
+        session.append(items[0])
+        session.append([reasoning, request])
+        session.append(answer)
+        assert session.prepare().body["input"] == items

@@ -58,3 +58,21 @@ def test_preparing_again_writes_no_message_anew() -> None:
         again = entered(lambda: session.prepare(max_tokens=100))
     assert first["parse"] == first["AnthropicDialect.chunk"] == 21
     assert again["parse"] == again["AnthropicDialect.chunk"] == 0
+
+
+CALLS = {
+    "claude-sonnet-4-5": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}],
+    "gpt-5.2": [{"type": "text", "text": "Looking."}],
+}
+
+
+@pytest.mark.finding("H7")
+@pytest.mark.parametrize("model", CALLS)
+def test_blocks_are_offered_to_each_dialect_once_and_never_taken_for_a_whole_answer(model: str) -> None:
+    with cf.Session.open(model=model) as session:
+        session.append({"role": "user", "content": "Read it."})
+        calls = entered(lambda: session.append({"role": "assistant", "content": CALLS[model]}))
+    assert sum(times for name, times in calls.items() if name == "parse") == 1
+    assert not [name for name in calls if name.endswith("reply")]
+    offered = [times for name, times in calls.items() if name.endswith("Dialect.claims")]
+    assert offered == [1] * len(dialects.names())
