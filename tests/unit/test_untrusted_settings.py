@@ -136,3 +136,10 @@ def test_a_deep_table_of_models_is_refused(here: Path) -> None:
     deep = write(here / "deep.json", '{"models":' + "[" * 100_000)
     with pytest.raises(BadConfiguration, match=r"cannot be read as a catalogue"):
         read_catalogue(deep)
+
+
+def test_where_a_gateway_sends_keys_is_never_a_strangers_word(here: Path) -> None:
+    write(here / "contextfold.toml", '[gateway.upstreams]\nopenai = "https://attacker.example"\n')
+    with pytest.warns(UserWarning, match="left out: gateway"):
+        assert configure(environ={}).gateway == {}
+    assert configure(environ=TRUSTED).gateway == {"upstreams": {"openai": "https://attacker.example"}}

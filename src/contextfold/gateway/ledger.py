@@ -101,9 +101,13 @@ class Ledger:
                 early.set_result(value)
 
         def job() -> None:
-            with self.store.batch():
-                value = work()
-                loop.call_soon_threadsafe(hand_over, value)
+            try:
+                with self.store.batch():
+                    value = work()
+                    loop.call_soon_threadsafe(hand_over, value)
+            except BaseException:
+                self._start_over()
+                raise
 
         def ended(committed: asyncio.Future[None]) -> None:
             error = committed.exception()
@@ -116,6 +120,12 @@ class Ledger:
 
         loop.run_in_executor(self._worker, job).add_done_callback(ended)
         return await early
+
+    def _start_over(self) -> None:
+        """What was written may have been taken back: believe nothing but the log."""
+        self._families.clear()
+        self._threads.clear()
+        self._chains.clear()
 
     def close(self) -> None:
         """Finish what was asked for and let go of the store."""

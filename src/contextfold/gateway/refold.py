@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from contextfold.domain import Appended, Cover, Folded, LiveBranch
 
@@ -40,14 +41,12 @@ def messages_behind(branch: LiveBranch, target: int) -> list[int]:
 
 def paired(old: Sequence[tuple[int, bytes]], new: Sequence[tuple[int, bytes]]) -> dict[int, int]:
     """Which old message became which new one: equal forms, in order."""
-    pairs: dict[int, int] = {}
-    at = 0
-    for seq, form in old:
-        found = next((place for place in range(at, len(new)) if new[place][1] == form), None)
-        if found is not None:
-            pairs[seq] = new[found][0]
-            at = found + 1
-    return pairs
+    matching = SequenceMatcher(None, [form for _, form in old], [form for _, form in new], autojunk=False)
+    return {
+        old[block.a + at][0]: new[block.b + at][0]
+        for block in matching.get_matching_blocks()
+        for at in range(block.size)
+    }
 
 
 def moved(

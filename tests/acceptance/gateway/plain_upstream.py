@@ -5,7 +5,7 @@ from __future__ import annotations
 import socketserver
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ EVENTS = "text/event-stream"
 class Answer:
     """What to say: pieces as they are to arrive. `is_cut` ends the connection without a proper end."""
 
-    pieces: Sequence[bytes]
+    pieces: Iterable[bytes]
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
     is_cut: bool = False

@@ -1,0 +1,86 @@
+import json
+
+import pytest
+
+from contextfold.dialects import find
+from contextfold.domain import Cover
+from contextfold.gateway.recognition import START, Normaliser, said
+from contextfold.gateway.refold import moved, paired
+
+FORMATS = {
+    "anthropic": (
+        {"role": "user", "content": "Hello."},
+        {"role": "user", "content": [{"type": "text", "text": "Hello.", "cache_control": {"type": "ephemeral"}}]},
+    ),
+    "openai-chat": (
+        {"role": "assistant", "content": "Hello.", "refusal": None, "annotations": []},
+        {"content": [{"text": "Hello.", "type": "text"}], "role": "assistant"},
+    ),
+    "openai-responses": (
+        {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "f", "arguments": '{"a": 1}', "status": "done"},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":1}'},
+    ),
+    "gemini": (
+        {"role": "model", "parts": [{"text": "Hel"}, {"text": "lo."}, {"text": "x", "thought": True}]},
+        {"role": "model", "parts": [{"text": "Hello.", "thoughtSignature": "s"}]},
+    ),
+}
+
+
+def normaliser(format: str) -> Normaliser:
+    endpoint = find(format).endpoint
+    assert endpoint is not None
+    return Normaliser(endpoint)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_changes_by_itself_is_no_other_message(format: str) -> None:
+    one, other = (json.dumps(message).encode() for message in FORMATS[format])
+    known = normaliser(format)
+    assert known.form(one) == known.form(other) != b""
+
+
+def test_a_number_depends_on_everything_before_it() -> None:
+    known = normaliser("anthropic")
+    a, b, c = (json.dumps({"role": "user", "content": text}).encode() for text in "abc")
+    assert known.keys([a, b]) == known.keys([a, b, c])[:2]
+    assert known.keys([b, c])[-1] != known.keys([a, c])[-1]
+    assert known.keys([c], known.keys([a, b])[-1]) == known.keys([a, b, c])[2:]
+
+
+def test_what_says_nothing_has_a_key_and_changes_no_number() -> None:
+    known = normaliser("anthropic")
+    a, b = (json.dumps({"role": "user", "content": text}).encode() for text in "ab")
+    silent = b'{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}]}'
+    first, still, last = known.keys([a, silent, b])
+    assert [first, last] == known.keys([a, b])
+    assert still == f"{first}.1"
+    assert known.keys([silent])[0] == f"{START}.1"
+
+
+def test_another_call_id_is_another_message() -> None:
+    known = normaliser("anthropic")
+    calls = [
+        json.dumps(
+            {"role": "assistant", "content": [{"type": "tool_use", "id": each, "name": "f", "input": {}}]}
+        ).encode()
+        for each in ("toolu_1", "toolu_2")
+    ]
+    assert known.form(calls[0]) != known.form(calls[1])
+
+
+def test_reminders_and_dates_are_not_what_was_said() -> None:
+    assert said("<system-reminder>a <b> c</system-reminder>Hello.\nToday's date: Monday") == "Hello."
+    assert said("<system-reminder>never closed. Hello.") == "<system-reminder>never closed. Hello."
+
+
+def test_old_messages_are_paired_with_equal_new_ones_in_order() -> None:
+    old = [(1, b"a"), (2, b"b"), (3, b"a"), (4, b"c")]
+    new = [(11, b"x"), (12, b"b"), (13, b"a"), (14, b"c")]
+    assert paired(old, new) == {2: 12, 3: 13, 4: 14}
+
+
+def test_a_cover_moves_whole_or_not_at_all() -> None:
+    cover = Cover(((2, 3),), ((4, 1),), (9,))
+    assert moved(cover, {2: 12, 3: 13, 4: 14, 9: 19}, [1, 2, 3, 4], [1]) == [12, 13, 19, (14, 1)]
+    assert moved(cover, {2: 12, 4: 14, 9: 19}, [1, 2, 3, 4], [1]) is None
