@@ -54,6 +54,7 @@ def _shared(thread: cf.Thread) -> tuple[int, str | None]:
 
 def _show(call: Invocation, erased: int, shared: int, origin: str | None) -> None:
     call.out.line(call.say("forget.done", count=erased))
+    call.out.line(call.say("forget.promise"))
     if shared:
         call.out.line(call.say("forget.shared", count=shared, origin=origin))
 
@@ -66,6 +67,7 @@ def _confirm(call: Invocation, thread: cf.Thread) -> None:
     count = sum(isinstance(logged.event, Appended) for logged in thread.events)
     key = "forget.thread" if call.args.seq is None else "forget.message"
     call.err.line(call.say(key, count=count, thread=thread.name, seq=call.args.seq))
+    call.err.line(call.say("forget.promise"))
     word = thread.name if call.args.seq is None else str(call.args.seq)
     call.err.prompt(call.say("confirm", word=word))
     if sys.stdin.readline().strip() != word.strip():

@@ -71,6 +71,12 @@ _WORDS: dict[str, tuple[str, str]] = {
         "erased {count} texts; the chain still verifies",
         "{count} 件の本文を消去しました。連鎖は検証できます",
     ),
+    "forget.promise": (
+        "Sizes, times and roles stay, and the thread's name. Earlier backups, exports and reports, what a provider was "
+        "sent, and blocks or snapshots of the disk are not touched.",
+        "大きさ、時刻、役割とスレッド名は残ります。以前のバックアップ、エクスポート、レポート、プロバイダーに送った内容、"
+        "ディスクのブロックやスナップショットは対象外です。",
+    ),
     "forget.shared": (
         "{count} texts are shared with {origin} and stay there; `contextfold forget {origin}` erases them too",
         "{count} 件の本文は {origin} と共有のため残ります。消すには `contextfold forget {origin}`",

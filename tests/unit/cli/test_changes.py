@@ -152,3 +152,12 @@ def test_a_thread_without_checkpoints_says_how_to_make_one(cli: Cli) -> None:
     assert cli("rewind", "--to", "nowhere").code == 3
     assert cli("rewind", "--time", "2020-01-01T00:00", "--preview").code == 0
     assert cli("rewind", "--time", "soon").code == 2
+
+
+@pytest.mark.finding("K4")
+@pytest.mark.parametrize(("language", "words"), [("en", "Earlier backups"), ("ja", "以前のバックアップ")])
+@pytest.mark.usefixtures("store")
+def test_forget_says_in_both_languages_what_it_cannot_promise(cli: Cli, language: str, words: str) -> None:
+    told = cli("forget", "--seq", "2", "--yes", "--lang", language)
+    assert told.code == 0
+    assert words in told.out
