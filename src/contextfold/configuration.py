@@ -131,16 +131,17 @@ class Configuration:
         value = in_file if _is_set(in_file) else getattr(self.models.profile(), name)
         return Effective(name, value, self.models.origin(name) if _is_set(in_file) else DEFAULT)
 
-    def _origin(self, table: str, name: str) -> str:
-        return self.models.origin_of_model(name) if table == "models" else self.models.origin(f"{table}.{name}")
-
     def _tables(self) -> list[Effective]:
         tables: list[tuple[str, Mapping[str, msgspec.Struct]]] = [
             ("models", self.models.models),
             ("profiles", self.models.profiles),
         ]
         return [
-            Effective(f"{table}.{name}.{field}", _plain(value), self._origin(table, name))
+            Effective(
+                f"{table}.{name}.{field}",
+                value if isinstance(value, str | int | float | bool) else msgspec.json.encode(value).decode(),
+                self.models.origin_of_model(name) if table == "models" else self.models.origin(f"{table}.{name}"),
+            )
             for table, entries in tables
             for name, entry in entries.items()
             for field in entry.__struct_fields__
@@ -221,7 +222,3 @@ def _limit(environ: Mapping[str, str], config: Config) -> Effective:
 
 def _is_set(value: object) -> bool:
     return value not in (None, -1, "")
-
-
-def _plain(value: object) -> Plain:
-    return value if isinstance(value, str | int | float | bool) else msgspec.json.encode(value).decode()

@@ -55,7 +55,9 @@ def _check_messages(projection: Projection, cover: Cover, mask: bytearray) -> No
             raise CannotCover(f"Not all from seq {first} to {last} is visible. Cover only what the view shows.")
         _mark(covered, [(start, stop)])
     for seq in projection.pins.messages:
-        _refuse_pinned(path, covered, seq)
+        place = path.place(seq)
+        if place is not None and 1 in covered[slice(*path.atom(place))]:
+            raise CannotCover(f"Message {seq} is pinned. Unpin it first, or leave it and what belongs to it out.")
     if covered and covered[-1] and path.is_open:
         raise CannotCover(
             "The last turn waits for tool results, or for what its reasoning leads to. Append that, or cover what "
@@ -70,12 +72,6 @@ def _check_messages(projection: Projection, cover: Cover, mask: bytearray) -> No
 def _mark(places: bytearray, spans: Iterable[tuple[int, int]]) -> None:
     for start, stop in spans:
         places[start:stop] = b"\x01" * (stop - start)
-
-
-def _refuse_pinned(path: PathItems, covered: bytearray, seq: int) -> None:
-    place = path.place(seq)
-    if place is not None and 1 in covered[slice(*path.atom(place))]:
-        raise CannotCover(f"Message {seq} is pinned. Unpin it first, or leave it and what belongs to it out.")
 
 
 def _refuse_parting(path: PathItems, covered: bytearray, edge: int) -> None:

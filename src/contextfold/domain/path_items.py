@@ -20,7 +20,7 @@ from .rules import keeps_together, leads_on
 from .view import FoldedBlock, ItemKind, ViewItem
 
 
-class Arrival(NamedTuple):
+class MessageArrival(NamedTuple):
     """What a new message means for the open calls before it."""
 
     late: tuple[int, ...]  # its result blocks that answer no open call
@@ -28,20 +28,20 @@ class Arrival(NamedTuple):
     open: tuple[str, ...]  # calls that wait after it
 
 
-_QUIET = Arrival((), (), ())
+_QUIET = MessageArrival((), (), ())
 
 
-def arrive(waiting: tuple[str, ...], shape: Shape) -> Arrival:
+def arrive(waiting: tuple[str, ...], shape: Shape) -> MessageArrival:
     """A message that only answers open calls keeps the turn; anything else that shows closes it."""
     if not waiting and _is_plain(shape):
         return _QUIET
     if shape.is_blank:
-        return Arrival((), (), waiting)
+        return MessageArrival((), (), waiting)
     unanswered, late = _answer(waiting, shape)
-    if _only_answers(shape, late):
-        return Arrival((), (), unanswered)
+    if shape.role == "user" and not late and all(block.kind == "result" or block.is_blank for block in shape.blocks):
+        return MessageArrival((), (), unanswered)
     calls = shape.calls if shape.role == "assistant" else ()
-    return Arrival(late, unanswered, calls)
+    return MessageArrival(late, unanswered, calls)
 
 
 def _is_plain(shape: Shape) -> bool:
@@ -65,10 +65,6 @@ def _answer(waiting: tuple[str, ...], shape: Shape) -> tuple[tuple[str, ...], tu
             else:
                 late.append(index)
     return tuple(unanswered), tuple(late)
-
-
-def _only_answers(shape: Shape, late: tuple[int, ...]) -> bool:
-    return shape.role == "user" and not late and all(block.kind == "result" or block.is_blank for block in shape.blocks)
 
 
 Aliases = tuple[tuple[int, str], ...]  # (block, id under which it is shown)

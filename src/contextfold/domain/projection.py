@@ -28,7 +28,6 @@ from .events import (
 )
 from .folds import Fold, FoldTree, build, placed
 from .log import Logged
-from .messages import BlockShape
 from .path_items import PathItems, Words
 from .view import FoldedBlock, ItemKind, Lens, Shown, View, ViewItem
 
@@ -242,10 +241,8 @@ class Projection:
             old = self._edited[place].folded if place in self._edited else ()
             others = [part for part in old if part.fold != fold.seq and part.fold in self.folds]
             shown = sorted([*others, *own] if fold.is_live else others)
-            self._edited[place] = self.items.with_folded(place, [(part, self._stand_in(part)) for part in shown])
-
-    def _stand_in(self, part: FoldedBlock) -> BlockShape:
-        return self.folds[part.fold].event.shape.blocks[part.text]
+            stand_ins = [(part, self.folds[part.fold].event.shape.blocks[part.text]) for part in shown]
+            self._edited[place] = self.items.with_folded(place, stand_ins)
 
     # -- moving the head ----------------------------------------------------------------------------------------
 

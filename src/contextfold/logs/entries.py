@@ -151,7 +151,9 @@ def earlier_append(drafts: Sequence[NewEvent], find: FindKey, append_of: AppendO
     keys = [draft.key for draft in drafts if draft.key]
     if not keys:
         return None
-    _refuse_twins(keys)
+    for key in keys:
+        if keys.count(key) > 1:
+            raise KeyConflict(f"The key {key!r} stands twice in one append. Give each message its own key.")
     known = (found for key in keys for found in (find(key), find(forgotten_key(key))))
     used = [seq for seq in known if seq is not None]
     if not used:
@@ -159,12 +161,6 @@ def earlier_append(drafts: Sequence[NewEvent], find: FindKey, append_of: AppendO
     then = append_of(used[0])
     _refuse_others(drafts, then)
     return tuple(written.logged for written in then)
-
-
-def _refuse_twins(keys: Sequence[str]) -> None:
-    for key in keys:
-        if keys.count(key) > 1:
-            raise KeyConflict(f"The key {key!r} stands twice in one append. Give each message its own key.")
 
 
 def _refuse_others(drafts: Sequence[NewEvent], then: Sequence[Written]) -> None:

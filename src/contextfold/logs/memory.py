@@ -283,10 +283,11 @@ class MemoryLog:
 
     def verify(self) -> list[Problem]:
         with self._lock:
-            return [problem for name, held in self._threads.items() for problem in self._broken(name, held)]
-
-    def _broken(self, name: str, held: _Thread) -> Iterator[Problem]:
-        return broken(name, held.start + 1, self.link_at(name, held.start), held.entries)
+            return [
+                problem
+                for name, held in self._threads.items()
+                for problem in broken(name, held.start + 1, self.link_at(name, held.start), held.entries)
+            ]
 
     def link_at(self, thread: str, seq: int) -> bytes:
         held = self._thread(thread)

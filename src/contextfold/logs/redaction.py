@@ -24,7 +24,6 @@ from contextfold.domain import (
     Noted,
     Rewound,
     Sent,
-    Shape,
     ToolsProjected,
 )
 
@@ -62,7 +61,9 @@ class Redaction:
     def of(self, seq: int, event: Event, *, is_whole: bool) -> Event:
         match event:
             case Appended():
-                return replace(event, shape=self._shape(seq, event.shape))
+                blocks = enumerate(event.shape.blocks)
+                left = tuple(self._block(f"{_GONE}_{seq}_{place}", block) for place, block in blocks)
+                return replace(event, shape=replace(event.shape, blocks=left))
             case Folded() | Attached() | Noted():
                 return replace(event, details=_numbers(event.details))
             case Checkpointed() if is_whole:
@@ -73,10 +74,6 @@ class Redaction:
                 return replace(event, visible=(), details=_numbers(event.details))
             case _:
                 return event
-
-    def _shape(self, seq: int, shape: Shape) -> Shape:
-        blocks = tuple(self._block(f"{_GONE}_{seq}_{place}", block) for place, block in enumerate(shape.blocks))
-        return replace(shape, blocks=blocks)
 
     def _block(self, new: str, block: BlockShape) -> BlockShape:
         call = block.call

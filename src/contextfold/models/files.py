@@ -105,12 +105,12 @@ def _decoded(path: Path) -> dict[str, Any]:
 
 def _placed(table: dict[str, Any], path: Path) -> dict[str, Any]:
     """Tables of models are looked for beside the file that names them."""
-    beside = {name: str(path.parent / table[name]) for name in ("litellm", "catalogue") if _is_text(table.get(name))}
+    beside = {
+        name: str(path.parent / table[name])
+        for name in ("litellm", "catalogue")
+        if isinstance(table.get(name), str) and table[name]
+    }
     return {**table, **beside}
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
 
 
 def _over(near: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ _NEWEST = (
 )
 
 
-class Place(Protocol):
+class ThreadNumbers(Protocol):
     """A thread by its numbers, as the log below keeps them."""
 
     @property
@@ -126,7 +126,7 @@ class RecallIndex:
         connection.execute(_TABLES)
         connection.execute(_RANK)
 
-    def apply(self, connection: apsw.Connection, place: Place, entries: Iterable[tuple[Logged, bytes]]) -> None:
+    def apply(self, connection: apsw.Connection, place: ThreadNumbers, entries: Iterable[tuple[Logged, bytes]]) -> None:
         """Take in events of one thread, in order, each once."""
         now = begun = sitting_of(connection, place)
         for logged, body in entries:
@@ -136,7 +136,7 @@ class RecallIndex:
         if now != begun:
             connection.execute(_MOVE_ON, (now.passages, now.sitting, now.at, now.number))
 
-    def forget(self, connection: apsw.Connection, place: Place, seqs: Sequence[int]) -> None:
+    def forget(self, connection: apsw.Connection, place: ThreadNumbers, seqs: Sequence[int]) -> None:
         """Erase whatever was computed from these events' bodies, for good: merging leaves no term of them behind."""
         first, last = span(sitting_of(connection, place).number)
         listed = "[" + ",".join(str(seq) for seq in seqs) + "]"
@@ -146,7 +146,7 @@ class RecallIndex:
         connection.execute(_MERGE)
 
 
-def sitting_of(connection: apsw.Connection, place: Place) -> Sitting:
+def sitting_of(connection: apsw.Connection, place: ThreadNumbers) -> Sitting:
     """How far this thread is indexed; it gets its number when it is first taken in."""
     found = connection.execute(_THREAD, (place.space, place.thread)).fetchone()
     if found is None:
@@ -155,7 +155,7 @@ def sitting_of(connection: apsw.Connection, place: Place) -> Sitting:
     return Sitting(*found)
 
 
-def number_of(connection: apsw.Connection, place: Place) -> int | None:
+def number_of(connection: apsw.Connection, place: ThreadNumbers) -> int | None:
     """The number of a thread in the index; None where nothing of it was taken in."""
     found = connection.execute(_THREAD, (place.space, place.thread)).fetchone()
     return None if found is None else int(found[0])

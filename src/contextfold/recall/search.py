@@ -217,7 +217,7 @@ def packed(
         if source is None:
             continue
         text = block_text(source.message, hit.block)
-        stop = _stop(text, hit.start)
+        stop = next((stop for begin, stop in stretches(text, hit.start) if begin == hit.start), len(text))
         cost = header + count(text[hit.start : stop])
         if cost <= left:
             left -= cost
@@ -225,10 +225,6 @@ def packed(
         if left < _LEAST:
             break
     return tuple(_joined(sorted(chosen, key=lambda each: each[0].place), question, read))
-
-
-def _stop(text: str, start: int) -> int:
-    return next((stop for begin, stop in stretches(text, start) if begin == start), len(text))
 
 
 def _joined(

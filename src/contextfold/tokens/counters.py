@@ -253,7 +253,9 @@ def _counted(
 ) -> FixedCost:
     overhead = _overhead(counter)
     said = counter.tokens(counter.shape(Message("system", _blocks(system)))) if system else 0
-    definitions = sum(_definition(tool, counter) + overhead.tool for tool in tools)
+    # A tool's definition as the model reads it: its JSON.
+    texts = [Message("system", (Text(encode(tool).decode()),)) for tool in tools]
+    definitions = sum(counter.block_tokens(counter.shape(text).blocks[0].measure) + overhead.tool for text in texts)
     return FixedCost(said, definitions + overhead.tools if tools else 0, overhead.request, size)
 
 
@@ -264,28 +266,15 @@ def _overhead(counter: Counter) -> Overhead:
 def _blocks(system: str | Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:
     if isinstance(system, str):
         return (Text(system),)
-    return tuple(_block(each) for each in system)
-
-
-def _block(raw: Mapping[str, Any]) -> Block:
-    text = raw.get("text")
-    return Text(text) if isinstance(text, str) else Opaque("system", encode(raw).decode())
-
-
-def _definition(tool: Mapping[str, Any], counter: Counter) -> int:
-    """A tool's definition as the model reads it: its JSON."""
-    text = Text(encode(tool).decode())
-    return counter.block_tokens(counter.shape(Message("system", (text,))).blocks[0].measure)
+    return tuple(
+        Text(text) if isinstance(text := each.get("text"), str) else Opaque("system", encode(each).decode())
+        for each in system
+    )
 
 
 def _is_estimated(block: BlockShape) -> bool:
-    """Whether nobody can know what a provider makes of it: media, and items of its own."""
-    return block.kind == "opaque" or _goes_by_rule(block.measure)
-
-
-def _goes_by_rule(measure: Measure) -> bool:
-    """Media go by formula and what is sealed by its length: no vocabulary has seen them."""
-    return bool(measure.media) or len(measure.classes) > SEALED
+    """Whether no vocabulary has seen it: items of a provider's own, media that go by formula, what is sealed."""
+    return block.kind == "opaque" or bool(block.measure.media) or len(block.measure.classes) > SEALED
 
 
 class _Kept:

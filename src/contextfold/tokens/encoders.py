@@ -32,16 +32,12 @@ def pieces(text: str, longest: int = LONGEST) -> list[str]:
     """The text in pieces of at most `longest` characters; joined, they are the text."""
     found, start = [], 0
     while len(text) - start > longest:
-        end = _seam(text, start + longest // 2, start + longest)
+        seam = _SEAM.search(text, start + longest // 2, start + longest)
+        end = seam.end() if seam else start + longest
         found.append(text[start:end])
         start = end
     found.append(text[start:])
     return found
-
-
-def _seam(text: str, first: int, last: int) -> int:
-    match = _SEAM.search(text, first, last)
-    return match.end() if match else last
 
 
 CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"

@@ -3,38 +3,53 @@
 import pytest
 
 from contextfold.domain import Shape, check_view
-from contextfold.domain.path_items import Arrival, arrive
+from contextfold.domain.path_items import MessageArrival, arrive
 from tests.written import Written, assistant, blank, call, result, shape, text, user
 
 
 @pytest.mark.parametrize(
     ("waiting", "said", "expected"),
     [
-        pytest.param((), user(), Arrival((), (), ()), id="plain words, nothing waits"),
-        pytest.param((), assistant(call("a"), call("b")), Arrival((), (), ("a", "b")), id="calls open a turn"),
+        pytest.param((), user(), MessageArrival((), (), ()), id="plain words, nothing waits"),
+        pytest.param((), assistant(call("a"), call("b")), MessageArrival((), (), ("a", "b")), id="calls open a turn"),
         pytest.param(
-            (), assistant(call("a"), call("a")), Arrival((), (), ("a", "a")), id="an id used twice waits twice"
+            (), assistant(call("a"), call("a")), MessageArrival((), (), ("a", "a")), id="an id used twice waits twice"
         ),
-        pytest.param(("a",), user(result("a")), Arrival((), (), ()), id="the result closes the turn"),
-        pytest.param(("a", "b"), user(result("b")), Arrival((), (), ("a",)), id="one of two leaves one"),
-        pytest.param(("a",), blank(), Arrival((), (), ("a",)), id="a blank message changes nothing"),
-        pytest.param(("a",), user(), Arrival((), ("a",), ()), id="an interjection abandons the call"),
+        pytest.param(("a",), user(result("a")), MessageArrival((), (), ()), id="the result closes the turn"),
+        pytest.param(("a", "b"), user(result("b")), MessageArrival((), (), ("a",)), id="one of two leaves one"),
+        pytest.param(("a",), blank(), MessageArrival((), (), ("a",)), id="a blank message changes nothing"),
+        pytest.param(("a",), user(), MessageArrival((), ("a",), ()), id="an interjection abandons the call"),
         pytest.param(
-            ("a",), user(result("a"), text(0)), Arrival((), (), ()), id="blank text beside a result is nothing"
+            ("a",), user(result("a"), text(0)), MessageArrival((), (), ()), id="blank text beside a result is nothing"
         ),
         pytest.param(
-            ("a", "b"), user(result("a"), text()), Arrival((), ("b",), ()), id="words beside a result end the turn"
+            ("a", "b"),
+            user(result("a"), text()),
+            MessageArrival((), ("b",), ()),
+            id="words beside a result end the turn",
         ),
-        pytest.param((), user(result("a")), Arrival((0,), (), ()), id="a result nobody waits for is late"),
-        pytest.param(("a",), user(result("a"), result("a")), Arrival((1,), (), ()), id="the second of two is late"),
-        pytest.param(("a",), user(result("x"), result("a")), Arrival((0,), (), ()), id="late and due in one message"),
-        pytest.param(("a",), assistant(call("b")), Arrival((), ("a",), ("b",)), id="a new call abandons the old one"),
-        pytest.param(("a",), user(call("b")), Arrival((), ("a",), ()), id="only the assistant calls"),
-        pytest.param(("a",), assistant(result("a")), Arrival((0,), ("a",), ()), id="only the user's side answers"),
-        pytest.param(("a",), shape("system", text()), Arrival((), ("a",), ()), id="a system message ends the turn"),
+        pytest.param((), user(result("a")), MessageArrival((0,), (), ()), id="a result nobody waits for is late"),
+        pytest.param(
+            ("a",), user(result("a"), result("a")), MessageArrival((1,), (), ()), id="the second of two is late"
+        ),
+        pytest.param(
+            ("a",), user(result("x"), result("a")), MessageArrival((0,), (), ()), id="late and due in one message"
+        ),
+        pytest.param(
+            ("a",), assistant(call("b")), MessageArrival((), ("a",), ("b",)), id="a new call abandons the old one"
+        ),
+        pytest.param(("a",), user(call("b")), MessageArrival((), ("a",), ()), id="only the assistant calls"),
+        pytest.param(
+            ("a",), assistant(result("a")), MessageArrival((0,), ("a",), ()), id="only the user's side answers"
+        ),
+        pytest.param(
+            ("a",), shape("system", text()), MessageArrival((), ("a",), ()), id="a system message ends the turn"
+        ),
     ],
 )
-def test_what_a_message_means_for_the_calls_before_it(waiting: tuple[str, ...], said: Shape, expected: Arrival) -> None:
+def test_what_a_message_means_for_the_calls_before_it(
+    waiting: tuple[str, ...], said: Shape, expected: MessageArrival
+) -> None:
     assert arrive(waiting, said) == expected
 
 

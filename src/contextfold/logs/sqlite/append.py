@@ -83,7 +83,11 @@ class Appending:
         """Write one event; its number among everything in the file."""
         connection, address = self._connection, self._address
         key = blob_of(entry.key) if entry.key else None
-        number = self._insert_body(entry) if entry.body else self._insert_no_body(entry)
+        if entry.body:
+            self._insert_body(entry, entry.body)
+        else:
+            connection.execute(_NO_BODY, (address.space, address.thread, entry.seq))
+        number = connection.last_insert_rowid()
         body = number if entry.body else None
         facts = (entry.seq, entry.parent, step, body, entry.at, key, entry.stored, entry.link)
         checksum = checksum_of(address.before(entry.seq, previous), facts)
@@ -92,12 +96,7 @@ class Appending:
             connection.execute(NAME, (address.space, address.thread, key, entry.seq))
         return number
 
-    def _insert_no_body(self, entry: Sealed) -> int:
-        self._connection.execute(_NO_BODY, (self._address.space, self._address.thread, entry.seq))
-        return self._connection.last_insert_rowid()
-
-    def _insert_body(self, entry: Sealed) -> int:
-        body = entry.body or b""
+    def _insert_body(self, entry: Sealed, body: bytes) -> None:
         blob = None if len(body) <= INLINE_LIMIT else keep_blob(self._connection, self._address.space, body)
         self._connection.execute(
             _BODY,
@@ -110,7 +109,6 @@ class Appending:
                 body if blob is None else None,
             ),
         )
-        return self._connection.last_insert_rowid()
 
     def _find_key(self, key: str) -> int | None:
         return find(self._connection, self._address.space, self._address.thread, blob_of(key))

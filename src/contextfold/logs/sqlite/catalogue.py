@@ -87,7 +87,7 @@ _SEAL, _ALIAS, _FACTS, _CHANGED = 7, 9, 10, 10  # columns of `_LISTED`; what is 
 log = logger("logs")
 
 
-class Shown(Struct, frozen=True):
+class ListedFacts(Struct, frozen=True):
     """What the list shows of one thread, as its row keeps it."""
 
     alias: bytes | None = None
@@ -121,14 +121,14 @@ class Growth:
 def begin(connection: apsw.Connection, address: Address, at: float) -> None:
     """A thread was made."""
     happened(connection, address)
-    new = Shown(changed=connection.last_insert_rowid(), at=at)
+    new = ListedFacts(changed=connection.last_insert_rowid(), at=at)
     connection.execute(_BEGIN, (address.space, address.thread, new.changed, at, new.checksum(address.seal)))
 
 
 def check_all(connection: apsw.Connection) -> None:
     """Give a checksum to the rows that an older version wrote."""
     for space, thread, seal, *shown in rows(connection, _UNCHECKED):
-        checksum = Shown(*shown).checksum(seal)
+        checksum = ListedFacts(*shown).checksum(seal)
         connection.execute(_CHECK, (checksum, space, thread))
 
 
@@ -142,23 +142,23 @@ def take(connection: apsw.Connection, address: Address, more: Growth) -> None:
     if more.changed:
         old = _shown(connection, address)
         sums = (old.messages + more.messages, old.folds + more.folds, old.size + more.size)
-        _change(connection, address, Shown(old.alias, more.changed, more.at, *sums, old.archived))
+        _change(connection, address, ListedFacts(old.alias, more.changed, more.at, *sums, old.archived))
 
 
-def _shown(connection: apsw.Connection, address: Address) -> Shown:
+def _shown(connection: apsw.Connection, address: Address) -> ListedFacts:
     found = row(connection, _SHOWN, (address.space, address.thread))
     if found is None or not _is_as_written(address.seal, found):
         raise Corrupt(f"What the list of threads shows of {address.name!r} is damaged. {RESCUE}", thread=address.name)
-    return Shown(*found[:-1])
+    return ListedFacts(*found[:-1])
 
 
 def _is_as_written(seal: bytes, found: Row) -> bool:
     """Whether the checksum at the end says so."""
     *shown, checksum = found
-    return bool(checksum == Shown(*shown).checksum(seal))
+    return bool(checksum == ListedFacts(*shown).checksum(seal))
 
 
-def _change(connection: apsw.Connection, address: Address, new: Shown) -> None:
+def _change(connection: apsw.Connection, address: Address, new: ListedFacts) -> None:
     checksum = new.checksum(address.seal)
     connection.execute(_CHANGE, (*astuple(new), checksum, address.space, address.thread))
 
