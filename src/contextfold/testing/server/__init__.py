@@ -11,7 +11,7 @@ checks the other. Needs `pip install 'contextfold[testing]'`. It listens on the 
 """
 
 from . import faults
-from .bill import Bill, Clock
+from .bill import Clock, TokenBill
 from .faults import Fault
 from .provider import FLAVOURS, Exchange, Flavour
 from .refusals import Rejection
@@ -20,7 +20,7 @@ from .strict import StrictServer, strict_server
 
 __all__ = [
     "FLAVOURS",
-    "Bill",
+    "TokenBill",
     "Call",
     "Clock",
     "Exchange",

@@ -18,10 +18,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from .anthropic import MessagesApi
-from .bill import Bill
+from .bill import TokenBill
 from .connection import failing, streamed, whole
 from .faults import Fault
-from .formats import Accepted, Endpoint, Format, Incoming, Reply
+from .formats import Accepted, Endpoint, Format, Incoming, ServerReply
 from .gemini import GenerateContentApi
 from .openai_chat import ChatCompletionsApi
 from .openai_responses import ResponsesApi
@@ -109,7 +109,7 @@ def _answer(provider: Vendor, format: Format, incoming: Incoming, accepted: Acce
     return streamed(told.chunks) if accepted.stream else whole(200, told.body)
 
 
-def _begin(provider: Vendor, accepted: Accepted, say: Say) -> Reply:
+def _begin(provider: Vendor, accepted: Accepted, say: Say) -> ServerReply:
     """The answer begins: from now on what the request wrote to the cache can be read."""
     told = accepted.tell(say)
     if accepted.billed is not None:
@@ -130,7 +130,7 @@ async def _fail(
     refused = fault.refused or Rejection(f"fault: {fault.how}", kind="broken", rule="fault")
     if fault.how == "break_off" and not accepted.stream:
         return _refusal(provider, format, incoming, refused)
-    told = Reply({})
+    told = ServerReply({})
     if fault.how in ("cut", "break_off", "drip"):
         told = _begin(provider, accepted, Say(fault.text))
         body = msgspec.json.encode(told.body)
@@ -142,7 +142,7 @@ async def _fail(
 
 def _refusal(provider: Vendor, format: Format, incoming: Incoming, refused: Rejection) -> Response:
     status, body = format.shape(refused)
-    _saw(provider, format, incoming, status, Reply(body), refused)
+    _saw(provider, format, incoming, status, ServerReply(body), refused)
     return whole(status, body, format.headers(refused))
 
 
@@ -151,13 +151,13 @@ def _saw(
     format: Format,
     incoming: Incoming,
     status: int,
-    told: Reply,
+    told: ServerReply,
     refused: Rejection | None = None,
     *,
     stream: bool = False,
 ) -> None:
     headers = {name: value for name, value in incoming.headers.items() if name not in _SECRET}
-    cost = told.usage.cost(provider.facts(told.model).prices) if told.usage != Bill() else 0.0
+    cost = told.usage.cost(provider.facts(told.model).prices) if told.usage != TokenBill() else 0.0
     response: Mapping[str, Any] = told.body
     exchange = Exchange(
         format.name, incoming.path, incoming.body, status, headers, response, told.usage, refused, cost, stream

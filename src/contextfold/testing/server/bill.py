@@ -18,7 +18,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class TokenBill:
     """Tokens of one call; `input` is all of the prompt, however it was paid."""
 
     fresh: int = 0
@@ -32,8 +32,8 @@ class Bill:
     def input(self) -> int:
         return self.fresh + self.read + self.written + self.written_hour
 
-    def __add__(self, other: Bill) -> Bill:
-        return Bill(
+    def __add__(self, other: TokenBill) -> TokenBill:
+        return TokenBill(
             self.fresh + other.fresh,
             self.read + other.read,
             self.written + other.written,
@@ -102,7 +102,7 @@ class Rules:
 class Billed:
     """What a prompt costs, and the entries it leaves once its answer begins: key to lifetime."""
 
-    usage: Bill
+    usage: TokenBill
     entries: Mapping[bytes, int] = field(default_factory=dict)
 
 
@@ -134,7 +134,7 @@ class PromptCache:
         hit = next((index for index in reversed(eligible) if self.is_live(keys[index])), None)
         read = 0 if hit is None else sums[hit] // _GRAIN * _GRAIN
         written = total - read if rules.writes_cost and total >= rules.least else 0
-        usage = Bill(total - read - written, read, written)
+        usage = TokenBill(total - read - written, read, written)
         return Billed(usage, {keys[index]: rules.lifetime for index in eligible})
 
     def explicit(self, scope: str, pieces: Sequence[PromptPiece], rules: Rules) -> Billed:
@@ -144,14 +144,14 @@ class PromptCache:
         hits = [hit for mark in marks if (hit := self._before(mark, keys, rules.lookback)) is not None]
         total = sums[-1] if sums else 0
         if not marks:
-            return Billed(Bill(total))
+            return Billed(TokenBill(total))
         read = sums[max(hits)] if hits else 0
         last = max(sums[marks[-1]], read)
         hours = [sums[mark] for mark in marks if (pieces[mark].breakpoint or 0) >= HOUR]
         hour = max(0, max(hours, default=0) - read)
         entries = {keys[mark]: pieces[mark].breakpoint or rules.lifetime for mark in marks}
         entries |= {keys[hit]: entries.get(keys[hit]) or self._entries[keys[hit]][1] for hit in hits}
-        return Billed(Bill(total - last, read, last - read - hour, hour), entries)
+        return Billed(TokenBill(total - last, read, last - read - hour, hour), entries)
 
     def _before(self, mark: int, keys: Sequence[bytes], lookback: int | None) -> int | None:
         oldest = -1 if lookback is None else max(-1, mark - lookback)

@@ -10,7 +10,7 @@ import msgspec
 
 from contextfold.models import Model
 
-from .bill import Bill, Billed
+from .bill import Billed, TokenBill
 from .faults import Fault
 from .provider import Vendor
 from .refusals import Rejection
@@ -61,11 +61,11 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ServerReply:
     """An answer ready to be sent: whole, and as the pieces of a stream."""
 
     body: Mapping[str, Any]
-    usage: Bill = field(default_factory=Bill)
+    usage: TokenBill = field(default_factory=TokenBill)
     chunks: Sequence[bytes] = ()
     model: str = ""
 
@@ -75,7 +75,7 @@ class Accepted:
     """A request that breaks no rule. `tell` makes an answer of a step; it is called when the answer begins."""
 
     asked: Question
-    tell: Callable[[Say], Reply]
+    tell: Callable[[Say], ServerReply]
     stream: bool = False
     billed: Billed | None = None
     is_scripted: bool = True  # counting, for one, takes no step of the script

@@ -15,7 +15,7 @@ import msgspec
 
 from contextfold.models import Config, Model, find
 
-from .bill import Bill, Billed, PromptCache, PromptPiece, Rules
+from .bill import Billed, PromptCache, PromptPiece, Rules, TokenBill
 from .refusals import Rejection
 from .script import Script
 from .seals import Seal
@@ -76,7 +76,7 @@ class Exchange:
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
     response: Mapping[str, Any] | None = None
-    usage: Bill = field(default_factory=Bill)
+    usage: TokenBill = field(default_factory=TokenBill)
     refused: Rejection | None = None
     cost: float = 0.0
     stream: bool = False

@@ -15,7 +15,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .app import build
-from .bill import Bill
+from .bill import TokenBill
 from .provider import Exchange, Flavour, Strictness, Vendor, flavour_named
 from .script import Step
 
@@ -123,9 +123,9 @@ class StrictServer:
         return [each for each in self.exchanges if each.refused is not None and each.refused.rule != "fault"]
 
     @property
-    def usage(self) -> Bill:
+    def usage(self) -> TokenBill:
         """Everything billed so far."""
-        return sum((each.usage for each in self.exchanges), Bill())
+        return sum((each.usage for each in self.exchanges), TokenBill())
 
     @property
     def cost(self) -> float:

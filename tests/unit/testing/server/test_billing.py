@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contextfold.models import Prices
-from contextfold.testing.server import Bill, Clock, Say, StrictServer
+from contextfold.testing.server import Clock, Say, StrictServer, TokenBill
 
 from .conftest import Post
 
@@ -126,7 +126,7 @@ def test_the_server_adds_up_what_was_paid(post: Post, server: StrictServer) -> N
 
 
 def test_a_usage_costs_by_its_parts() -> None:
-    usage = Bill(fresh=1_000_000, read=1_000_000, written=1_000_000, written_hour=1_000_000, output=1_000_000)
+    usage = TokenBill(fresh=1_000_000, read=1_000_000, written=1_000_000, written_hour=1_000_000, output=1_000_000)
     assert usage.cost(Prices(2, 10, 0.2, 2.5, 4)) == pytest.approx(2 + 0.2 + 2.5 + 4 + 10)
     assert usage.cost(Prices(2, 10)) == pytest.approx(4 * 2 + 10)
     assert usage.cost(None) == 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contextfold.testing.server.connection import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, Reply, too_long
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, ServerReply, too_long
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Kind, Rejection
 from contextfold.testing.server.script import Question
@@ -69,4 +69,4 @@ def _count(provider: Vendor, incoming: Incoming) -> Accepted:
     if "context_management" in incoming.body:
         body["context_management"] = {"original_input_tokens": asking.original}
     asked = Question("anthropic", asking.model.id, incoming.body)
-    return Accepted(asked, lambda _: Reply(body), is_scripted=False)
+    return Accepted(asked, lambda _: ServerReply(body), is_scripted=False)

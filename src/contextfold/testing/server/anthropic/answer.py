@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from contextfold.testing.server.bill import Bill
+from contextfold.testing.server.bill import TokenBill
 from contextfold.testing.server.connection import in_pieces, sse
-from contextfold.testing.server.formats import Reply, Utterance, speak
+from contextfold.testing.server.formats import ServerReply, Utterance, speak
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
 
@@ -73,7 +73,7 @@ def _deltas(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 _STOPS: Final = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "refusal": "refusal"}
 
 
-def tell(provider: Vendor, asking: ReadMessages, say: Say) -> Reply:
+def tell(provider: Vendor, asking: ReadMessages, say: Say) -> ServerReply:
     """The answer to a request, whole and in pieces."""
     spoken = speak(provider, say, asking.model, "toolu_", asking.body.get("max_tokens"))
     usage = replace(asking.billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
@@ -95,7 +95,7 @@ def _content(provider: Vendor, asking: ReadMessages, say: Say) -> list[dict[str,
     return blocks + calls
 
 
-def _compacted(provider: Vendor, asking: ReadMessages, spoken: Utterance, usage: Bill) -> Reply:
+def _compacted(provider: Vendor, asking: ReadMessages, spoken: Utterance, usage: TokenBill) -> ServerReply:
     """On demand the answer is the block alone; at a threshold it comes first, and is billed as a call of its own."""
     if asking.compacts == "demand":
         content = [compaction_block(provider, asking.model, spoken.say.text)]
@@ -105,7 +105,7 @@ def _compacted(provider: Vendor, asking: ReadMessages, spoken: Utterance, usage:
     first = replace(asking.billed.usage, output=provider.sizes.text(summary, asking.model))
     if asking.compacts == "pause":
         return _told(provider, asking, [block], "compaction", first, [("compaction", first)])
-    then = Bill(fresh=provider.sizes.piece(block, asking.model), output=usage.output, reasoning=usage.reasoning)
+    then = TokenBill(fresh=provider.sizes.piece(block, asking.model), output=usage.output, reasoning=usage.reasoning)
     content = [block, *_content(provider, asking, spoken.say)]
     iterations = [("compaction", first), ("message", then)]
     return _told(provider, asking, content, _STOPS[spoken.say.reason], then, iterations)
@@ -116,9 +116,9 @@ def _told(
     asking: ReadMessages,
     content: list[dict[str, Any]],
     stop: str,
-    usage: Bill,
-    iterations: list[tuple[str, Bill]] | None = None,
-) -> Reply:
+    usage: TokenBill,
+    iterations: list[tuple[str, TokenBill]] | None = None,
+) -> ServerReply:
     fields = usage_fields(usage)
     if iterations is not None:
         fields["iterations"] = [{"type": kind, **usage_fields(each)} for kind, each in iterations]
@@ -136,11 +136,11 @@ def _told(
         body["context_management"] = {"applied_edits": asking.applied}
     if BINDING_BETA in asking.betas:
         body["input_transformations"] = asking.dropped
-    paid = usage if iterations is None else sum((each for _, each in iterations), Bill())
-    return Reply(body, paid, chunks(body), asking.model.id)
+    paid = usage if iterations is None else sum((each for _, each in iterations), TokenBill())
+    return ServerReply(body, paid, chunks(body), asking.model.id)
 
 
-def usage_fields(usage: Bill) -> dict[str, Any]:
+def usage_fields(usage: TokenBill) -> dict[str, Any]:
     """`input_tokens` is only what the cache had nothing to do with."""
     written: Mapping[str, int] = {
         "ephemeral_5m_input_tokens": usage.written,

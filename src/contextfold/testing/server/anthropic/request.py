@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contextfold.models import Model
-from contextfold.testing.server.bill import Bill, Billed, PromptPiece
+from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill
 from contextfold.testing.server.formats import Incoming
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Rejection, items, mapping, refuse
@@ -34,7 +34,7 @@ class ReadMessages:
     compacts: str = ""  # "", "demand", "threshold", "pause"
     applied: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, str]] = field(default_factory=list)
-    billed: Billed = field(default_factory=lambda: Billed(Bill()))
+    billed: Billed = field(default_factory=lambda: Billed(TokenBill()))
 
 
 def read(provider: Vendor, incoming: Incoming, *, counts: bool = False) -> ReadMessages:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from contextfold.models import Model
 from contextfold.testing.server.bill import PromptPiece
 from contextfold.testing.server.connection import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, Reply, too_long
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, ServerReply, too_long
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Kind, Rejection, items
 from contextfold.testing.server.script import Question
@@ -89,4 +89,4 @@ def _count(provider: Vendor, name: str, body: dict[str, Any]) -> Accepted:
     model, pieces = _read(provider, name, body)
     total = sum(piece.tokens for piece in pieces)
     asked = Question("gemini", model.id, body)
-    return Accepted(asked, lambda _: Reply({"totalTokens": total}), is_scripted=False)
+    return Accepted(asked, lambda _: ServerReply({"totalTokens": total}), is_scripted=False)

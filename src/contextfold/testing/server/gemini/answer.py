@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.bill import Bill, Billed
+from contextfold.testing.server.bill import Billed, TokenBill
 from contextfold.testing.server.connection import in_pieces, sse
-from contextfold.testing.server.formats import Reply, speak
+from contextfold.testing.server.formats import ServerReply, speak
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
 
@@ -18,13 +18,13 @@ from .rules import part_digest
 _STOPS: Final = {"end": "STOP", "calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
 
 
-def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> Reply:
+def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> ServerReply:
     most = (body.get("generationConfig") or {}).get("maxOutputTokens")
     spoken = speak(provider, say, model, "", most)
     usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
     parts = _parts(provider, spoken.say)
     answer = _answer(provider, model, parts, _STOPS[spoken.say.reason], usage)
-    return Reply(answer, usage, list(_chunks(answer)), model.id)
+    return ServerReply(answer, usage, list(_chunks(answer)), model.id)
 
 
 def _parts(provider: Vendor, say: Say) -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ def _parts(provider: Vendor, say: Say) -> list[dict[str, Any]]:
     return parts
 
 
-def _answer(provider: Vendor, model: Model, parts: list[dict[str, Any]], stop: str, usage: Bill) -> dict[str, Any]:
+def _answer(provider: Vendor, model: Model, parts: list[dict[str, Any]], stop: str, usage: TokenBill) -> dict[str, Any]:
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": stop, "index": 0}
     return {
         "candidates": [candidate],
@@ -52,7 +52,7 @@ def _answer(provider: Vendor, model: Model, parts: list[dict[str, Any]], stop: s
     }
 
 
-def usage_fields(usage: Bill) -> dict[str, Any]:
+def usage_fields(usage: TokenBill) -> dict[str, Any]:
     """Cached tokens are counted inside the prompt, thoughts beside the candidates."""
     fields = {
         "promptTokenCount": usage.input,

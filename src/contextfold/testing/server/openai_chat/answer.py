@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.bill import Bill, Billed
+from contextfold.testing.server.bill import Billed, TokenBill
 from contextfold.testing.server.connection import in_pieces, sse
-from contextfold.testing.server.formats import Reply, arguments, speak
+from contextfold.testing.server.formats import ServerReply, arguments, speak
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
 
 _STOPS: Final = {"end": "stop", "calls": "tool_calls", "length": "length", "refusal": "content_filter"}
 
 
-def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> Reply:
+def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> ServerReply:
     most = body.get("max_completion_tokens") or body.get("max_tokens")
     spoken = speak(provider, say, model, "call_", most)
     usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
@@ -34,7 +34,7 @@ def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed
         "system_fingerprint": None,
     }
     options = body.get("stream_options") or {}
-    return Reply(answer, usage, list(_chunks(answer, with_usage=bool(options.get("include_usage")))), model.id)
+    return ServerReply(answer, usage, list(_chunks(answer, with_usage=bool(options.get("include_usage")))), model.id)
 
 
 def _message(say: Say, *, with_reasoning: bool) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def _message(say: Say, *, with_reasoning: bool) -> dict[str, Any]:
     return message
 
 
-def usage_fields(usage: Bill) -> dict[str, Any]:
+def usage_fields(usage: TokenBill) -> dict[str, Any]:
     """Cached tokens are counted inside the prompt."""
     details: dict[str, int] = {"cached_tokens": usage.read, "audio_tokens": 0}
     if usage.written:

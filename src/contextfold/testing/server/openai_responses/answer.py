@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from contextfold.models import Model
-from contextfold.testing.server.bill import Bill, Billed
+from contextfold.testing.server.bill import Billed, TokenBill
 from contextfold.testing.server.connection import in_pieces, sse
-from contextfold.testing.server.formats import Reply, arguments, speak
+from contextfold.testing.server.formats import ServerReply, arguments, speak
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
 
@@ -86,7 +86,7 @@ class ReadResponses:
     compacts: bool = False
 
 
-def tell(provider: Vendor, asking: ReadResponses, say: Say) -> Reply:
+def tell(provider: Vendor, asking: ReadResponses, say: Say) -> ServerReply:
     body = asking.body
     spoken = speak(provider, say, asking.model, "call_", body.get("max_output_tokens"))
     usage = replace(asking.billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
@@ -98,7 +98,7 @@ def tell(provider: Vendor, asking: ReadResponses, say: Say) -> Reply:
     if body.get("store") is not False:
         provider.stored[response["id"]] = [*asking.items, *output]
         provider.stored.update({item["id"]: item for item in output})
-    return Reply(response, usage, chunks(response), asking.model.id)
+    return ServerReply(response, usage, chunks(response), asking.model.id)
 
 
 def _output(provider: Vendor, asking: ReadResponses, say: Say) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ def compaction_item(provider: Vendor, model: Model, form: str) -> dict[str, Any]
     return {"id": number, "type": "compaction", "encrypted_content": sealed}
 
 
-def compacted(provider: Vendor, asking: ReadResponses, say: Say) -> Reply:
+def compacted(provider: Vendor, asking: ReadResponses, say: Say) -> ServerReply:
     """The endpoint's window: what people said, as it was, and one item for all the rest."""
     usage = replace(asking.billed.usage, output=provider.sizes.text(say.text or "-", asking.model))
     users = [item for item in asking.items if kind_of(item) == "message" and item.get("role") == "user"]
@@ -149,7 +149,7 @@ def compacted(provider: Vendor, asking: ReadResponses, say: Say) -> Reply:
         "output": [*window, compaction_item(provider, asking.model, "endpoint")],
         "usage": usage_fields(usage),
     }
-    return Reply(body, usage, (), asking.model.id)
+    return ServerReply(body, usage, (), asking.model.id)
 
 
 def _as_output(provider: Vendor, item: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _as_output(provider: Vendor, item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _response(
-    provider: Vendor, asking: ReadResponses, output: list[dict[str, Any]], usage: Bill, *, is_cut: bool
+    provider: Vendor, asking: ReadResponses, output: list[dict[str, Any]], usage: TokenBill, *, is_cut: bool
 ) -> dict[str, Any]:
     body = asking.body
     return {
@@ -189,7 +189,7 @@ def _response(
     }
 
 
-def usage_fields(usage: Bill) -> dict[str, Any]:
+def usage_fields(usage: TokenBill) -> dict[str, Any]:
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.read, "cache_write_tokens": usage.written},
