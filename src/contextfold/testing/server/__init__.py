@@ -20,7 +20,6 @@ from .strict import StrictServer, strict_server
 
 __all__ = [
     "FLAVOURS",
-    "TokenBill",
     "Call",
     "Clock",
     "Exchange",
@@ -31,6 +30,7 @@ __all__ = [
     "Rejection",
     "Say",
     "StrictServer",
+    "TokenBill",
     "faults",
     "strict_server",
 ]
