@@ -59,6 +59,7 @@ class Policy:
     background: bool = False  # summaries are written while the conversation goes on; nothing waits for one
     limit: int | None = None  # most input tokens of a request, where the model would take more
     economy: Economy | None = None  # folds that pay, made before the window asks for them
+    auto_recall: int = 0  # tokens of folded passages attached in each turn, where the newest words ask about them
     automatic: bool = True  # off: no summary unless asked; over the limit only the last resort
     least_gain: int = 64  # raw tokens a fold must save, or it is not made
     asked_goal: float = 0.5  # of usable, when somebody asks for folding without a size

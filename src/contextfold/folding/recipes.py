@@ -39,12 +39,18 @@ LAST_RESORT: tuple[Strategy, ...] = (
 )
 
 
-def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "clear", "prefer"] = "off") -> Policy:
+def balanced(
+    *,
+    summarizer: Summarizer | None = None,
+    native: Literal["off", "clear", "prefer"] = "off",
+    auto_recall: int = 0,
+) -> Policy:
     """The default: keeps the user's words, folds when that pays or the window asks for it, and never needs a model.
 
     With `native="prefer"` the provider's own compaction comes first where the model has it: on demand if the summarizer
     can ask for it (`contextfold.providers`), else by itself, as the request then asks. With `native="clear"` old tool
-    results are cleared by the provider (Anthropic's context editing).
+    results are cleared by the provider (Anthropic's context editing). With `auto_recall`, so many tokens of folded
+    passages that the newest words ask about are attached in each turn.
     """
     economy = Economy(model=summarizer is not None)
     return Policy(
@@ -66,6 +72,7 @@ def balanced(*, summarizer: Summarizer | None = None, native: Literal["off", "cl
         summarizer=summarizer,
         ledger=True,
         native=native,
+        auto_recall=auto_recall,
     )
 
 

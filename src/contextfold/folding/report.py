@@ -86,6 +86,8 @@ class Report:
     losses: tuple[str, ...] = ()  # what another dialect could not carry
     layers: tuple[LayerUse, ...] = ()  # what was used, cut and left out of each layer, and why
     tools: ToolUse | None = None  # what was visible, and what each way of showing tools costs
+    recalled: int = 0  # folded passages that auto-recall attached
+    recalled_tokens: int = 0  # and what they cost
 
     @property
     def summary(self) -> str:

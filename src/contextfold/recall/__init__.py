@@ -6,6 +6,7 @@ from .passages import Piece, passage_text, passages
 from .search import HEADER, Hit, Passage, PassageSource, Stretch, headline, holding, packed, search
 from .tools import RECALL, TOOLS, UNFOLD
 from .wording import say
+from .words import asked_terms
 
 __all__ = [
     "FRAMED",
@@ -19,6 +20,7 @@ __all__ = [
     "Piece",
     "RecallIndex",
     "Stretch",
+    "asked_terms",
     "framed",
     "headline",
     "holding",

@@ -290,7 +290,7 @@ def _request(
     desk.guard.check(dialect, view, body)
     layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
-    report = report_of(outcome, rendering.losses(view, fields), layers, told_tools)
+    report = report_of(outcome, rendering.losses(view, fields), layers, told_tools, attached.made)
     raw = view.tokens() + desk.turn.frame.tokens
     lens = desk.thread.lens
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from contextfold.toolbox import ToolUse
 
 # What `prepare` takes itself. Other settings pass as they are, unless they look like these or like a wire format's.
 OWN = ("system", "tools", "max_tokens", "dialect", "cache")
+RECALLED = "recalled"  # the kind of attachments that auto-recall makes
 ALIKE = 0.86  # of their letters: max_token and max_tokens, temprature and temperature
 
 
@@ -85,7 +86,11 @@ class FoldOutcome(NamedTuple):
 
 
 def report_of(
-    outcome: FoldOutcome, losses: tuple[str, ...] = (), layers: tuple[LayerUse, ...] = (), tools: ToolUse | None = None
+    outcome: FoldOutcome,
+    losses: tuple[str, ...] = (),
+    layers: tuple[LayerUse, ...] = (),
+    tools: ToolUse | None = None,
+    attached: Sequence[Attachment] = (),
 ) -> Report:
     """What a caller is told of it."""
     first, now, before, after, made = outcome
@@ -103,4 +108,12 @@ def report_of(
         losses,
         layers,
         tools,
+        sum(_number(each, "hits") for each in attached),
+        sum(_number(each, "tokens") for each in attached),
     )
+
+
+def _number(attachment: Attachment, name: str) -> int:
+    """What an attachment of auto-recall says of itself."""
+    value = attachment.details.get(name) if attachment.kind == RECALLED else None
+    return value if isinstance(value, int) else 0

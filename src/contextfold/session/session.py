@@ -23,6 +23,7 @@ from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
 from . import answer, hidden, preparation, telemetry
+from .auto_recall import AutoRecall
 from .desk import Desk
 from .drivers import drive
 from .hooks import Hook, Hooks
@@ -153,6 +154,8 @@ class Session(Travels, Layered, Recalls):
         desk.resume()
         preparation.remember(desk)
         desk.books.resume(opened, desk.turn.frame.tokens)
+        if chosen.auto_recall:
+            desk.attachers.put_first(AutoRecall(store, desk))
         return cls(store, desk, owns_store=owns_store)
 
     def __repr__(self) -> str:

@@ -1,0 +1,357 @@
+"""Recall: does it find what was said, in any evidence set, in Japanese and in recorded runs, and what does it cost.
+
+`select(turns, question, budget)` is all that an evidence set needs: see `docs/recall.md`. Null controls, random and
+newest passages, stand beside every share that a lucky guess could reach.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import Any
+
+import apsw
+
+import contextfold as cf
+from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
+from benchmarks.log import bare, clocked
+from contextfold import tokens, transcripts
+from contextfold.dialects import understand
+from contextfold.domain import Logged, Message, Text, ToolCall, ToolResult, encode
+from contextfold.errors import ContextFoldError
+from contextfold.recall import index, passages, words
+from contextfold.recall.search import named as speakers_in
+from contextfold.recall.search import near, ranked
+from contextfold.replay.literals import literals_in
+
+DATA = SHARED / "data"
+MODEL = "claude-sonnet-5-5"
+CANDIDATES = 3_000
+BUDGETS = (1_000, 2_000, 4_000, 8_000)
+FOLDED, RECALLED = 20_000, 2_000  # tokens after which a result counts as folded; tokens of a recall
+RUNS, ASKED = 12, 40  # recorded runs that are asked, and questions for each
+_NOUN = re.compile("[一-龥]{2,6}|[ァ-ヶー]{3,10}")
+_FORMS = ("{}はどうなりましたか?", "{}について何と言っていましたか", "さっき話していた{}のことを教えてください")
+_SENTENCE = re.compile(r"(?<=[.!?。])\s|\\n|\n")
+
+counter = tokens.counter_for(None)
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [*evidence(), *japanese(), *agent_runs(), *costs(Path(folder))]
+
+
+def counted(text: str) -> int:
+    return counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)
+
+
+# -- evidence sets --------------------------------------------------------------------------------------------------
+
+
+def select(turns: Sequence[Mapping[str, Any]], question: str, budget: int) -> list[str]:
+    """The turns that recall shows for a question within a budget of tokens: their ids, in the order they were said.
+
+    A turn has `id` and `text`, and where known `speaker`, `session` and `date` (words, or an ISO date).
+    """
+    return Evidence(turns).select(question, budget)
+
+
+class Evidence:
+    """Turns of people, indexed as a thread's messages are."""
+
+    def __init__(self, turns: Sequence[Mapping[str, Any]]) -> None:
+        self.turns = turns
+        self.connection = apsw.Connection(":memory:")
+        index.RecallIndex(lambda *_: None).install(self.connection)
+        sessions: dict[object, int] = {}
+        self.places: dict[int, index.Found] = {}
+        for place, turn in enumerate(turns):
+            said, dates = words.kept_terms(str(turn["text"])), words.terms(str(turn.get("date", "")))
+            index.insert(self.connection, place, index.encoded(1, said), index.encoded(1, dates))
+            sitting = sessions.setdefault(turn.get("session"), len(sessions))
+            self.places[place] = index.Found(place, place, 0, 0, sitting, str(turn.get("speaker", "")).lower())
+        self.sizes = [counted(f"{turn.get('speaker', '')}: {turn['text']}") for turn in turns]
+        self.speakers = {place.speaker for place in self.places.values()}
+
+    def ranked(self, question: str) -> list[int]:
+        """Every turn, best first: what matches, then the named speaker's, then the newest."""
+        named = speakers_in(question, self.speakers)
+        names = frozenset(term for speaker in self.speakers for term in words.terms(speaker))
+        asked = words.asked_terms(question, names)
+        scores = index.search(self.connection, 1, asked, None, CANDIDATES)
+        rest = sorted(range(len(self.turns) - 1, -1, -1), key=lambda place: self.places[place].speaker not in named)
+        return list(dict.fromkeys([*ranked(scores, self.places, named), *rest]))
+
+    def select(self, question: str, budget: int) -> list[str]:
+        chosen = []
+        for place in self.ranked(question):
+            if self.sizes[place] <= budget:
+                chosen.append(place)
+                budget -= self.sizes[place]
+        return [str(self.turns[place]["id"]) for place in sorted(chosen)]
+
+
+def evidence() -> list[Row]:
+    """The share of LongMemEval's evidence that is shown at each budget."""
+    shown = dict.fromkeys(BUDGETS, 0)
+    known = 0
+    for asked in _questions():
+        turns, wanted = _turns(asked)
+        indexed = Evidence(turns)
+        known += len(wanted)
+        for budget in BUDGETS:
+            shown[budget] += len(wanted & set(indexed.select(asked["question"], budget)))
+    if not known:
+        return [absent("LongMemEval", "its questions are not here")]
+    shares = {budget: 100 * found / known for budget, found in shown.items()}
+    rows = [reported(f"LongMemEval evidence at {b:,} tokens", share, "%") for b, share in shares.items() if b != 4_000]
+    return [at_least("LongMemEval evidence at 4,000 tokens", shares[4_000], 88, "%"), *rows]
+
+
+def _questions() -> Iterator[Any]:
+    for path in sorted((DATA / "longmemeval").glob("*.gz")):
+        with gzip.open(path) as file:
+            loaded = json.load(file)
+        yield from loaded if isinstance(loaded, list) else [loaded]
+
+
+def _turns(asked: Any) -> tuple[list[dict[str, Any]], set[str]]:
+    turns: list[dict[str, Any]] = []
+    wanted: set[str] = set()
+    dated = zip(asked["haystack_dates"], asked["haystack_sessions"], strict=True)
+    for number, (date, session) in enumerate(dated):
+        for place, turn in enumerate(session):
+            name = f"{number}:{place}"
+            said = {"text": turn["content"], "speaker": turn["role"]}
+            turns.append({"id": name, **said, "session": number, "date": date})
+            if turn.get("has_answer"):
+                wanted.add(name)
+    return turns, wanted
+
+
+def japanese() -> list[Row]:
+    """A noun that few utterances of a dialogue hold, inside a question: is one of them among the first five?"""
+    hits = asked = 0
+    for turns in _dialogues():
+        indexed = Evidence(turns)
+        seen: dict[str, list[int]] = {}
+        for place, turn in enumerate(turns):
+            for noun in set(_NOUN.findall(turn["text"])):
+                seen.setdefault(noun, []).append(place)
+        for noun, where in seen.items():
+            for form in _FORMS if len(where) <= 3 else ():
+                asked += 1
+                hits += bool(set(indexed.ranked(form.format(noun))[:5]) & set(where))
+    if not asked:
+        return [absent("Japanese nouns", "the dialogues are not here")]
+    return [at_least("Japanese: utterance of a noun in the first five", 100 * hits / asked, 95, "%")]
+
+
+def _dialogues() -> Iterator[list[dict[str, Any]]]:
+    for archive in sorted((DATA / "ja-asdc").glob("*.tar.gz")):
+        with tarfile.open(archive) as tar:
+            for member in islice(tar.getmembers(), 120):
+                file = tar.extractfile(member)
+                said = json.load(file)["utterances"] if file is not None else []
+                yield [{"id": str(n), "text": each["text"], "speaker": each["name"]} for n, each in enumerate(said)]
+
+
+# -- recorded runs --------------------------------------------------------------------------------------------------
+
+
+class IndexedRun:
+    """A recorded run with the places of its passages, and what each costs to show."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.connection = apsw.Connection(":memory:")
+        built = index.RecallIndex(lambda *_: None)
+        built.install(self.connection)
+        now = index.sitting_of(self.connection, _Place())
+        self.first = index.span(now.number)[0]
+        self.pieces: list[tuple[int, str]] = []
+        self.starts: list[int] = []  # tokens said before each message
+        used = 0
+        self.sizes: list[int] = []
+        for seq, message in enumerate(messages):
+            self.starts.append(used)
+            now = index.add(self.connection, 1, now, Logged(seq + 1, 0, 0.0, None), message)  # type: ignore[arg-type]
+            for piece in passages(message):
+                self.pieces.append((seq, piece.text))
+                self.sizes.append(counted(piece.text) + 12)
+                used += self.sizes[-1]
+
+    def recalled(self, question: str, edge: int) -> list[int]:
+        """Places of passages up to a message, best first."""
+        within = self.first, self.first + len(self.pieces)
+        scores = index.search(self.connection, 1, words.asked_terms(question), within, CANDIDATES)
+        scores = {place: score for place, score in scores.items() if self.pieces[place - self.first][0] <= edge}
+        places = index.found(self.connection, near(scores))
+        return [place - self.first for place in ranked(scores, places)]
+
+    def holds(self, order: Sequence[int], edge: int, literal: object) -> bool:
+        """Whether what fits into a recall, taken in this order, shows the literal."""
+        left = RECALLED
+        for place in order:
+            seq, text = self.pieces[place]
+            if seq <= edge and self.sizes[place] <= left:
+                left -= self.sizes[place]
+                if literal in literals_in(text):
+                    return True
+            if left < RECALLED // 20:
+                break
+        return False
+
+
+class _Place:
+    space = thread = 1
+
+
+def agent_runs() -> list[Row]:
+    """Literals of early results, used again when those are out of view: asked for by the sentence that uses them."""
+    chance = Random(1)
+    found = {"recall": 0, "random": 0, "newest": 0}
+    total = 0
+    for messages in islice(_long_runs(), RUNS):
+        run_ = IndexedRun(messages)
+        asked = list(_uses(messages, run_))
+        chance.shuffle(asked)
+        for seq, line, literal in asked[:ASKED]:
+            edge = max((n for n in range(seq) if run_.starts[seq] - run_.starts[n] > FOLDED), default=0)
+            before = [place for place, (at, _) in enumerate(run_.pieces) if at <= edge]
+            if not any(literal in literals_in(run_.pieces[place][1]) for place in before):
+                continue
+            total += 1
+            found["recall"] += run_.holds(run_.recalled(line, edge), edge, literal)
+            found["newest"] += run_.holds(before[::-1], edge, literal)
+            chance.shuffle(before)
+            found["random"] += run_.holds(before, edge, literal)
+    if not total:
+        return [absent("recorded runs", "they are not here")]
+    share = {name: 100 * hits / total for name, hits in found.items()}
+    return [
+        at_least(
+            "recorded runs: the literal is in a recall of 2,000 tokens", share["recall"], 85, "%", f"{total} asked"
+        ),
+        reported("null control: random passages", share["random"], "%"),
+        reported("null control: the newest passages", share["newest"], "%"),
+    ]
+
+
+def _long_runs() -> Iterator[list[Message]]:
+    for path in [file for name in ("claude-code", "codex", "pi") for file in sorted((DATA / name).glob("*"))]:
+        for recorded in transcripts.read(path):
+            messages = []
+            for turn in recorded.turns:
+                try:
+                    messages.append(understand(turn.raw, "anthropic").message)
+                except ContextFoldError:
+                    continue
+            if len(messages) >= 60:
+                yield messages
+
+
+def _uses(messages: Sequence[Message], run_: IndexedRun) -> Iterator[tuple[int, str, Any]]:
+    """Sentences and calls of the model that name something last seen before what is in view."""
+    last: dict[Any, int] = {}
+    for seq, message in enumerate(messages):
+        for block in message.blocks:
+            if isinstance(block, ToolResult):
+                for inner in block.blocks:
+                    if isinstance(inner, Text):
+                        last |= dict.fromkeys(literals_in(inner.text[:20_000]), seq)
+            elif message.role == "assistant" and isinstance(block, Text | ToolCall):
+                text = block.text if isinstance(block, Text) else block.arguments
+                for line in (line[:300] for line in _SENTENCE.split(text) if len(line) > 15):
+                    for literal in literals_in(line):
+                        at = last.get(literal, seq)
+                        if literal.kind != "number" and run_.starts[seq] - run_.starts[at] > FOLDED:
+                            yield seq, line, literal
+                last |= {literal: seq for literal in literals_in(text) if literal in last}
+
+
+# -- what it costs --------------------------------------------------------------------------------------------------
+
+
+def costs(root: Path) -> list[Row]:
+    return [*queries(root, 6_000), *queries(root, 100_000), *appends(root), *size(root)]
+
+
+def _said(many: int) -> Iterator[str]:
+    """Messages that read like a conversation: words of a long tail, the common ones often."""
+    chance = Random(7)
+    names = [f"{a}{b}" for a in ("port", "table", "user", "cache", "fold", "index") for b in ("", "s", "er", "ing")]
+    for number in range(many):
+        rare = f"module{chance.randrange(many)} item{chance.randrange(2_000)}"
+        yield " ".join([*chance.choices(names, k=10), rare, f"step {number}"])
+
+
+def queries(root: Path, many: int) -> list[Row]:
+    """A question to a store beside one bare query to its index."""
+    with cf.open(root / f"asked-{many}.db") as store:
+        thread = store.thread("talk", model=MODEL)
+        with store.batch():
+            for text in _said(many):
+                thread.append({"role": "user", "content": text})
+        store.recall("warm up", "talk")
+        times: dict[str, list[int]] = {"ours": [], "bare": []}
+        for number in range(40):
+            question = f"which port did module{number * 7} use for item{number}?"
+            start = time.perf_counter_ns()
+            store.recall(question, "talk")
+            times["ours"].append(time.perf_counter_ns() - start)
+            start = time.perf_counter_ns()
+            index.search(store._log.connection, 1, words.asked_terms(question), None, CANDIDATES)  # type: ignore[attr-defined]  # noqa: SLF001
+            times["bare"].append(time.perf_counter_ns() - start)
+    ours, plain = median(times["ours"]), median(times["bare"])
+    return [
+        at_most(f"question p50 / one bare FTS5 query, {many:,} messages", ours / plain, 4),
+        reported(f"question p50, {many:,} messages", ours / 1e6, "ms"),
+    ]
+
+
+def appends(root: Path) -> list[Row]:
+    """A durable append with the index beside a bare commit of the same bytes, in turns."""
+    plain = bare(root / "bare.db")
+    with cf.open(root / "indexed.db") as store:
+        thread = store.thread("talk", model=MODEL)
+        walls, cpus = [], []
+        ours: list[tuple[int, int]] = []
+        theirs: list[tuple[int, int]] = []
+        for text in _said(2_000):
+            message = {"role": "user", "content": text}
+            ours.append(clocked(lambda: thread.append(message)))  # noqa: B023  # called at once
+            theirs.append(clocked(lambda: plain(encode(message))))  # noqa: B023
+        walls = [sum(wall for wall, _ in side) for side in (ours, theirs)]
+        cpus = [sum(cpu for _, cpu in side) for side in (ours, theirs)]
+    return [
+        at_most("durable append with the index / bare commit, wall", walls[0] / walls[1], 1.5),
+        at_most("durable append with the index / bare commit, processor", cpus[0] / cpus[1], 6),
+    ]
+
+
+def size(root: Path) -> list[Row]:
+    """What the index of recorded runs takes beside the text in it."""
+    connection = apsw.Connection(str(root / "size.db"))
+    index.RecallIndex(lambda *_: None).install(connection)
+    now, text, seq = index.sitting_of(connection, _Place()), 0, 0
+    for messages in islice(_long_runs(), RUNS):
+        for start in range(0, len(messages), index.LAG):
+            with connection:
+                for message in messages[start : start + index.LAG]:
+                    seq += 1
+                    now = index.add(connection, 1, now, Logged(seq, 0, 1.7e9, None), message)  # type: ignore[arg-type]
+                    text += sum(len(piece.text.encode()) for piece in passages(message))
+    if not text:
+        return [absent("index / text", "no recorded runs are here")]
+    free = connection.pragma("freelist_count") * connection.pragma("page_size")
+    return [at_most("index / text that it indexes", ((root / "size.db").stat().st_size - free) / text, 0.35)]
