@@ -10,6 +10,7 @@ from typing import NoReturn
 from contextfold.errors import ContextFoldError
 
 from .commands import OPTIONS, Command
+from .help_ja import helped
 
 _FACTORS = {"k": 1_000, "m": 1_000_000}
 
@@ -38,13 +39,15 @@ class Parser(argparse.ArgumentParser):
         return found
 
 
-def parser_for(command: Command, about: str) -> Parser:
+def parser_for(command: Command, about: str, language: str = "en") -> Parser:
     """A parser with the options that every command has. `about` is the command's own docstring."""
     description, _, examples = about.partition("\n\nExamples:\n")
+    if language == "ja":
+        description = f"{helped(command.about, language)}。"
     parser = Parser(
         prog=f"contextfold {command.name}",
         description=description,
-        epilog=f"examples:\n{examples}" if examples else None,
+        epilog=f"{helped('examples:', language)}\n{examples}" if examples else None,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         argument_default=None,
@@ -55,6 +58,16 @@ def parser_for(command: Command, about: str) -> Parser:
             shared.add_argument(option, metavar=value, help=told)
         else:
             shared.add_argument(option, action="store_true", help=told)
+    return parser
+
+
+def told_in(parser: Parser, language: str) -> Parser:
+    """The parser with its headings and the help of every option in this language."""
+    for action in parser._actions:  # noqa: SLF001  # argparse has no public list of them
+        if action.help is not None and action.help != argparse.SUPPRESS:
+            action.help = helped(action.help, language)
+    for group in parser._action_groups:  # noqa: SLF001  # nor of these
+        group.title = helped(group.title or "", language)
     return parser
 
 

@@ -32,7 +32,7 @@ class Check:
 
     area: Area
     name: str
-    state: Literal["ok", "look", "wrong"]
+    state: Literal["ok", "absent", "look", "wrong"]
     told: str
 
 
@@ -42,7 +42,8 @@ def check_installation(call: Invocation) -> Iterator[Check]:
     for name, extra in _requirements():
         found = _version(name)
         absent = call.say("doctor.extra.absent", extra=extra) if extra else f"pip install {name}"
-        yield Check("installation", name, "ok" if found or extra else "wrong", found or absent)
+        missing: Literal["absent", "wrong"] = "absent" if extra else "wrong"
+        yield Check("installation", name, "ok" if found else missing, found or absent)
     git = shutil.which("git")
     yield Check("installation", "git", "ok" if git else "look", git or "checkpoints of a workspace need git")
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .help_ja import helped
+
 
 class Command(NamedTuple):
     """A command, by the name people type."""
@@ -84,17 +86,18 @@ OPTIONS: dict[str, tuple[str, str]] = {
 }
 
 
-def help_text() -> str:
+def help_text(language: str = "en") -> str:
     """What `contextfold --help` says."""
     rows = [
-        "usage: contextfold COMMAND [options]",
+        helped("usage: contextfold COMMAND [options]", language),
         "",
-        "See and change what a language model sees. Nothing is lost.",
+        helped("See and change what a language model sees. Nothing is lost.", language),
         "",
     ]
     for title, group in GROUPS.items():
-        rows += [f"{title}:", *(f"  {command.name:<12}{command.about}" for command in group), ""]
-    rows += ["Options of every command:"]
-    rows += [f"  {f'{name} {value}'.rstrip():<16}{about}" for name, (value, about) in OPTIONS.items()]
-    rows += ["", "contextfold COMMAND --help explains a command. contextfold --version says which this is."]
-    return "\n".join(rows) + "\n"
+        commands = (f"  {command.name:<12}{helped(command.about, language)}" for command in group)
+        rows += [f"{helped(title, language)}:", *commands, ""]
+    rows += [helped("Options of every command:", language)]
+    rows += [f"  {f'{name} {value}'.rstrip():<16}{helped(about, language)}" for name, (value, about) in OPTIONS.items()]
+    last = "contextfold COMMAND --help explains a command. contextfold --version says which this is."
+    return "\n".join([*rows, "", helped(last, language)]) + "\n"

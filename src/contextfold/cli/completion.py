@@ -11,6 +11,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from importlib import import_module
 
+from contextfold.folding.recipes import RECIPES
+from contextfold.models import listed
+
 from .arguments import parser_for
 from .commands import COMMANDS
 from .invocation import Invocation
@@ -20,7 +23,13 @@ SHELLS = ("bash", "zsh", "fish")
 _BASH = """_contextfold() {
   local cur="${COMP_WORDS[COMP_CWORD]}" command="${COMP_WORDS[1]}"
   if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W "%(commands)s" -- "$cur")); return; fi
-  local options=""
+  local options="" before="${COMP_WORDS[COMP_CWORD-1]}"
+  case "$before" in
+    -p|--policy) COMPREPLY=($(compgen -W "%(recipes)s" -- "$cur")); return ;;
+    -m|--model|--summarizer) COMPREPLY=($(compgen -W "%(models)s" -- "$cur")); return ;;
+    --lang) COMPREPLY=($(compgen -W "en ja" -- "$cur")); return ;;
+    --color) COMPREPLY=($(compgen -W "auto always never" -- "$cur")); return ;;
+  esac
   case "$command" in
 %(cases)s
   esac
@@ -43,6 +52,10 @@ _contextfold() {
   if (( CURRENT == 2 )); then _describe command commands; return; fi
   case "$words[2]" in
 %(cases)s
+  esac
+  case "$words[CURRENT-1]" in
+    -p|--policy) compadd -- %(recipes)s; return ;;
+    -m|--model|--summarizer) compadd -- %(models)s; return ;;
   esac
   if [[ "$PREFIX" == -* ]]; then compadd -- ${=options}; return; fi
   threads=("${(@f)$(contextfold threads --names --quiet 2>/dev/null)}")
@@ -78,12 +91,18 @@ def _cases(template: str) -> str:
 
 def _bash() -> str:
     cases = _cases('    %(name)s) options="%(options)s" ;;')
-    return _BASH % {"commands": " ".join(COMMANDS), "cases": cases}
+    return _BASH % {"commands": " ".join(COMMANDS), "cases": cases, **_values()}
+
+
+def _values() -> dict[str, str]:
+    """What may stand behind options that take a name we know."""
+    return {"recipes": " ".join(RECIPES), "models": " ".join(model.id for model in listed())}
 
 
 def _zsh() -> str:
     described = "\n".join(f"    '{each.name}:{each.about.replace(':', '')}'" for each in COMMANDS.values())
-    return _ZSH % {"described": described, "cases": _cases("    %(name)s) options='%(options)s' ;;")}
+    cases = _cases("    %(name)s) options='%(options)s' ;;")
+    return _ZSH % {"described": described, "cases": cases, **_values()}
 
 
 def _fish() -> str:
@@ -92,10 +111,12 @@ def _fish() -> str:
         f"complete -c contextfold -n __fish_use_subcommand -a {each.name} -d '{each.about}'"
         for each in COMMANDS.values()
     ]
+    values = _values()
+    known = {"policy": f" -xa '{values['recipes']}'", "model": f" -xa '{values['models']}'"}
     for name in COMMANDS:
         seen = f"__fish_seen_subcommand_from {name}"
         longs = [option[2:] for option in options_of(name) if option.startswith("--")]
-        rows += [f"complete -c contextfold -n '{seen}' -l {option}" for option in longs]
+        rows += [f"complete -c contextfold -n '{seen}' -l {option}{known.get(option, '')}" for option in longs]
     rows.append(
         "complete -c contextfold -n 'not __fish_use_subcommand' -a '(contextfold threads --names --quiet 2>/dev/null)'"
     )

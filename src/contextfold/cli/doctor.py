@@ -38,7 +38,7 @@ from .exits import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
 
-_MARKS = {"ok": ("ok  ", "good"), "look": ("look", "warn"), "wrong": ("BAD ", "bad")}
+_MARKS = {"ok": ("ok  ", "good"), "absent": ("-   ", "dim"), "look": ("look", "warn"), "wrong": ("BAD ", "bad")}
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -64,12 +64,12 @@ def _summarizer(call: Invocation) -> Summarizer | None:
 def _show(call: Invocation, report: Report) -> None:
     for attempt in report.attempts:
         if attempt.model:
-            failed = (
-                f", {attempt.refusal.value if attempt.refusal else 'failed'} {attempt.error}" if attempt.error else ""
-            )
+            why = call.say(f"refused.{attempt.refusal.value if attempt.refusal else 'failed'}")
+            failed = f", {why} {attempt.error}" if attempt.error else ""
             call.note(f"{attempt.model}: {attempt.input_tokens:,} tokens in, {attempt.output_tokens:,} out{failed}")
     if not report.folds:
-        refusals = ", ".join(f"{each.strategy}: {each.refusal.value}" for each in report.attempts if each.refusal)
+        refused = [call.say(f"refused.{each.refusal.value}") for each in report.attempts if each.refusal]
+        refusals = ", ".join(dict.fromkeys(refused))
         call.out.line(call.say("folded.nothing", reason=refusals or report.reason))
         return
     numbers = {"before": f"{report.before:,}", "after": f"{report.after:,}", "count": len(report.folds)}

@@ -5,6 +5,7 @@ Imports nothing of the library. `contextfold --help` is what people type first a
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,6 +14,7 @@ import contextfold
 
 from .commands import COMMANDS, OPTIONS, help_text
 from .exits import DONE
+from .words import choose
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"contextfold {contextfold.__version__}\n")
         return DONE
     if (not name and (not before or {"--help", "-h"} & set(before))) or (name == "help" and not after):
-        sys.stdout.write(help_text())
+        asked = before[before.index("--lang") + 1 : before.index("--lang") + 2] if "--lang" in before else []
+        sys.stdout.write(help_text(choose(asked[0] if asked else "", os.environ)))
         return DONE
     if name == "help":
         name, after = after[0], ["--help"]

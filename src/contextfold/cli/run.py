@@ -20,11 +20,12 @@ from contextfold.configuration import SETTINGS, Configuration, configure
 from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE
 
 from . import words
-from .arguments import UsageError, parser_for
+from .arguments import UsageError, parser_for, told_in
 from .commands import COMMANDS, Command
 from .exits import BUG, CLOSED, INTERRUPTED, code_of
 from .invocation import Invocation
 from .paper import Ink, Paper, standard, wants_color
+from .translation import in_japanese
 
 DEBUG = "CONTEXTFOLD_DEBUG"
 
@@ -54,9 +55,9 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
         guess = f"; did you mean `contextfold {close[0]}`?" if close else "."
         raise UsageError(f"There is no command {name!r}{guess} See `contextfold --help`.")
     module = import_module(command.module)
-    parser = parser_for(command, module.__doc__ or "")
+    parser = parser_for(command, module.__doc__ or "", language)
     module.arguments(parser)
-    args = parser.parsed(arguments)
+    args = told_in(parser, language).parsed(arguments)
     with _warnings_as_notes(language, quiet=args.quiet), _in_force(args.config, trust=args.trust):
         settings = configure(flags=_flags(args), file=args.config)
         code: int = module.run(_invocation(args, settings, language))
@@ -114,7 +115,7 @@ def _fail(error: Exception, language: words.Language, is_json: bool) -> int:
     if is_json:
         Paper(sys.stderr, color=False).json({"error": {"kind": kind, "exit": code, "message": told}})
     else:
-        _complain(words.headline(code, language), told, language)
+        _complain(words.headline(code, language), in_japanese(told) if language == "ja" else told, language)
     return code
 
 

@@ -80,17 +80,18 @@ def answer(report: ReplayReport, lang: Lang = "en") -> str:
     whole = next((total for total in report.totals if total.kind == "full"), None)
     if ours is None or whole is None:
         return said["subtitle"]
-    facts = {"policy": ours.policy, "kept": percent(ours.retained.strict.value)}
+    stayed = ours.retained.strict.value
+    kept = "" if stayed is None else said["answer_kept"].format(kept=percent(stayed))
     if ours.cost is None or whole.cost is None:
         share = percent(ours.tokens / whole.tokens if whole.tokens else None)
-        return said["answer_tokens"].format(tokens=f"{ours.tokens:,}", full=f"{whole.tokens:,}", share=share, **facts)
-    share = percent(ours.against_full)
-    told = said["answer"].format(cost=money(ours.cost), full=money(whole.cost), share=share, **facts)
+        facts = {"tokens": f"{ours.tokens:,}", "full": f"{whole.tokens:,}", "share": share}
+        return said["answer_tokens"].format(policy=ours.policy, **facts) + kept
+    facts = {"cost": money(ours.cost), "full": money(whole.cost), "share": percent(ours.against_full)}
+    told = said["answer"].format(policy=ours.policy, **facts) + kept
     if ours.paid is None:
         return told
-    return told + said["answer_paid"].format(
-        paid=money(ours.paid), bills=f"{ours.bills:,}", requests=f"{ours.requests:,}"
-    )
+    bills = {"bills": f"{ours.bills:,}", "requests": f"{ours.requests:,}"}
+    return told + said["answer_paid"].format(paid=money(ours.paid), **bills)
 
 
 def baseline(report: ReplayReport, lang: Lang = "en") -> str:

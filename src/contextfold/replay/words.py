@@ -16,16 +16,17 @@ _WORDS: dict[str, tuple[str, str]] = {
         "各ポリシーが何を送り、いくらかかり、何を視界に残したか。",
     ),
     "answer": (
-        "With {policy} you would have paid {cost}: {share} of the {full} that a full history costs. {kept} of the "
-        "names used later stayed in view.",
-        "{policy} なら支払いは {cost}、全履歴の費用 {full} の {share} です。"
-        "後で使われた名前の {kept} が視界に残りました。",
+        "With {policy} you would have paid {cost}: {share} of the {full} that a full history costs.",
+        "{policy} なら支払いは {cost}、全履歴の費用 {full} の {share} です。",
     ),
     "answer_tokens": (
-        "With {policy} you would have sent {tokens} input tokens: {share} of the {full} of a full history. {kept} of "
-        "the names used later stayed in view. The model's prices are not known.",
-        "{policy} なら送信は {tokens} 入力トークン、全履歴の {full} の {share} です。後で使われた名前の {kept} が視界に"
-        "残りました。モデルの価格は不明です。",
+        "With {policy} you would have sent {tokens} input tokens: {share} of the {full} of a full history. The model's "
+        "prices are not known.",
+        "{policy} なら送信は {tokens} 入力トークン、全履歴の {full} の {share} です。モデルの価格は不明です。",
+    ),
+    "answer_kept": (
+        " {kept} of the names used later stayed in view.",
+        "後で使われた名前の {kept} が視界に残りました。",
     ),
     "answer_paid": (
         " The logs themselves were billed {paid} ({bills} of {requests} answers say so).",
@@ -84,6 +85,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "check_fits": ("Every request fits", "全リクエストが収まる"),
     "of_requests": ("{count} requests by {policies} policies", "{policies}ポリシーの{count}リクエスト"),
     "all_policies": ("All policies", "全ポリシー"),
+    "hint": ("More columns: swipe to the left →", "続きの列は左へスワイプ →"),
     "cost_title": ("Cost", "費用"),
     "cost_note": (
         "US dollars at the model's prices. Cache reads follow the longest prefix shared with the request before, "

@@ -31,7 +31,7 @@ def seqs_behind(thread: Thread, fold: int) -> Sequence[int]:
     branch = thread.branch
     if fold not in branch.folds:
         live = [each.id for each in thread.folds]
-        raise NotFound(f"There is no fold {fold} on this branch. The live ones are {live}.")
+        raise NotFound(f"There is no fold {fold} on this branch. The live ones are {live or 'none'}.")
     seqs = {item.seq for item in hidden_by(branch, fold)} | {seq for seq, _ in branch.folds[fold].event.cover.blocks}
     return tuple(seq for seq in sorted(seqs) if is_message(branch.events[seq - 1]))
 
@@ -120,7 +120,7 @@ def price(desk: Desk, fold: int) -> UnfoldPrice:
 def _refuse_unknown(projection: LiveBranch, fold: int) -> None:
     if fold not in projection.folds or not projection.folds[fold].is_live:
         live = [each.seq for each in projection.folds if each.is_live]
-        raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live}.")
+        raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live or 'none'}.")
 
 
 def _sizes(desk: Desk, before: FoldDecision, grown: int) -> dict[str, int]:

@@ -255,7 +255,7 @@ class Thread:
         folds = self._live.projection.folds
         if fold not in folds or not folds[fold].is_live:
             live = [each.seq for each in folds if each.is_live]
-            raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live}.")
+            raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live or 'none'}.")
         self._write(Unfolded(fold))
 
     @locked

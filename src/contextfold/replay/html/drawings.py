@@ -10,10 +10,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-WIDTH = 1040
-LABEL = 168
-ROW = 34
-
 
 class BarPiece(NamedTuple):
     """A piece of a bar."""
@@ -32,28 +28,18 @@ class Bar(NamedTuple):
 
 
 def bars(title: str, rows: Sequence[Bar]) -> str:
-    """Stacked horizontal bars on one scale."""
+    """Stacked horizontal bars on one scale, as wide as the page, so that they can be compared on a phone."""
     most = max((sum(part.value for part in row.parts) for row in rows), default=0) or 1
-    room = WIDTH - LABEL - 190
-    drawn = [_bar(row, number * ROW, room / most) for number, row in enumerate(rows)]
-    return svg(title, WIDTH, ROW * len(rows), "".join(drawn))
+    return f'<div class="bars" role="img" aria-label="{escape(title)}">{"".join(_bar(row, most) for row in rows)}</div>'
 
 
-def _bar(row: Bar, top: float, scale: float) -> str:
-    left, pieces = float(LABEL), []
-    for part in row.parts:
-        width = part.value * scale
-        if width > 0:
-            tip = f"<title>{escape(part.name)}</title>"
-            pieces.append(
-                f'<rect x="{left:.1f}" y="{top + 6:.1f}" width="{max(width, 0.6):.1f}" height="22" '
-                f'style="fill:{part.colour}">{tip}</rect>'
-            )
-        left += width
-    return (
-        f'<text class="strong" x="{LABEL - 12}" y="{top + 21.5:.1f}" text-anchor="end">{escape(row.label)}</text>'
-        f'{"".join(pieces)}<text x="{left + 10:.1f}" y="{top + 21.5:.1f}">{escape(row.note)}</text>'
+def _bar(row: Bar, most: float) -> str:
+    pieces = "".join(
+        f'<i style="width:{100 * part.value / most:.2f}%;background:{part.colour}" title="{escape(part.name)}"></i>'
+        for part in row.parts
+        if part.value > 0
     )
+    return f'<div class="bar"><b>{escape(row.label)}</b><span>{escape(row.note)}</span><div>{pieces}</div></div>'
 
 
 def shares(title: str, rows: Sequence[tuple[str, float | None, str]]) -> str:

@@ -39,7 +39,7 @@ def as_html(report: ReplayReport, lang: Lang = "en") -> str:
             f"<main>{'' if report.complete else _banner(said)}",
             f'<p class="answer">{escape(answer(report, lang))}</p>{checks(report, said)}',
             f'<h2>{said["all_policies"]}</h2><p class="soft">{escape(baseline(report, lang))}</p>',
-            f'<div class="card">{totals_table(report, said)}</div>',
+            f'<div class="card"><p class="soft hint">{said["hint"]}</p>{totals_table(report, said)}</div>',
             _largest(report, said),
             _cost(report, said),
             _kept(report, said),
@@ -94,8 +94,7 @@ def _cost(report: ReplayReport, said: Words) -> str:
     )
     return (
         f'<h2>{said["cost_title"]}</h2><p class="soft">{said["cost_note"]}</p>'
-        f'<div class="card"><div class="scroll" tabindex="0" role="region" aria-label="{said["cost_title"]}">'
-        f'{bars(said["cost_title"], rows)}</div><ul class="legend">{legend}</ul></div>'
+        f'<div class="card">{bars(said["cost_title"], rows)}<ul class="legend">{legend}</ul></div>'
     )
 
 

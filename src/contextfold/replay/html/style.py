@@ -68,7 +68,12 @@ figure { margin: 0; min-width: 0; }
 figcaption { font-size: 14px; font-weight: 600; margin-bottom: 2px; }
 figcaption .soft { font-weight: 400; }
 svg.drawing { display: block; width: 100%; height: auto; }
-.scroll > svg.drawing { min-width: 680px; }
+.bar { display: grid; grid-template-columns: 1fr auto; font-size: 14px; margin-bottom: 10px; }
+.bar span { color: var(--soft); font-variant-numeric: tabular-nums; }
+.bar div { grid-column: 1 / -1; display: flex; height: 20px; background: var(--faint); border-radius: 4px; }
+.bar i { display: block; height: 100%; }
+.answer { font-size: 18px; line-height: 1.45; }
+.hint { display: none; }
 svg text { font: inherit; font-size: 12px; fill: var(--soft); }
 svg text.strong { fill: var(--ink); font-weight: 600; }
 svg .grid { stroke: var(--line); stroke-width: 1; }
@@ -79,7 +84,12 @@ details { margin-top: 12px; }
 summary { cursor: pointer; color: var(--soft); font-size: 14px; padding: 4px 0; }
 summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; border-radius: 6px; }
 footer { margin-top: 48px; border-top: 1px solid var(--line); padding-top: 14px; font-size: 14px; color: var(--soft); }
-@media (max-width: 640px) { .sheet { padding: 24px 14px 48px; } h1 { font-size: 24px; } }
+@media (max-width: 640px) {
+  .sheet { padding: 24px 14px 48px; }
+  h1 { font-size: 24px; }
+  .hint { display: block; font-size: 13px; margin: 0 0 6px; }
+  th[scope=row] { position: sticky; left: 0; background: var(--card); white-space: normal; }
+}
 @media print {
   body { background: #fff; color: #000; }
   .card, .checks li { break-inside: avoid; }

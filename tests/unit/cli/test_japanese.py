@@ -1,0 +1,168 @@
+"""Japanese for everything a person reads: help, errors, reasons. Tests that find what nobody translated."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import contextfold
+from contextfold.cli.arguments import parser_for, told_in
+from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, help_text
+from contextfold.cli.help_ja import helped
+from contextfold.cli.translation import in_japanese
+from contextfold.cli.words import say
+from contextfold.errors import CannotFit, CannotUnfold, ContextFoldError, Refused
+from contextfold.summaries import Refusal
+from tests.unit.cli.conftest import Cli
+
+SOURCE = Path(contextfold.__file__).parent
+ROOMS = ("cli", "thread", "store", "session", "logs", "errors.py")
+JAPANESE = re.compile(r"[ぁ-んァ-ン一-龠]")
+# Sentences whose words are all given from elsewhere, each of them translated there or the provider's own.
+GIVEN = {"{}{}. See `{} --help`."}
+
+
+def sentences() -> Iterator[tuple[str, str]]:
+    """Every sentence that is raised in these rooms, its fields filled in, and where it stands."""
+    errors = {each.__name__ for each in known_errors(ContextFoldError)} | {"UsageError", "NotConfirmed"}
+    for room in ROOMS:
+        place = SOURCE / room
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+                    name = node.exc.func.id if isinstance(node.exc.func, ast.Name) else ""
+                    words = filled(node.exc.args[0])
+                    if name in errors and words:
+                        yield words, f"{path.relative_to(SOURCE)}:{node.lineno}"
+
+
+def known_errors(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from known_errors(each)
+
+
+def filled(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if not isinstance(node, ast.JoinedStr):
+        return ""
+    parts = [str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values]
+    return "".join(parts)
+
+
+@pytest.mark.finding("N15")
+@pytest.mark.finding("S10")
+def test_every_sentence_that_is_raised_has_its_japanese() -> None:
+    found = list(sentences())
+    assert len(found) > 90
+    missing = [f"{place}: {words}" for words, place in found if words not in GIVEN and not is_translated(words)]
+    assert missing == []
+
+
+def is_translated(words: str) -> bool:
+    """Fields may hold a guess or nothing, as `nearest` gives them."""
+    guesses = ("'x'", ".", "; did you mean 'y'? Known: z.", ". Known: z.", "; did you mean 'y'?", "x has 3 threads", "")
+    return any(JAPANESE.search(in_japanese(one_by_one(words, guess))) for guess in guesses)
+
+
+def one_by_one(words: str, last: str) -> str:
+    """The last field gets the guess, and so does the one before a fixed ending; the others a word."""
+    for place in range(words.count("{}")):
+        is_guess = place == words.count("{}") or words.find("{}{}") == words.find("{}") or words.count("{}") == 1
+        words = words.replace("{}", last if is_guess or last in words else "'x'", 1)
+    return words
+
+
+@pytest.mark.finding("N15")
+def test_parts_of_a_request_that_does_not_fit_are_named_in_japanese() -> None:
+    parts = {"the live request": 5_000, "room for the answer": 1_024, "pins and system messages": 7}
+    told = in_japanese(str(CannotFit(parts, 4_000)))
+    assert "進行中の依頼 5,000、回答用の余地 1,024、ピンとシステムメッセージ 7" in told
+    assert "6,031 トークン" in told
+    assert not re.search(r"live|room|pins", told)
+    assert JAPANESE.search(in_japanese(str(CannotUnfold(7, parts, 4_000))))
+    assert JAPANESE.search(in_japanese(str(Refused("toolu_1", "no"))))
+    assert "枚の画像" in in_japanese(str(CannotFit({"the live request": 30}, 20, "images")))
+
+
+@pytest.mark.finding("S10")
+@pytest.mark.parametrize("refusal", Refusal)
+def test_every_reason_for_not_folding_is_said_in_words(refusal: Refusal) -> None:
+    english, japanese = say(f"refused.{refusal.value}", "en"), say(f"refused.{refusal.value}", "ja")
+    assert len(english.split()) > 2
+    assert JAPANESE.search(japanese)
+
+
+@pytest.mark.finding("N15")
+def test_help_is_japanese_where_the_language_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not JAPANESE.search(cli("--help").out)
+    assert "使い方" in cli("--lang", "ja", "--help").out
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    assert cli("--help").out == cli("help").out == help_text("ja")
+    told = cli("fold", "--help").out
+    assert "オプション" in told
+    assert "このモデルに要約を書かせる" in told
+
+
+@pytest.mark.finding("N15")
+def test_every_word_of_the_help_has_its_japanese() -> None:
+    words = [*GROUPS, *(about for _, about in OPTIONS.values()), *(command.about for command in COMMANDS.values())]
+    for command in COMMANDS.values():
+        parser = parser_for(command, "")
+        import_module(command.module).arguments(parser)
+        words += [action.help for action in parser._actions if action.help and action.help != "==SUPPRESS=="]
+        assert all(
+            JAPANESE.search(action.help or "あ") for action in told_in(parser, "ja")._actions if is_shown(action)
+        )
+    assert [each for each in words if helped(each, "ja") == each] == []
+
+
+def is_shown(action: object) -> bool:
+    told = str(getattr(action, "help", ""))
+    return told != "==SUPPRESS==" and not told.startswith(("en または", "auto、", "bash、"))
+
+
+@pytest.mark.finding("N15")
+def test_errors_are_japanese_and_the_head_is_no_beginning(cli: Cli, store: Path) -> None:
+    assert store.exists()
+    for arguments in (("show", "nix"), ("shwo",), ("show", "--frob"), ("show", "--last", "x"), ("unfold", "9999")):
+        ran = cli(*arguments, "--lang", "ja")
+        assert JAPANESE.search(ran.err.partition("：")[2]), ran.err
+        assert "Known" not in ran.err
+        assert "There is" not in ran.err
+    assert "先頭" not in cli("rewind", "--before", "3", "--lang", "ja").out
+    assert "現在位置" in cli("redo", "--lang", "ja").out
+    assert "There is no" in cli("show", "nix", "--lang", "ja", "--json").err  # programs read English
+
+
+@pytest.mark.finding("N15")
+def test_small_words_that_misled(cli: Cli, store: Path) -> None:
+    assert store.exists()
+    assert not re.search(r"^\s+ok .*not installed", cli("doctor").out, re.MULTILINE)
+    cli("unfold", cli("folds", "--json").json[0]["id"])
+    assert "[]" not in cli("unfold", "9999").err
+    assert "none" in cli("unfold", "9999").err
+    script = cli("completion", "bash").out
+    assert re.search(r"--policy\) .*balanced .*sliding_window", script)
+    assert re.search(r"--model\|.*claude-sonnet-5-5", script)
+
+
+@pytest.mark.finding("N15")
+def test_replay_rows_fit_80_columns(cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    session = store.with_name("session.jsonl")
+    for language in ("en", "ja"):
+        shown = cli("replay", session, "-w", "8k", "-p", "balanced,sliding_window,claude_code", "--lang", language).out
+        rows = [line for line in shown.splitlines() if line.startswith(("balanced  ", "claude_code  ", "full  "))]
+        assert len(rows) == 3
+        assert max(map(columns, rows)) <= 80
+
+
+def columns(line: str) -> int:
+    return sum(2 if JAPANESE.match(each) or each in "。、（）：" else 1 for each in line)
