@@ -100,7 +100,7 @@ class Account:
         return cls(bill, late, late, said, rent, summary)
 
     def details(self) -> dict[str, Detail]:
-        """As it is written down."""
+        """The account as a `Sent` event carries it."""
         return {
             "bill": self.bill,
             "full_bill": self.late.bill,
@@ -113,7 +113,7 @@ class Account:
         }
 
     def after(self, call: PricedRequest, economy: Economy, rates: Rates) -> Account:
-        """With one more request."""
+        """The account once one more request was made."""
         full = self.with_full_history(call, rates)
         paid = call.cached * rates.read + (call.size - call.cached) * rates.write
         return replace(
@@ -132,7 +132,7 @@ class Account:
         return self.rent if call.summary == self.summary else 0
 
     def rent_with(self, call: PricedRequest, economy: Economy) -> int:
-        """The same, with this request."""
+        """The rent since the last summary, this request included."""
         spare = call.size - call.fixed - economy.size(call.usable) - paying_tail(call.usable)
         return self.rent_before(call) + max(0, spare)
 

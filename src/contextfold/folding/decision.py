@@ -75,7 +75,8 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
         reason = f"{used:,} of {budget.usable:,} tokens are used; a summary is asked for ahead of need"
         return FoldDecision("ahead", "", reason, used, budget.usable)
     if firing is None:
-        action: Action = "warn" if policy.automatic and _warns(policy, used, budget) else "send"
+        is_near = any(isinstance(each, Ladder) and each.warns(used, budget) for each in policy.triggers)
+        action: Action = "warn" if policy.automatic and is_near else "send"
         reason = f"{used:,} of {budget.usable:,} tokens are used"
         return FoldDecision(action, "", reason, used, budget.usable)
     is_forced = used > budget.usable or second is not None or firing.trigger == "overflow"
@@ -127,10 +128,6 @@ def _is_near(used: int, budget: Budget, policy: Policy, model: Model, signals: S
     if not policy.background or not policy.automatic or used <= signals.spent:
         return False
     return any(trigger.fires(int(used / AHEAD), budget, model) for trigger in policy.triggers)
-
-
-def _warns(policy: Policy, used: int, budget: Budget) -> bool:
-    return any(isinstance(trigger, Ladder) and trigger.warns(used, budget) for trigger in policy.triggers)
 
 
 def _firing(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:

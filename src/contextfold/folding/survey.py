@@ -219,7 +219,7 @@ def results_in(survey: Survey, situation: Situation) -> Iterator[Result]:
     for place, item in enumerate(survey.items):
         if item.kind != "message":
             continue
-        folded = _folded(item)
+        folded = frozenset(part.block for part in item.folded)
         for index, block in enumerate(item.shape.blocks):
             if block.kind == "call":
                 called[block.call] = place, block.name
@@ -235,7 +235,3 @@ def arguments_of(survey: Survey, result: Result) -> str:
         return ""
     calls = survey.message(result.caller).calls
     return next((call.arguments for call in calls if call.id == result.call), "")
-
-
-def _folded(item: ViewItem) -> frozenset[int]:
-    return frozenset(part.block for part in item.folded)

@@ -61,7 +61,9 @@ class Window:
         edge = survey.view.cut_at_or_before(max(0, len(survey.items) - self.keep_last))
         loose = [atom for atom in survey.loose if atom.start < edge]
         first = [atom for atom in loose if self.keep_first and atom == survey.first]
-        summaries = [atom for atom in loose if survey.is_stand_in(atom) and _seq(survey, atom) in situation.previous]
+        summaries = [
+            atom for atom in loose if survey.is_stand_in(atom) and survey.items[atom.start].seq in situation.previous
+        ]
         plain = [atom for atom in loose if atom not in first and atom not in summaries]
         over = [atom for atom in plain if atom.start < survey.turn]
         turns = _turns(survey, over) if self.whole_turns else [[atom] for atom in over]
@@ -125,10 +127,6 @@ def _hidden(survey: Survey, atoms: Sequence[Atom], situation: Situation) -> Plan
 
     details = {"messages": messages, "first": ranges[0][0], "last": ranges[-1][1]}
     return PlannedFold("window", words, survey.seqs(atoms), survey.folds(atoms), details=details)
-
-
-def _seq(survey: Survey, atom: Atom) -> int:
-    return survey.items[atom.start].seq
 
 
 def _weight(atoms: Iterable[Atom]) -> int:

@@ -99,7 +99,7 @@ class Filling:
     waiting: Sequence[Group] = ()
 
     def begin(self, limit: int) -> None:
-        """Some frames hold something by themselves."""
+        """Pay for the frame of the first page, where it says something even without an item."""
         if self.head <= limit:
             self.used, self.pages, self.says_something = self.head, frozenset({0}), True
 

@@ -26,7 +26,7 @@ _TRIES = 6
 
 
 class Outcome(StrEnum):
-    """What became of it."""
+    """Whether something fitted whole, was made shorter, or could not be made to fit."""
 
     FITTED = "fitted"
     SHORTENED = "shortened"

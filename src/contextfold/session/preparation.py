@@ -11,14 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from contextfold import dialects, tokens
-from contextfold.domain import (
-    Attached,
-    Message,
-    NewEvent,
-    Text,
-    View,
-    encode,
-)
+from contextfold.domain import Attached, Message, NewEvent, Text, View, encode
 from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,

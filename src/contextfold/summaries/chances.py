@@ -79,7 +79,7 @@ def chances(lines: Sequence[DigestLine], wanted: str) -> dict[Term, float]:
 
 
 def chance(term: Term, record: TermUse, end: float, asked: Asked) -> float:
-    """The logistic."""
+    """How likely it is that this term is needed again, from 0 to 1: a logistic of how it was used."""
     logit = _START - 0.43 * log1p(end - record.seen) - 0.2 * log1p(record.crowd)
     if record.used >= 0:
         logit += 1.6 - 0.2 * log1p(end - record.used)
@@ -183,7 +183,9 @@ def reuse(sources: Iterable[SourceMessage]) -> dict[int, float]:
     for term, seq in newest.items():
         gains[seq] = gains.get(seq, 0.0) + chance[term]
     sizes = _sizes(lines)
-    return {seq: _share(gains.get(seq, 0.0) / size) for seq, size in sizes.items()}
+    return {
+        seq: density / (density + _HALF) for seq, size in sizes.items() for density in (gains.get(seq, 0.0) / size,)
+    }
 
 
 def _sizes(lines: Iterable[DigestLine]) -> dict[int, int]:
@@ -191,7 +193,3 @@ def _sizes(lines: Iterable[DigestLine]) -> dict[int, int]:
     for line in lines:
         sizes[line.passage.seq] = sizes.get(line.passage.seq, 0) + len(line.text)
     return sizes
-
-
-def _share(density: float) -> float:
-    return density / (density + _HALF)
