@@ -223,3 +223,14 @@ def test_tools_a_caller_knows_are_part_of_each_request(sitting: RecordedSession)
         sitting.file, sitting.name, 0, sitting.format, sitting.system, sitting.turns, tools=tools
     )
     assert full(with_tools, SETTINGS).context[0] > full(sitting, SETTINGS).context[0] + 100
+
+
+@pytest.mark.finding("P10")
+def test_what_is_read_again_at_a_fold_is_bounded(sitting: RecordedSession) -> None:
+    """However long a session is, what a fold is judged by is its newest two million characters."""
+    notes = sitting.notes
+    whole = "\n".join(note.said for note in notes.all)
+    assert notes.said_before(len(notes.all)) == whole
+    short = notes.said_before(len(notes.all), most=1_000)
+    assert whole.endswith(short)
+    assert 1_000 <= len(short) < len(whole) / 2
