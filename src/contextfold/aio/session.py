@@ -13,7 +13,18 @@ from contextfold.domain import Attacher, View
 from contextfold.folding import FoldDecision, Policy, Report
 from contextfold.models import Model
 from contextfold.preferences import Chosen
-from contextfold.session import Hook, Hooks, Request, Surroundings, System, Tools, answer, preparation, telemetry
+from contextfold.session import (
+    Hook,
+    Hooks,
+    Request,
+    Surroundings,
+    System,
+    Tools,
+    answer,
+    follow,
+    preparation,
+    telemetry,
+)
 from contextfold.thread import FoldInfo, PastRequest
 
 from .recorder import Piece, Recording
@@ -145,6 +156,10 @@ class Session(Travels, Layered, Recalls):
         and written (by the cache), and output, in tokens; or a provider's own usage.
         """
         return await self._drive(answer.append(self.desk, message, key, dialect, usage))
+
+    async def follow(self, messages: Iterable[object], *, usage: answer.Usage | None = None) -> plain.FollowReport:
+        """Bring the thread to what a list says that you own: append what is new, go back where it differs."""
+        return await self._drive(follow.follow(self.desk, messages, usage))
 
     def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .checkpoints import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
 from .export import Format
+from .follow import FollowReport
 from .hooks import FoldNotice, Hook, Hooks
 from .request import Request
 from .rewind import Where
@@ -16,6 +17,7 @@ __all__ = [
     "CheckpointName",
     "Desk",
     "FoldNotice",
+    "FollowReport",
     "Format",
     "Hook",
     "Hooks",

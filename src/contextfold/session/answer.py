@@ -50,7 +50,7 @@ def append(
     desk: Desk, given: object, key: str | None, dialect: str | None = None, usage: Usage | None = None
 ) -> Steps[int]:
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
-    reply = understand(given, desk.dialect, dialect or desk.thread.lens.named)
+    reply = given if isinstance(given, Reply) else understand(given, desk.dialect, dialect or desk.thread.lens.named)
     message = reply.message
     bill = _bill(reply, usage)
     refuse_empty(message)

@@ -52,7 +52,7 @@ from .hooks import Hook, Hooks
 from .layer_state import LayerDisplay, NoteState
 from .natives import Natives, compaction_request, compacts_at, compacts_on_demand
 from .request import Request
-from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, ToolGate
+from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, OwnedList, ToolGate
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
@@ -67,7 +67,7 @@ class Desk:
         self, thread: Thread, policy: Policy, hooks: Hooks | None = None, artifacts: Path | None = None
     ) -> None:
         self.thread, self.policy, self.hooks, self.artifacts = thread, policy, hooks or Hooks(), artifacts
-        self.turn, self.requests = CurrentTurn(), OpenRequests()
+        self.turn, self.requests, self.owned = CurrentTurn(), OpenRequests(), OwnedList()
         self.books = Books(policy)  # the money
         self.background = Background()  # the summary that is being written meanwhile
         self.breaker = Breaker()  # whether summarizers are asked at all

@@ -22,10 +22,11 @@ from contextfold.store import Store
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
-from . import answer, hidden, preparation, telemetry
+from . import answer, follow, hidden, preparation, telemetry
 from .auto_recall import AutoRecall
 from .desk import Desk
 from .drivers import drive
+from .follow import FollowReport
 from .hooks import Hook, Hooks
 from .recorder import Piece, Recording
 from .request import Request
@@ -200,6 +201,17 @@ class Session(Travels, Layered, Recalls):
         and written (by the cache), and output, in tokens; or a provider's own usage.
         """
         return drive(answer.append(self.desk, message, key, dialect, usage), self.desk)
+
+    def follow(self, messages: Iterable[object], *, usage: answer.Usage | None = None) -> FollowReport:
+        """Bring the thread to what a list says that you own: append what is new, go back where it differs.
+
+        The list may hold everything that was ever said, or what was handed back: the messages of the last request, with
+        what came since. Only what is new costs; after a restart nothing is written twice. A message that was given is
+        compared by identity first: put another one in its place instead of changing it. `usage` is what the first new
+        answer was billed.
+        """
+        with self.store.batch():
+            return drive(follow.follow(self.desk, messages, usage), self.desk)
 
     def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from contextfold import dialects
 from contextfold.domain import (
+    NO_PREFIX,
     Appended,
     Attacher,
     AttachmentIndex,
@@ -21,6 +22,7 @@ from contextfold.domain import (
     View,
     check_view,
     decode,
+    prefix_numbers,
 )
 from contextfold.errors import InvalidRequest
 from contextfold.folding import (
@@ -168,6 +170,43 @@ class OpenRequests:
         """The requests that got no answer, once."""
         waiting, self.unanswered = self.unanswered, []
         return waiting
+
+
+class OwnedList:
+    """A list of messages that somebody else owns, as it was followed last, with the numbers of its prefixes.
+
+    A copy of the list is kept, not of the messages: one that was given is not to be changed where it stands.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: list[bytes] = []  # of each prefix
+        self.end = 0  # the newest message of the thread when it was followed
+        self.is_whole = False  # what is given now begins with all that was given then
+        self._given: list[object] = []
+
+    def same(self, given: list[object]) -> int:
+        """How many messages at the front are those of the last time."""
+        many = len(self._given)
+        # Lists of one length compare without a look at what is the same object; a slice would touch all of them.
+        self._given.extend(given[many:])
+        try:
+            self.is_whole = self._given == given
+        finally:
+            del self._given[many:]
+        if self.is_whole:
+            return many
+        pairs = enumerate(zip(self._given, given, strict=False))
+        return next((place for place, (old, new) in pairs if old is not new and old != new), min(many, len(given)))
+
+    def go_on(self, length: int, forms: Iterable[bytes]) -> None:
+        """Let go of what comes behind this place, and number what comes there now."""
+        del self.numbers[length:], self._given[length:]
+        self.numbers.extend(prefix_numbers(forms, self.numbers[-1] if self.numbers else NO_PREFIX))
+
+    def keep(self, given: list[object], since: int, end: int) -> None:
+        """The list was followed, up to this message of the thread; until then it counts as unknown."""
+        self._given.extend(given[since:])
+        self.end = end
 
 
 UNLISTED = "unknown-role"  # the rule about roles that nobody listed: they go back as they came

@@ -1,0 +1,191 @@
+"""Following a list of messages that somebody else owns: what is new is appended, where it differs the thread goes back.
+
+Every message is written with a key that depends on all that the list says up to it, so the log itself knows how much of
+a list it has, also after a restart, also on a branch that was left. What others appended meanwhile, such as an answer,
+is compared by what it says. An owner may keep everything, or what it was handed back: the view, with its stand-ins.
+The list is the truth; nothing of it is changed, and nothing of the thread is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from contextfold import dialects
+from contextfold.dialects import together, understand
+from contextfold.domain import NO_PREFIX, Appended, Folded, Message, Reply, ViewItem, form_of, prefix_numbers
+from contextfold.folding import Steps
+from contextfold.thread import RequestPart, RewindReport, parts_of
+from contextfold.thread.request_bytes import UNMARKED, is_bound
+
+from . import answer, rewind
+from .answer import Usage
+from .desk import Desk
+from .rewind import Where
+
+SILENT = b"\0"  # the form of a message that says nothing which is compared, such as reasoning alone
+
+
+@dataclass(frozen=True, slots=True)
+class FollowReport:
+    """What following a list came to."""
+
+    known: int  # messages of the list that the thread had already
+    new: tuple[int, ...]  # the seqs of those that were appended
+    rewound: RewindReport | None = None  # where the thread went back, because the list differs
+
+
+class _Match(NamedTuple):
+    """How much of a list the thread has, and where to go back to before the rest is appended."""
+
+    known: int
+    where: Where | None = None
+
+
+def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps[FollowReport]:
+    """Bring the thread to what a list says. `usage` is what the first new answer was billed."""
+    given = messages if isinstance(messages, list) else list(messages)
+    owned = desk.owned
+    same = owned.same(given)
+    fresh = [understand(each, desk.dialect, desk.thread.lens.named) for each in given[same:]]
+    owned.go_on(same, map(_form, fresh))
+    found = _matched(desk, same)
+    report = None
+    if found.where is not None:
+        report = yield from rewind.rewind(desk, found.where, chat=True, files=False, preview=False)
+    new: list[int] = []
+    rest = fresh[found.known - same :] if found.known >= same else _read(desk, given[found.known :])
+    for reply, end in _grouped(desk, given, rest, found.known):
+        is_billed = usage is not None and desk.requests.newest is not None and reply.message.role == "assistant"
+        key = owned.numbers[end - 1].hex()
+        new.append((yield from answer.append(desk, reply, key, None, usage if is_billed else None)))
+        usage = None if is_billed else usage
+    owned.keep(given, same, _newest(desk))
+    return FollowReport(found.known, tuple(new), report)
+
+
+def _read(desk: Desk, given: Sequence[object]) -> list[Reply]:
+    return [understand(each, desk.dialect, desk.thread.lens.named) for each in given]
+
+
+def _form(reply: Reply) -> bytes:
+    return form_of(reply.message) or SILENT
+
+
+def _newest(desk: Desk) -> int:
+    """The seq of the newest message on the branch."""
+    items = desk.thread.branch.items.items
+    return next((item.seq for item in reversed(items) if item.kind == "message"), 0)
+
+
+def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known: int) -> Iterator[tuple[Reply, int]]:
+    """The new messages, each with the place in the list behind it; items that are one answer come as one."""
+    named, at = desk.thread.lens.named, known
+    if not any(dialects.find(each.message.dialect).is_written_in_items for each in fresh):
+        yield from ((reply, known + place) for place, reply in enumerate(fresh, 1))
+        return
+    for group in together(given[known:], named):
+        size = len(group) if isinstance(group, list) and not isinstance(given[at], list) else 1
+        reply = fresh[at - known] if size == 1 else understand(group, desk.dialect, named)
+        at += size
+        yield reply, at
+
+
+# -- how much is there ------------------------------------------------------------------------------------------------
+
+
+def _matched(desk: Desk, same: int) -> _Match:
+    owned, branch = desk.owned, desk.thread.branch
+    is_there = owned.is_whole and branch.items.place(owned.end) is not None
+    known, seq = max((same, owned.end) if is_there else (0, 0), _looked_up(desk, same, is_there))
+    if seq and not branch.is_on_path(seq):
+        return _Match(known, Where(to=seq))
+    place = branch.items.place(seq) if seq else -1
+    assert place is not None  # noqa: S101  # a message on the path has its place there
+    known, differs = _walked(desk, known, place)
+    if differs is None:
+        return _Match(known)
+    return _matched_by_view(desk, known) or _Match(known, Where(before=differs.seq))
+
+
+def _looked_up(desk: Desk, same: int, is_there: bool) -> tuple[int, int]:
+    """The longest prefix of the list that was followed before, on whatever branch, and the seq of its last message.
+
+    Longer ones than are there already, then the one that ends where the list was left as it is, then all.
+    """
+    found = _known(desk, same)
+    if found == (0, 0) and same and not is_there:
+        found = _known(desk, same - 1)
+    return _known(desk, 0) if found == (0, 0) and same and not is_there else found
+
+
+def _known(desk: Desk, since: int) -> tuple[int, int]:
+    keys = {number.hex(): place for place, number in enumerate(desk.owned.numbers[since:], since + 1)}
+    events = desk.thread.branch.events
+    found = desk.thread.lens.keyed(list(keys)) if keys else {}
+    said = ((keys[key], seq) for key, seq in found.items() if isinstance(events[seq - 1].event, Appended))
+    return max(said, default=(0, 0))
+
+
+def _walked(desk: Desk, known: int, place: int) -> tuple[int, ViewItem | None]:
+    """How much more of the list stands on the branch behind a place, and the first message there that differs."""
+    numbers, lens = desk.owned.numbers, desk.thread.lens
+    items = desk.thread.branch.items.items
+    for at in range(place + 1, len(items)):
+        if items[at].kind != "message":
+            continue
+        before = numbers[known - 1] if known else NO_PREFIX
+        said = list(prefix_numbers(_forms(lens.read(items[at])), before))
+        if numbers[known : known + len(said)] != said:
+            return known, items[at]
+        known += len(said)
+    return known, None
+
+
+def _forms(message: Message) -> Iterator[bytes]:
+    """One for each wire message that it consists of: most formats write it as one."""
+    if message.raw.lstrip()[:1] != b"[":
+        yield form_of(message) or SILENT
+        return
+    dialect = dialects.find(message.dialect)
+    for each in dialects.elements(message.raw):
+        yield form_of(dialect.parse(bytes(each))) or SILENT
+
+
+def _matched_by_view(desk: Desk, known: int) -> _Match | None:
+    """The list as what was handed back: the messages of the view. None where that explains no more of it."""
+    numbers = desk.owned.numbers
+    parts = _shown(desk)
+    for shown in (parts, [part for part in parts if part.kind != "frame"]):
+        dialect = dialects.find(desk.turn.dialect or desk.dialect)
+        forms = (form_of(dialect.parse(part.wire)) or SILENT for part in shown)
+        alike = 0
+        for ours, theirs in zip(prefix_numbers(forms), numbers, strict=False):
+            if ours != theirs:
+                break
+            alike += 1
+        if alike > known:
+            rest = [part for part in shown[alike:] if part.kind not in ("frame", "completion")]
+            return _Match(alike, Where(before=_first(desk, rest[0])) if rest else None)
+    return None
+
+
+def _shown(desk: Desk) -> Sequence[RequestPart]:
+    view, lens, frame = desk.view(), desk.thread.lens, desk.turn.frame
+    rendering = desk.thread.rendering(desk.turn.dialect or desk.dialect, binds=is_bound(desk.model)).twin()
+    settings = {"model": desk.model.name, **({"system": frame.system} if frame.system else {})}
+    return parts_of(rendering, view, lens, rendering.body(view, lens, settings), UNMARKED)
+
+
+def _first(desk: Desk, part: RequestPart) -> int:
+    """The first message or attachment behind a part of the view; of a stand-in, the first that its fold covers."""
+    seq = part.seq
+    while isinstance(folded := desk.thread.branch.events[seq - 1].event, Folded):
+        ranges, inner = folded.cover.ranges, folded.cover.folds
+        seq = min([first for first, _ in ranges] + [_covered(desk, fold) for fold in inner])
+    return seq
+
+
+def _covered(desk: Desk, fold: int) -> int:
+    return _first(desk, RequestPart(fold, "stand_in", False, b""))
