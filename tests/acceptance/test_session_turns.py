@@ -76,7 +76,7 @@ async def test_what_will_be_folded_is_known_before_it_happens(opened: Open) -> N
 
 async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_path: Path) -> None:
     session = Used(await opened(16_000, tmp_path / "agent.db", thread="refactor-42"))
-    assert len((await got(session.follow(exchanges(12)))).new) == 24
+    assert len((await got(session.follow(exchanges(12)))).new) == 25
     request = await got(session.prepare(system="Be brief.", max_tokens=500, service_tier="auto"))
     assert (request.body["model"], request.body["max_tokens"], request.body["service_tier"]) == (MODEL, 500, "auto")
     await say(session, [assistant("done"), user("fold now, please")])
