@@ -39,7 +39,7 @@ from contextfold.folding import (
 )
 from contextfold.models import paid_for
 
-from . import compacting, tools
+from . import compaction, tools
 from .desk import Desk
 from .request import Request
 
@@ -66,7 +66,7 @@ def append(
         drafts = [] if request is None else [NewEvent(_sent(desk, request), now.head, desk.now())]
         drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
         drafts.append(NewEvent(event, now.head, desk.now(), message.raw, key or ""))
-        drafts += compacting.drafts(desk, now, drafts, reply)
+        drafts += compaction.drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
             account = desk.books.settled(_billed(desk, request, bill))
@@ -88,7 +88,7 @@ def append(
         desk.requests.answer()
         desk.turn.rest()
         desk.books.answered(_billed(desk, request, bill))
-    is_whole = compacting.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
+    is_whole = compaction.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
     yield from offload(desk, seq)

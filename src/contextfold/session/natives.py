@@ -1,6 +1,6 @@
 """What a provider compacts by itself: from when on, by which request, and what it made that still stands.
 
-Looks and writes requests; `compacting` decides what becomes of the answers.
+Looks and writes requests; `compaction` decides what becomes of the answers.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from contextfold.summaries import fold_notice, go_on_text, interrupted_text
 from contextfold.thread import RequestPart, RequestTerms, parts_of
 from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
-from . import attachments, compacting, notes, tools
+from . import attachments, compaction, notes, tools
 from .attachments import AskedAttachments
 from .desk import LOOSE, Desk
 from .hooks import FoldNotice, journal
@@ -83,7 +83,7 @@ def prepare(
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
     turn.speak(dialect)
     if desk.natives.live():
-        yield from compacting.let_go(desk)
+        yield from compaction.let_go(desk)
     yield from hand_over(desk, dialect)
     attached = yield from _attached(desk)
     before = desk.view()
@@ -270,11 +270,11 @@ def _request(
     streams = settings.get("stream") is True
     output = longest_answer(model, desk.budget(), used, desk.turn.frame.output, streams=streams)
     rendering = _rendering(desk, dialect)
-    compaction: Mapping[str, object] = {}
+    native: Mapping[str, object] = {}
     betas: tuple[str, ...] = ()
     if desk.policy.native != "off" or desk.natives.live():
-        compaction, betas = compacting.options(desk, dialect)
-    fields = _fields(desk, dialect, output, {**compaction, **settings})
+        native, betas = compaction.options(desk, dialect)
+    fields = _fields(desk, dialect, output, {**native, **settings})
     if desk.policy.reasoning == "drop_block" and is_bound(model):
         fields = rendering.dialect.dropping_stale(fields)
     betas = (*betas, *rendering.dialect.betas(fields))

@@ -23,7 +23,7 @@ def at_home(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMes
         if isinstance(answered, str) and message.role in ("tool", "user"):
             content = [block for block in message.blocks if block.get("type") != "tool_result"]
             blocks = [{"type": "tool_result", "tool_use_id": answered, "content": content}]
-        message.source = {name: value for name, value in message.source.items() if name not in FOREIGN}
+        message.leave_out(FOREIGN)
         if blocks != message.blocks:
             message.touch(blocks)
     return said

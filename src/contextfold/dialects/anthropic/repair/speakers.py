@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,10 @@ class RepairedMessage:
 
     def touch(self, blocks: list[Block]) -> None:
         self.blocks, self.is_touched = blocks, True
+
+    def leave_out(self, names: Collection[str]) -> None:
+        """Keep these fields of the original from what is written."""
+        self.source = {name: value for name, value in self.source.items() if name not in names}
 
     def written(self) -> dict[str, Any]:
         """The message on the wire; its other fields stay."""
