@@ -170,8 +170,8 @@ class TurnAnswer:
             await self._keeper.kept(self, error)
 
     async def again(self, status: int, refusal: bytes) -> Outgoing | None:
-        may_fold = not self._turn.is_aside and self._turn.fitted is not None
-        if self._was_retried or not may_fold or not self.asking.endpoint.overflows(status, refusal):
+        is_too_long = self.asking.endpoint.overflows(status, refusal)
+        if self._was_retried or not self._turn.may_fold or not is_too_long:
             return None
         self._was_retried = True
         told, before = refusal.decode("utf-8", "replace"), self.body()

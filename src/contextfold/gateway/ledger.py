@@ -53,8 +53,8 @@ class KeptTurn:
     followed: Followed
     fitted: FittedTurn | None
     client: str
-    is_aside: bool = False
-    is_compaction: bool = False
+    may_fold: bool
+    is_compaction: bool
 
     @property
     def request(self) -> Request | None:
@@ -161,9 +161,9 @@ class Ledger:
         self._tell_gaps(kept)
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
-        turn = KeptTurn(kept, index, followed, None, name.client, is_aside, is_compaction)
+        turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction)
         try:
-            return replace(turn, fitted=kept.fit(envelope, followed, may_fold=may_fold))
+            return replace(turn, fitted=_fitted(turn, envelope))
         except CannotFit as error:
             return error
 
@@ -256,6 +256,15 @@ class Ledger:
 
     def _normaliser(self, asking: Asking) -> Normaliser:
         return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.endpoint))
+
+
+def _fitted(turn: KeptTurn, envelope: Envelope) -> FittedTurn:
+    """What goes out. A client that compacts wants to do it itself: it is left alone as long as what it sends fits."""
+    if turn.may_fold and turn.is_compaction:
+        weighed = turn.thread.fit(envelope, turn.followed, may_fold=False)
+        if weighed.report.after <= weighed.report.usable:
+            return weighed
+    return turn.thread.fit(envelope, turn.followed, may_fold=turn.may_fold)
 
 
 def _beginning(asking: Asking, keys: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ _OURS = frozenset(
     b"transfer-encoding upgrade host content-length expect forwarded x-forwarded-for x-forwarded-host "
     b"x-forwarded-proto x-real-ip cookie".split()
 )
+_NOT_HANDED_BACK = _OURS - {b"content-length"}
 _CONNECT, _SILENCE = 30.0, 600.0  # seconds; a model may think for minutes before its first word
 _PIECE = 1 << 16
 
@@ -85,4 +86,4 @@ def _passed_on(headers: Iterable[Header], is_read: bool) -> CIMultiDict[str]:
 
 def answered(headers: Iterable[Header]) -> list[Header]:
     """The provider's headers as the client gets them."""
-    return [(name.lower(), value) for name, value in headers if name.lower() not in _OURS - {b"content-length"}]
+    return [(name.lower(), value) for name, value in headers if name.lower() not in _NOT_HANDED_BACK]

@@ -111,6 +111,15 @@ def test_an_overflow_is_folded_and_sent_again_before_the_client_sees_it(house: H
     assert len(messages) == 16
 
 
+def test_an_observing_gateway_hands_an_overflow_back(tmp_path: Path, server: StrictServer) -> None:
+    with gateway(tmp_path / "observed.db", server.url, window=32_000, mode="observe") as house:
+        server.answer(faults.overflow(14_000, 9_000))
+        status, body = asked(house, server.token, "anthropic", ["Hello."], stream=False)
+        assert status == 400
+        assert b"too long" in body
+        assert len(server.exchanges) == 1
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_what_cannot_fit_is_refused_with_its_sizes_and_not_forwarded(
     house: House, server: StrictServer, format: str
