@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 import contextfold as cf
 from contextfold.domain import decode, encode
+from contextfold.folding import Policy
+from contextfold.summaries import Prompt
 
 pytestmark = [pytest.mark.crash, pytest.mark.finding("K4")]
 
@@ -231,3 +234,74 @@ def _steps(path: Path, length: int) -> int:
         store._log.connection.set_progress_handler(step, 1000)  # type: ignore[attr-defined]
         assert store.forget("a") == length
     return count[0]
+
+
+SUMMARY = "The canarybird1z sings in src/parse.py, and the port is 8443."
+
+
+@pytest.mark.parametrize("by", ["itself", "another process"])
+def test_a_summary_that_was_being_written_is_not_kept(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "store.db"
+    with cf.open(path) as store, cf.open(path) as elsewhere:
+
+        def summarize(_: Prompt) -> str:
+            (store if by == "itself" else elsewhere).forget("secret")
+            return SUMMARY
+
+        session = speaking(store, cf.recipes.summary(summarizer=summarize).with_(backoff=0.0))
+        report = next(report for report in session if report.folds or report.attempts)
+        assert "stale" in [attempt.refusal for attempt in report.attempts]
+        assert left_in(tmp_path, {b"canarybird1z"}) == set()
+
+
+@pytest.mark.parametrize("by", ["itself", "another process"])
+def test_a_summary_that_was_being_written_in_the_background_is_not_kept(tmp_path: Path, by: str) -> None:
+    path, asked, answer = tmp_path / "store.db", Event(), Event()
+    with cf.open(path) as store, cf.open(path) as elsewhere:
+
+        def summarize(_: Prompt) -> str:
+            if asked.is_set():
+                return "Many turns went by, and nothing of them is worth a word."
+            asked.set()
+            answer.wait(10)
+            return SUMMARY
+
+        session = speaking(store, cf.recipes.summary(summarizer=summarize).with_(backoff=0.0, background=True))
+        while not asked.is_set():
+            next(session)
+        (store if by == "itself" else elsewhere).forget("secret")
+        answer.set()
+        reports = [next(session) for _ in range(4)]
+        assert left_in(tmp_path, {b"canarybird1z sings"}) == set()
+        assert not any("canarybird1z sings" in fold.text for report in reports for fold in report.folds)
+
+
+def speaking(store: cf.Store, policy: Policy) -> Iterator[Any]:
+    """The reports of the requests of a conversation that goes on and on."""
+    session = cf.Session.on(store, "secret", MODELS["anthropic"], policy=policy, window=12_000)
+    for turn in range(400):
+        words = f"turn {turn} canarybird1z " + "words and words " * 20
+        session.append({"role": "user", "content": words})
+        yield session.prepare(max_tokens=500).report
+        session.append({"role": "assistant", "content": words})
+
+
+def test_a_process_that_has_read_it_says_it_no_more_once_another_has_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with cf.open(path) as store, cf.open(path) as elsewhere:
+        thread, words = filled(store, "anthropic")
+        fork = thread.fork(name="fork")
+        assert all(any(word in each.body() for word in words) for each in (thread, fork))
+        elsewhere.forget("secret")
+        for each in (thread, fork):
+            assert not [word for word in words if word in each.body()]
+        assert store.recall("canarybird1z", "secret", budget=5_000) == ()
+
+
+def test_a_memory_goes_with_the_message_it_was_made_from(tmp_path: Path) -> None:
+    with cf.open(tmp_path / "store.db") as store:
+        seq = store.thread("secret", model=MODELS["anthropic"]).append({"role": "user", "content": "hello"})
+        store.memory("ann").remember("canarybird1z likes seeds", source="secret", seq=seq)
+        assert left_in(tmp_path, {b"canarybird1z"})
+        store.forget("secret", seq)
+        assert left_in(tmp_path, {b"canarybird1z"}) == set()

@@ -15,7 +15,7 @@ from contextfold.summaries import Refusal
 
 from .decision import FoldDecision
 from .effects import Running, Steps, begin
-from .pipeline import Foldable, fold_as_planned
+from .pipeline import FORGOTTEN_MEANWHILE, Foldable, fold_as_planned
 from .plan import Plan, Strategy
 from .policy import Policy
 from .report import Attempt, Made
@@ -30,6 +30,7 @@ class Ahead:
     decision: FoldDecision
     plan: Plan
     head: int  # of the thread when it was asked for
+    erasures: int  # events forgotten by then
     made: Made  # what was tried for it so far
     running: Running[tuple[list[str], Told]]
 
@@ -66,7 +67,7 @@ def start(desk: Foldable, decision: FoldDecision, stages: Sequence[Strategy], he
             made = Made()
             still = _Still(desk.policy, desk.counter, desk.view(), Breaker(desk.breaker.failures))
             running = yield from begin(texts_of(still, plan, situation, made))
-            return Ahead(strategy, aimed, plan, head, made, running)
+            return Ahead(strategy, aimed, plan, head, desk.erasures(), made, running)
     return None
 
 
@@ -80,8 +81,9 @@ def settle(desk: Foldable, ahead: Ahead, is_on_branch: bool) -> Steps[Made]:
         desk.breaker.failed()
         return made
     desk.breaker.worked()
-    if not is_on_branch:
-        reason = "the thread was rewound while the summary was being written"
+    if not is_on_branch or desk.erasures() != ahead.erasures:
+        rewound = "the thread was rewound while the summary was being written"
+        reason = FORGOTTEN_MEANWHILE if is_on_branch else rewound
         made.attempts.append(Attempt(ahead.strategy.name, (), Refusal.STALE, reason, *told))
         return made
     decision = replace(ahead.decision, used=desk.decide().used)

@@ -25,6 +25,8 @@ from .plan import Compactor, Context, Plan, PlannedFold, Situation, Strategy, dr
 from .report import Attempt, Made, MadeFold, bound_reasoning
 from .writers import Summarizable, Told, Unwritten, refusal_of, texts_of, words_of
 
+FORGOTTEN_MEANWHILE = "something was forgotten while the summary was being written"
+
 
 class Foldable(Summarizable, Protocol):
     """The thread being folded, as the pipeline needs it."""
@@ -39,6 +41,10 @@ class Foldable(Summarizable, Protocol):
     def now(self) -> float: ...
 
     def last_seq(self) -> int: ...
+
+    def erasures(self) -> int:
+        """How many events were forgotten so far: what was made of words that are gone since is not written."""
+        ...
 
     def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]: ...
 
@@ -107,7 +113,7 @@ def _aimed(decision: FoldDecision, goal: int, trigger: str) -> FoldDecision:
 
 
 def _attempt(desk: Foldable, strategy: Strategy, decision: FoldDecision, made: Made) -> Steps[Attempt]:
-    view, situation = desk.view(), desk.situation(decision)
+    view, situation, erasures = desk.view(), desk.situation(decision), desk.erasures()
     plan = strategy.plan(view, situation)
     if not plan.folds:
         return Attempt(strategy.name, refusal=plan.refusal or Refusal.NOTHING_TO_FOLD)
@@ -118,6 +124,8 @@ def _attempt(desk: Foldable, strategy: Strategy, decision: FoldDecision, made: M
             texts, told = yield from texts_of(desk, plan, situation, made)
     except Unwritten as unwritten:
         return Attempt(strategy.name, (), unwritten.refusal, unwritten.error)
+    if desk.erasures() != erasures:
+        return Attempt(strategy.name, (), Refusal.STALE, FORGOTTEN_MEANWHILE, *told)
     return (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made))
 
 

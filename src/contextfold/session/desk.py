@@ -229,6 +229,9 @@ class Desk:
     def last_seq(self) -> int:
         return self.thread.branch.last
 
+    def erasures(self) -> int:
+        return self.thread.lens.erasures
+
     def write(self, drafting: Drafting, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
         """Write what is drafted, and before it the requests that got no answer; mostly there are none."""
         if self.requests.unanswered:

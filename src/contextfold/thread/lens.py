@@ -59,6 +59,11 @@ class Bodies:
         self.times_dropped = 0
 
     @property
+    def erasures(self) -> int:
+        """How many events were forgotten so far, whoever did it: words that were read before may not be used after."""
+        return sum(len(self._log.forgotten(thread)) for thread, _ in self._lineage)
+
+    @property
     def size(self) -> int:
         """Bytes kept."""
         return self._size
@@ -141,6 +146,11 @@ class ModelLens:
             elif isinstance(entry.event, Measured) and entry.event.model in (self.model.name, self.model.id):
                 raw = sent.get(entry.event.sent)
                 self.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+
+    @property
+    def erasures(self) -> int:
+        """How many events were forgotten so far, by whoever uses the store."""
+        return self._bodies.erasures
 
     @property
     def times_forgotten(self) -> int:

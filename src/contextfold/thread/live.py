@@ -85,6 +85,7 @@ class Live:
         self.bodies = Bodies(log, lineage)
         self._is_behind = False  # somebody else may have written since we last looked
         self._is_torn = False  # an event was taken by half
+        self._erasures = self.bodies.erasures
         self._looked = 0  # the store's look at the log that this one has caught up with
         self._written: Callable[[Live], None] | None = None  # told after each write, since it grew
         self.timeline = Timeline()
@@ -101,9 +102,10 @@ class Live:
         return EVENT_BYTES * (1 + self.projection.last) + self.bodies.size + rendered
 
     def start_over(self) -> None:
-        """Read the thread again from the log: what was taken since may never have been written."""
+        """Read the thread again from the log: what was taken since may never have been written, or was forgotten."""
         self.forget()
         self._is_torn, self.projection = False, Projection(self.words)
+        self._erasures = self.bodies.erasures
         if self.row.origin is not None:
             self._begin_at(self.row.origin.seq)
         self.catch_up()
@@ -116,8 +118,9 @@ class Live:
 
     def catch_up(self) -> None:
         """Take what others wrote."""
-        if self._is_torn:
+        if self._is_torn or self._erasures != self.bodies.erasures:
             self.start_over()
+            return
         for logged in self.log.read(self.row.name, after=self.projection.last):
             self._project(logged)
         self._is_behind = False

@@ -295,7 +295,8 @@ class Thread:
     def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
         """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
         spoken = dialects.suited(dialect, self.model) if dialect else self._lens.dialect
-        return self._live.rendering(spoken, self.model.name).body(self.view, self._lens, settings)
+        view = self.view  # first: where something was forgotten, it is rendered anew
+        return self._live.rendering(spoken, self.model.name).body(view, self._lens, settings)
 
     # -- what others build on ---------------------------------------------------------------------------------------
 
