@@ -29,16 +29,16 @@ from contextfold.dialects import understand
 from contextfold.domain import Logged, Message, Text, ToolCall, ToolResult, encode
 from contextfold.errors import ContextFoldError
 from contextfold.recall import index, passages, words
+from contextfold.recall.search import CANDIDATES, near, ranked
 from contextfold.recall.search import named as speakers_in
-from contextfold.recall.search import near, ranked
 from contextfold.replay.literals import literals_in
 
 DATA = SHARED / "data"
 MODEL = "claude-sonnet-5-5"
-CANDIDATES = 3_000
 BUDGETS = (1_000, 2_000, 4_000, 8_000)
 FOLDED, RECALLED = 20_000, 2_000  # tokens after which a result counts as folded; tokens of a recall
 RUNS, ASKED = 12, 40  # recorded runs that are asked, and questions for each
+SIZED = 30  # recorded runs that are indexed together to see what that takes
 _NOUN = re.compile("[一-龥]{2,6}|[ァ-ヶー]{3,10}")
 _FORMS = ("{}はどうなりましたか?", "{}について何と言っていましたか", "さっき話していた{}のことを教えてください")
 _SENTENCE = re.compile(r"(?<=[.!?。])\s|\\n|\n")
@@ -344,7 +344,7 @@ def size(root: Path) -> list[Row]:
     connection = apsw.Connection(str(root / "size.db"))
     index.RecallIndex(lambda *_: None).install(connection)
     now, text, seq = index.sitting_of(connection, _Place()), 0, 0
-    for messages in islice(_long_runs(), RUNS):
+    for messages in islice(_long_runs(), SIZED):
         for start in range(0, len(messages), index.LAG):
             with connection:
                 for message in messages[start : start + index.LAG]:

@@ -24,7 +24,7 @@ _PLACES = 1 << 28  # passages of one thread, about 300 GB of text
 # Who speaks, in one byte where everybody knows them; no tool is named by one of these.
 _SHORT = {"user": "\x01", "assistant": "\x02", "system": "\x03", "tool": "\x04"}
 _SPEAKERS = {short: speaker for speaker, short in _SHORT.items()}
-_END_OF_DAYS = datetime(9999, 12, 31, tzinfo=UTC).timestamp()  # an imported event may claim any time
+END_OF_DAYS = datetime(9999, 12, 31, tzinfo=UTC).timestamp()  # an imported event may claim any time
 
 _TABLES = """
 CREATE VIRTUAL TABLE derived_recall USING fts5(
@@ -165,13 +165,19 @@ def add(connection: apsw.Connection, space: int, now: Sitting, logged: Logged, m
     """Index one message; where the thread then is."""
     sitting = now.sitting + (1 if now.passages and logged.at - now.at > _GAP else 0)
     place = now.passages
-    when = dated(logged.at)
+    when = dated(logged.at) if _tells_the_day(now, logged.at, message) else ()
     for block, start, speaker, text in passages(message):
         insert(connection, span(now.number)[0] + place, encoded(space, kept_terms(text)), encoded(space, when))
         who = _SHORT.get(speaker, speaker)
         connection.execute(_PASSAGE, (span(now.number)[0] + place, logged.seq, block, start, sitting, who))
-        place, when = place + 1, ()  # a message's day is found at its first passage
+        place, when = place + 1, ()
     return Sitting(now.number, place, sitting, logged.at)
+
+
+def _tells_the_day(now: Sitting, at: float, message: Message) -> bool:
+    """People speak of when they said something; what a model and its tools did stands beside that."""
+    is_spoken = message.role == "user" and not message.results
+    return is_spoken or not now.passages or dated(at) != dated(now.at)
 
 
 def insert(connection: apsw.Connection, passage: int, words: str, dates: str) -> None:
@@ -190,7 +196,7 @@ def encoded(space: int, words: Iterable[str]) -> str:
 
 def dated(at: float) -> tuple[str, ...]:
     """The words by which people name a day."""
-    if not 0 < at < _END_OF_DAYS:
+    if not 0 < at < END_OF_DAYS:
         return ()
     day = datetime.fromtimestamp(at, UTC)
     month = day.strftime("%B").lower()

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import apsw
@@ -71,7 +72,7 @@ def near(places: Collection[int]) -> set[int]:
     return {place + step for place in places for step in reach}
 
 
-CANDIDATES = 3_000  # passages that are weighed; more hold only the plainest words of a question
+CANDIDATES = 1_000  # passages that are weighed; more hold only the plainest words of a question
 FILLED = 400  # passages that fill a budget when nothing more matches: the newest
 
 # Who is meant by the words people use of each other.
@@ -117,7 +118,7 @@ def search(
     """
     seen: set[tuple[int, int, int, int]] = set()
     fill = () if history is None else _newest(connection, history)
-    for hit in (*_matching(connection, space, history, question), *fill):
+    for hit in chain(_matching(connection, space, history, question), fill):
         if hit.place not in seen and may_show(hit):
             seen.add(hit.place)
             yield hit
@@ -173,6 +174,7 @@ def named(question: str, speakers: Collection[str]) -> frozenset[str]:
 
 HEADER = 16  # tokens for the line above a passage
 _LEAST = 24  # a budget with less left is used up
+_MISSES = 24  # passages in a row that are too long for what is left of a budget: it is used up then, too
 _STEM = 5  # letters in which two words agree when they mean the same
 
 
@@ -210,8 +212,8 @@ def packed(
     header: int = HEADER,
 ) -> tuple[Passage, ...]:
     """The best passages that fit into a budget of tokens, in the order they were said; `header` is for each."""
-    left = budget
-    chosen: list[tuple[Hit, int, str, int]] = []
+    left, misses = budget, 0
+    chosen: list[tuple[Hit, int, str, PassageSource]] = []
     for hit in hits:
         source = read(hit)
         if source is None:
@@ -219,33 +221,28 @@ def packed(
         text = block_text(source.message, hit.block)
         stop = next((stop for begin, stop in stretches(text, hit.start) if begin == hit.start), len(text))
         cost = header + count(text[hit.start : stop])
+        misses += 1
         if cost <= left:
-            left -= cost
-            chosen.append((hit, stop, text, cost))
-        if left < _LEAST:
+            left, misses = left - cost, 0
+            chosen.append((hit, stop, text, source))
+        if left < _LEAST or misses > _MISSES:
             break
-    return tuple(_joined(sorted(chosen, key=lambda each: each[0].place), question, read))
+    return tuple(_joined(sorted(chosen, key=lambda each: each[0].place), question))
 
 
-def _joined(
-    chosen: Sequence[tuple[Hit, int, str, int]],
-    question: str,
-    read: Callable[[Hit], PassageSource | None],
-) -> Iterable[Passage]:
+def _joined(chosen: Sequence[tuple[Hit, int, str, PassageSource]], question: str) -> Iterable[Passage]:
     asked = asked_terms(question)
     place = 0
     while place < len(chosen):
-        hit, stop, text, _ = chosen[place]
+        hit, stop, text, source = chosen[place]
         score = hit.score
         place += 1
         while place < len(chosen) and chosen[place][0].place == (hit.number, hit.seq, hit.block, stop):
             score, stop = max(score, chosen[place][0].score), chosen[place][1]
             place += 1
-        source = read(hit)
-        if source is not None:
-            words = text[hit.start : stop].strip("\n")
-            found = _matched(asked, words)
-            yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 9), source.thread)
+        words = text[hit.start : stop].strip("\n")
+        found = _matched(asked, words)
+        yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 9), source.thread)
 
 
 def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:
@@ -255,7 +252,9 @@ def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:
 
 def headline(passage: Passage, thread: bool = False) -> str:
     """The line above a passage, in words that a model and a person read alike; with its `thread` where several are."""
-    when = datetime.fromtimestamp(passage.at, UTC).strftime("%Y-%m-%d %H:%M") if passage.at > 0 else ""
+    when = (
+        datetime.fromtimestamp(passage.at, UTC).strftime("%Y-%m-%d %H:%M") if 0 < passage.at < index.END_OF_DAYS else ""
+    )
     behind = f"fold {passage.fold}" if passage.fold is not None else ""
     return " · ".join(
         part for part in (passage.thread if thread else "", f"seq {passage.seq}", when, passage.speaker, behind) if part

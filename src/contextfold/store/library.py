@@ -101,9 +101,13 @@ class Library:
             self._shelf.rebuild(recall.RecallIndex.name)
 
     def hits(
-        self, lineage: Sequence[LogStretch], question: str, may_show: Callable[[recall.Hit], bool]
+        self,
+        lineage: Sequence[LogStretch],
+        question: str,
+        may_show: Callable[[recall.Hit], bool],
+        most: int | None = None,
     ) -> list[recall.Hit]:
-        """Passages of one thread's history, best first; in the end those that only fill a budget."""
+        """Passages of one thread's history, best first, so many at most; in the end those that only fill a budget."""
         names = [stretch.thread for stretch in lineage]
         with self._shelf.asking(recall.RecallIndex.name, names) as (index, addresses):
             found = [_Numbers(each.space, each.thread) for each in addresses]
@@ -112,7 +116,7 @@ class Library:
                 for stretch, address in zip(lineage, found, strict=True)
                 if (number := recall.number_of(index, address)) is not None
             ]
-            return list(recall.search(index, found[-1].space, history, question, may_show))
+            return list(islice(recall.search(index, found[-1].space, history, question, may_show), most))
 
     def holding(self, thread: str, question: str) -> list[int]:
         """The messages of one thread that hold words of a question, best first."""
@@ -165,7 +169,10 @@ class Places:
 
     def source(self, hit: recall.Hit) -> recall.PassageSource | None:
         """What a passage was cut from; None for an answer of recall itself, which only repeats others."""
-        message = self._thread.message(hit.seq)
+        event = self._branch.events[hit.seq - 1].event
+        if not isinstance(event, Appended):
+            return None
+        message = self._thread.lens.read(ViewItem(hit.seq, "message", event.shape))
         block = message.blocks[hit.block]
         if isinstance(block, ToolResult) and self._is_recalled(block):
             return None

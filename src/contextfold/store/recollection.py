@@ -13,6 +13,8 @@ from contextfold.thread import LogStretch, Thread
 
 from .library import Library, Places, counted
 
+_SPARE = 200  # passages that are looked at beyond what a budget can show
+
 
 class Recollection:
     """The past of one thread, as it stands now."""
@@ -45,7 +47,9 @@ class Recollection:
             is_in_view = on_branch and self.places.fold(hit.seq, hit.block) is None
             return (on_branch or everywhere) and not (only_folded and is_in_view)
 
-        hits = [hit for hit in self._library.hits(self._lineage, question, may_show) if fill or hit.score > 0]
+        most = _SPARE + 2 * budget // header  # no more can be shown; some are too long, or known
+        found = self._library.hits(self._lineage, question, may_show, most)
+        hits = [hit for hit in found if fill or hit.score > 0]
         return self._packed(hits, question, budget, header, is_known)
 
     def of_file(self, path: str, *, budget: int, header: int = recall.HEADER) -> tuple[recall.Passage, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from contextfold.domain import Appended, Logged, Message, Shape, Text
 from contextfold.recall.index import RecallIndex, sitting_of
-from contextfold.recall.search import Hit, PassageSource, Stretch, packed, search
+from contextfold.recall.search import Hit, Passage, PassageSource, Stretch, headline, packed, search
 
 HOUR = 3_600.0
 
@@ -109,3 +109,7 @@ def test_passages_fill_the_budget_in_the_order_they_were_said(library: Library) 
     assert next(passage for passage in shown if passage.seq == 31).matched == ("proxy",)
     assert sum(len(passage.text) // 4 + 16 for passage in shown) <= 200
     assert len(shown) > 3
+
+
+def test_a_time_that_no_calendar_has_is_left_out_of_the_line_above_a_passage() -> None:
+    assert headline(Passage(7, 1e18, "user", "Hello.")) == "seq 7 · user"
