@@ -18,6 +18,9 @@ from contextfold.testing.server import Call, Clock, Question, Say, StrictServer
 from tests.acceptance.judge import strict_server
 from tests.acceptance.test_every_provider import PROVIDERS
 
+# The SDKs' clients close their sockets when they are collected, which may be in the next test.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 FACT = "We chose port 8443 for the proxy."
 QUESTION = "Which port did we choose for the proxy?"
 UNKNOWN = "I do not know."
