@@ -224,7 +224,7 @@ def found(connection: apsw.Connection, passages: Iterable[int]) -> dict[int, Fou
 def _found(row: tuple[Any, ...]) -> Found:
     """A row as it is read: a sitting is one of its thread, so that sittings of two threads stay apart."""
     passage, seq, block, start, sitting, speaker = row
-    first, _ = span(thread_of(passage))
+    first = passage - passage % _PLACES
     return Found(passage, seq, block, start, first + sitting, _SPEAKERS.get(speaker, speaker))
 
 

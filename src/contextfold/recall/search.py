@@ -63,7 +63,8 @@ def ranked(
         best[sitting] = max(best.get(sitting, 0.0), score)
     for place in total:
         total[place] += SITTING * best.get(places[place].sitting, 0.0)
-    return dict(sorted(total.items(), key=lambda each: (-each[1], each[0])))
+    best_first = sorted(sorted(total), key=total.__getitem__, reverse=True)  # the earlier of two that are equal
+    return {place: total[place] for place in best_first}
 
 
 def near(places: Collection[int]) -> set[int]:
