@@ -6,6 +6,7 @@ it was offered. The strict server verifies every request on the way.
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from contextfold.testing.server import Call, Clock, Question, Say, StrictServer
 from tests.acceptance.judge import strict_server
 from tests.acceptance.test_every_provider import PROVIDERS
 
-# The SDKs' clients close their sockets when they are collected, which may be in the next test.
+# The SDKs' clients close their sockets when they are collected: here, and not in another test.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 FACT = "We chose port 8443 for the proxy."
@@ -30,6 +31,7 @@ UNKNOWN = "I do not know."
 def server() -> Iterator[StrictServer]:
     with strict_server(clock=Clock(), seed=b"recall", token="sk-test") as server:  # noqa: S106  # nobody's key
         yield server
+    gc.collect()
 
 
 def model(how: str) -> Any:
