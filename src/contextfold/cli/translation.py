@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
+from . import errors_ja
+
 # In order: what is more special comes first.
 _SENTENCES: dict[str, str] = {
     # -- the command line
@@ -185,13 +187,13 @@ _SENTENCES: dict[str, str] = {
     "There is no policy {a}. Use one or more of: {b}.": "ポリシー {a} はありません。選べるもの: {b}。",
     "{a} cannot be read as a catalogue: {b}. It is a JSON object with a list of `models`, like ours.": "{a} をカタログとして読めません: {b}。`models` の一覧を持つ JSON オブジェクトにしてください。",
     "{a} cannot be read as litellm's price file: {b}.": "{a} を litellm の価格ファイルとして読めません: {b}。",
-    "{a} cannot be read: {b}. Mend the file, or name another.": "{a} を読めません: {b}。ファイルを直すか、別のファイルを指定してください。",
+    "{a} cannot be read: {why}. Mend the file, or name another.": "{a} を読めません: {why}。ファイルを直すか、別のファイルを指定してください。",
     "These prices come from an extra that is not here: pip install 'contextfold[prices]'": "この価格には追加パッケージが必要です: pip install 'contextfold[prices]'",
     # -- recordings
     "There is no file {a}. Check the path.": "ファイル {a} はありません。パスを確認してください。",
     "There is no {a} in {b}. Name the directory of a task.": "{b} に {a} はありません。タスクのディレクトリを指定してください。",
     "{a} is no list of JSON objects, so it is no file of Roo Code.": "{a} は JSON オブジェクトの一覧ではないため、Roo Code のファイルではありません。",
-    "Entry {a} of the task is {b}. Repair the file, or leave the entry out.": "タスクの項目 {a} は {b} です。ファイルを直すか、その項目を除いてください。",
+    "Entry {a} of the task is {why}. Repair the file, or leave the entry out.": "タスクの項目 {a} を読めません（{why}）。ファイルを直すか、その項目を除いてください。",
     "The reader {a} ({b}) cannot be loaded: {c}. Repair or remove its package.": "リーダー {a}（{b}）を読み込めません: {c}。パッケージを直すか、削除してください。",
 }  # fmt: skip
 
@@ -220,18 +222,29 @@ _PARTS: dict[str, str] = {
 
 def in_japanese(sentence: str) -> str:
     """The same sentence in Japanese; as it is where nobody translated it."""
-    for english, japanese in _SENTENCES.items():
+    return _found(sentence, _SENTENCES) or _found(sentence, errors_ja.SENTENCES) or sentence
+
+
+def _found(sentence: str, sentences: Mapping[str, str]) -> str:
+    for english, japanese in sentences.items():
         values = _values(_pieces(english), sentence)
-        if values is not None:
+        if values is not None and ("told" not in values or in_japanese(values["told"]) != values["told"]):
             return japanese.format(**{name: _field(name, value) for name, value in values.items()})
-    return sentence
+    return ""
 
 
 def _field(name: str, value: str) -> str:
-    if name != "parts":
-        return _FIELDS.get(value, value)
-    named = [part.rpartition(" ") for part in value.split(", ")]
-    return "、".join(f"{_PARTS.get(part, part)} {size}" for part, _, size in named)
+    """What a field holds: a list of parts, an error inside of this one, a reason, or a name that stays as it is."""
+    match name:
+        case "parts":
+            named = [part.rpartition(" ") for part in value.split(", ")]
+            return "、".join(f"{_PARTS.get(part, part)} {size}" for part, _, size in named)
+        case "told":
+            return in_japanese(value)
+        case "said" | "why":
+            return errors_ja.FIELDS.get(value) or _found(value, errors_ja.PHRASES) or value
+        case _:
+            return _FIELDS.get(value) or errors_ja.FIELDS.get(value, value)
 
 
 @cache

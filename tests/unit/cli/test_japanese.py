@@ -4,41 +4,73 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import contextfold
+import contextfold as cf
+from contextfold import dialects, transcripts
 from contextfold.cli.arguments import parser_for, told_in
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, help_text
 from contextfold.cli.help_ja import helped
 from contextfold.cli.translation import in_japanese
 from contextfold.cli.words import say
+from contextfold.dialects.usage import neutral_bill
 from contextfold.errors import CannotFit, CannotUnfold, ContextFoldError, Refused
+from contextfold.gateway.settings import gateway_settings
+from contextfold.models import Profile
+from contextfold.preferences import adjusted
+from contextfold.providers import named
+from contextfold.providers.failures import failed
 from contextfold.summaries import Refusal
 from tests.unit.cli.conftest import Cli
 
-SOURCE = Path(contextfold.__file__).parent
-ROOMS = ("cli", "thread", "store", "session", "logs", "errors.py")
+SOURCE = Path(cf.__file__).parent
+# What speaks to programs' authors in tests, and what is translated by its own lists.
+ELSEWHERE = ("testing",)
 JAPANESE = re.compile(r"[ぁ-んァ-ン一-龠]")
-# Sentences whose words are all given from elsewhere, each of them translated there or the provider's own.
-GIVEN = {"{}{}. See `{} --help`."}
+# Sentences whose words are given from elsewhere; those are shown to be translated by what is really raised.
+GIVEN = {
+    "{}{}. See `{} --help`.",
+    "{}: {}",
+    "{} is {}: {}",
+    "profile: {}",
+    "{}: {}.",
+    "{}: {}. Mend the line, or read without `strict`.",
+    "{} for {} ({}). {}",
+    "{} Give numbers of tokens as {}, or a provider's own usage.",
+    "A message is a JSON object with a role; this is {}. Pass one message at a time.",
+}
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Every sentence that is raised in these rooms, its fields filled in, and where it stands."""
+    """Every sentence that an error is made with, its fields open, and where it stands."""
     errors = {each.__name__ for each in known_errors(ContextFoldError)} | {"UsageError", "NotConfirmed"}
-    for room in ROOMS:
-        place = SOURCE / room
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-                    name = node.exc.func.id if isinstance(node.exc.func, ast.Name) else ""
-                    words = filled(node.exc.args[0])
-                    if name in errors and words:
-                        yield words, f"{path.relative_to(SOURCE)}:{node.lineno}"
+    for path in sorted(SOURCE.rglob("*.py")):
+        if path.relative_to(SOURCE).parts[0] in ELSEWHERE:
+            continue
+        module = ast.parse(path.read_text("utf-8"))
+        for call in (node for node in ast.walk(module) if isinstance(node, ast.Call) and node.args):
+            place = f"{path.relative_to(SOURCE)}:{call.lineno}"
+            match call.func:
+                case ast.Name(name) if name in errors:
+                    yield from ((words, place) for words in written(call.args[0], module))
+                case ast.Attribute(_, "refuse") if "transcripts" in path.parts:
+                    yield from ((f"{{}}: {words}.", place) for words in written(call.args[0], module))
+
+
+def written(node: ast.expr, module: ast.Module) -> Iterator[str]:
+    """The words of an argument: as they stand, or as a name or a function of its module has them."""
+    for each in ast.walk(module):
+        match node, each:
+            case ast.Name(name), ast.Assign([ast.Name(target)], value) if name == target:
+                yield from filter(None, [filled(value)])
+            case ast.Call(ast.Name(name)), ast.FunctionDef(name=target) if name == target:
+                returned = [inner.value for inner in ast.walk(each) if isinstance(inner, ast.Return)]
+                yield from filter(None, (filled(value) for value in returned if value is not None))
+    yield from filter(None, [filled(node)])
 
 
 def known_errors(kind: type[Exception]) -> Iterator[type[Exception]]:
@@ -60,7 +92,19 @@ def filled(node: ast.expr) -> str:
 @pytest.mark.finding("S10")
 def test_every_sentence_that_is_raised_has_its_japanese() -> None:
     found = list(sentences())
-    assert len(found) > 90
+    assert len(found) > 290
+    rooms = {place.partition("/")[0].partition(":")[0] for _, place in found}
+    assert rooms >= {
+        "workspace",
+        "layers",
+        "toolbox",
+        "providers",
+        "dialects",
+        "domain",
+        "folding",
+        "models",
+        "gateway",
+    }
     missing = [f"{place}: {words}" for words, place in found if words not in GIVEN and not is_translated(words)]
     assert missing == []
 
@@ -77,6 +121,45 @@ def one_by_one(words: str, last: str) -> str:
         is_guess = place == words.count("{}") or words.find("{}{}") == words.find("{}") or words.count("{}") == 1
         words = words.replace("{}", last if is_guess or last in words else "'x'", 1)
     return words
+
+
+def told_by(doing: Callable[[], object]) -> str:
+    with pytest.raises(ContextFoldError) as caught:
+        doing()
+    return str(caught.value)
+
+
+@pytest.mark.finding("N15")
+@pytest.mark.finding("S10")
+def test_errors_that_are_built_of_reasons_are_japanese_throughout(tmp_path: Path) -> None:
+    (tmp_path / "cut.jsonl").write_text('{"role": "user", "content": "hi"}\n[1]\n{"role"\n', "utf-8")
+    (tmp_path / "zip.jsonl").write_bytes(b"PK\x03\x04....")
+    threads = cf.open(":memory:")
+    raised = [
+        told_by(lambda: [list(each.entries()) for each in transcripts.read(tmp_path / "cut.jsonl", strict=True)]),
+        told_by(lambda: list(transcripts.read(tmp_path / "zip.jsonl"))),
+        told_by(lambda: threads.thread("t").append(3)),
+        told_by(lambda: dialects.find("anthropic").parse(b'{"role": 3, "content": "x"}')),
+        told_by(lambda: neutral_bill({"input": 3, "tokens": 4})),
+        told_by(lambda: gateway_settings({"port": "x"}, "contextfold.toml [gateway]")),
+        told_by(lambda: gateway_settings({"port": 70_000}, "contextfold.toml [gateway]")),
+        told_by(lambda: adjusted(cf.recipes.sliding_window(), Profile(condensing_prompt="x"))),
+        told_by(lambda: named("nobodys-model")),
+        *(str(failed(error, "anthropic", "claude")) for error in failures()),
+    ]
+    for english in raised:
+        japanese = in_japanese(english)
+        assert JAPANESE.search(japanese), english
+        assert not re.search(r"[a-z]{2,} [a-z]+ [a-z]{2,}", japanese), japanese
+
+
+def failures() -> Iterator[Exception]:
+    """What an SDK raises, by its status."""
+    for status in (401, 402, 404, 413, 500):
+        error = RuntimeError("x")
+        vars(error)["status_code"] = status
+        yield error
+    yield from (RuntimeError("x"), ValueError("x"), ConnectionError("x"), RuntimeError("no api_key"))
 
 
 @pytest.mark.finding("N15")
