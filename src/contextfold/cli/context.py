@@ -1,7 +1,8 @@
 """Show what fills the window: system, tools, summaries, results by tool, words, the answer's room, and what is free.
 
 Sizes are those of the next request as far as the thread knows it: system prompt and tools are those of the newest
-request. `contextfold show` has the messages themselves.
+request. The tail is the newest messages, behind everything folded: the model sees them as they were said.
+`contextfold show` has the messages themselves.
 
 Examples:
   contextfold context
@@ -36,6 +37,14 @@ class WindowPart:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class WindowTail:
+    """The newest messages behind everything folded, as they were said; they are part of what is used."""
+
+    messages: int
+    tokens: int
+
+
 def arguments(parser: ArgumentParser) -> None:
     add_thread(parser)
     add_model(parser)
@@ -44,7 +53,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Invocation) -> int:
     with session_of(call) as session:
         window, view = session.model.window, session.view
-        parts = list(parts_of(session))
+        parts, tail = list(parts_of(session)), tail_of(session)
         used = sum(part.tokens for part in parts if part.part not in ("reserve", "free"))
         value = {
             "thread": session.thread.name,
@@ -53,6 +62,7 @@ def run(call: Invocation) -> int:
             "used": used,
             "exact": view.count.exact,
             "parts": parts,
+            "tail": tail,
         }
 
         def show() -> None:
@@ -62,6 +72,9 @@ def run(call: Invocation) -> int:
                 (call.say(f"context.{part.part}", name=part.name), f"{part.tokens:,}", f"{part.tokens / window:.1%}")
                 for part in parts
             ]
+            rows.append(
+                (call.say("context.tail", many=f"{tail.messages:,}"), f"{tail.tokens:,}", f"{tail.tokens / window:.1%}")
+            )
             call.out.table(rows, right=(1, 2))
 
         return call.answer(value, show)
@@ -79,6 +92,15 @@ def parts_of(session: cf.Session) -> Iterator[WindowPart]:
             yield WindowPart(part, name, tokens)
     yield WindowPart("reserve", "", reserve)
     yield WindowPart("free", "", free)
+
+
+def tail_of(session: cf.Session) -> WindowTail:
+    """What stands behind the last stand-in and the last message with something folded in it."""
+    view = session.view
+    items = ((place, view.item(place)) for place in reversed(range(view.length)))
+    start = next((place + 1 for place, item in items if item.kind == "stand_in" or item.folded), 0)
+    tokens = session.thread.lens.calibration.scaled(view.tokens(start, view.length))
+    return WindowTail(view.length - start, tokens)
 
 
 def _around(session: cf.Session) -> Iterator[tuple[tuple[str, str], int]]:

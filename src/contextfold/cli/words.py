@@ -186,6 +186,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "context.other": ("system messages", "システムメッセージ"),
     "context.reserve": ("room for the answer", "回答用の余地"),
     "context.free": ("free", "空き"),
+    "context.tail": ("of it the tail: {many} messages as they were said", "うち末尾: そのままの {many} 件"),
     "usage.day": ("day", "日付"),
     "usage.model": ("model", "モデル"),
     "usage.project": ("project", "プロジェクト"),

@@ -24,6 +24,18 @@ def test_the_parts_of_a_window_are_the_window(cli: Cli, store: Path) -> None:
 
 
 @pytest.mark.finding("N17")
+def test_the_tail_is_what_stands_as_said_behind_the_last_fold(cli: Cli, store: Path) -> None:
+    told = cli("context", "--json").json
+    with cf.open(store) as opened:
+        view = opened.thread("refactor-42").view
+        last = max(place for place in range(view.length) if view.item(place).kind == "stand_in")
+        assert told["tail"] == {"messages": view.length - last - 1, "tokens": view.tokens(last + 1, view.length)}
+    assert 0 < told["tail"]["tokens"] < told["used"]
+    assert f"the tail: {told['tail']['messages']} messages" in cli("context").out
+    assert f"末尾: そのままの {told['tail']['messages']} 件" in cli("context", "--lang", "ja").out
+
+
+@pytest.mark.finding("N17")
 def test_results_are_told_by_their_tools(cli: Cli, store: Path) -> None:
     assert cli("import", store.with_name("session.jsonl"), "--as", "plain", "--model", MODEL).code == 0
     results = {part["name"] for part in cli("context", "plain", "--json").json["parts"] if part["part"] == "result"}

@@ -247,5 +247,18 @@ def test_replay_rows_fit_80_columns(cli: Cli, store: Path, monkeypatch: pytest.M
         assert max(map(columns, rows)) <= 80
 
 
+@pytest.mark.finding("N15")
+def test_the_japanese_front_page_leads_wherever_the_english_one_does() -> None:
+    root = SOURCE.parents[1]
+    english, japanese = (
+        set(re.findall(r"\]\(((?:docs|examples)/[^)]*|\w+\.md)\)", (root / name).read_text("utf-8")))
+        for name in ("README.md", "README.ja.md")
+    )
+    twins = {page: {page, page.replace("docs/", "docs/ja/"), page.replace(".md", ".ja.md")} for page in english}
+    assert len(english) > 25
+    assert [page for page, either in twins.items() if not either & japanese and page != "README.ja.md"] == []
+    assert "cache=False" in (root / "README.ja.md").read_text("utf-8")
+
+
 def columns(line: str) -> int:
     return sum(2 if JAPANESE.match(each) or each in "。、（）：" else 1 for each in line)
