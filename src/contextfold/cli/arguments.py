@@ -10,6 +10,7 @@ from typing import NoReturn
 from contextfold.errors import ContextFoldError
 
 from .commands import OPTIONS, Command
+from .descriptions_ja import DESCRIPTIONS
 from .help_ja import helped
 
 _FACTORS = {"k": 1_000, "m": 1_000_000}
@@ -43,7 +44,7 @@ def parser_for(command: Command, about: str, language: str = "en") -> Parser:
     """A parser with the options that every command has. `about` is the command's own docstring."""
     description, _, examples = about.partition("\n\nExamples:\n")
     if language == "ja":
-        description = f"{helped(command.about, language)}。"
+        description = DESCRIPTIONS[command.name]
     parser = Parser(
         prog=f"contextfold {command.name}",
         description=description,

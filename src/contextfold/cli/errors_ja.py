@@ -177,6 +177,10 @@ SENTENCES: dict[str, str] = {
     "There is no directory {a}. Was the workspace moved or deleted? Name where it is now, or make the directory to restore into it.": "ディレクトリ {a} はありません。ワークスペースを移動または削除しましたか。現在の場所を指定するか、戻す先のディレクトリを作ってください。",
     "Snapshots of {a} would be kept inside of it, in {b}. Choose a smaller workspace, or another home for its snapshots.": "{a} のスナップショットが、その中の {b} に保存されることになります。より小さいワークスペースか、別の保存先を選んでください。",
     "The log says that snapshot {a} of {b} is kept in {c}. contextfold does not run git where a log says: it may come from anybody. If you know that directory, take its snapshots over with `{d}`.": "ログによると、{b} のスナップショット {a} は {c} にあります。ログは誰が書いたものか分からないため、contextfold はログの示す場所では git を実行しません。そのディレクトリに心当たりがあれば、`{d}` でスナップショットを引き継いでください。",
+    # -- warnings
+    "{a} lies in the working directory, so these settings are left out: {b}. If the file is yours, use --trust or CONTEXTFOLD_TRUST=1, or move them to your own settings file.": "{a} は作業ディレクトリにあるため、次の設定は使いません: {b}。ご自身のファイルなら --trust か CONTEXTFOLD_TRUST=1 を使うか、利用者の設定ファイルに移してください。",
+    "{a} is an older name and is read as a limit of input tokens. Use {b} instead.": "{a} は古い名前で、入力トークンの上限として読みます。代わりに {b} を使ってください。",
+    "SQLite {a} may damage a file that several processes write (fixed in 3.51.3). Install a newer apsw.": "SQLite {a} では、複数のプロセスが書くファイルが破損するおそれがあります（3.51.3 で修正済み）。新しい apsw をインストールしてください。",
     # -- what a file of settings holds, in the words of its reader
     "Expected `{a}`, got `{b}` - at `{c}`": "{c} は {a} にしてください（{b} になっています）",
     "Object contains unknown field `{a}`": "知らないキー `{a}` があります",

@@ -98,7 +98,8 @@ def _warnings_as_notes(language: words.Language, *, quiet: bool) -> Iterator[Non
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if not quiet:
-            Paper(sys.stderr, color=False).line(f"{words.say('note', language)} {message}")
+            told = in_japanese(str(message)) if language == "ja" else str(message)
+            Paper(sys.stderr, color=False).line(f"{words.say('note', language)} {told}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

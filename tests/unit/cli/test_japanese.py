@@ -14,6 +14,7 @@ import contextfold as cf
 from contextfold import dialects, transcripts
 from contextfold.cli.arguments import parser_for, told_in
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, help_text
+from contextfold.cli.descriptions_ja import DESCRIPTIONS
 from contextfold.cli.help_ja import helped
 from contextfold.cli.translation import in_japanese
 from contextfold.cli.words import say
@@ -204,6 +205,26 @@ def test_every_word_of_the_help_has_its_japanese() -> None:
             JAPANESE.search(action.help or "あ") for action in told_in(parser, "ja")._actions if is_shown(action)
         )
     assert [each for each in words if helped(each, "ja") == each] == []
+
+
+@pytest.mark.finding("N15")
+def test_every_command_explains_itself_in_japanese_at_the_same_length(cli: Cli) -> None:
+    assert DESCRIPTIONS.keys() == COMMANDS.keys()
+    for name, command in COMMANDS.items():
+        english = (import_module(command.module).__doc__ or "").partition("\n\nExamples:\n")[0]
+        japanese = DESCRIPTIONS[name]
+        assert english.count("\n\n") == japanese.count("\n\n"), name  # a paragraph for each
+        assert sorted(re.findall(r"--[a-z-]+", english)) == sorted(re.findall(r"--[a-z-]+", japanese)), name
+        assert max(map(columns, japanese.splitlines())) <= 110, name
+    assert DESCRIPTIONS["forget"] in cli("forget", "--help", "--lang", "ja").out
+
+
+@pytest.mark.finding("N15")
+def test_warnings_are_japanese_notes(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "contextfold.toml").write_text('store = "/elsewhere/contextfold.db"\n', "utf-8")
+    assert "作業ディレクトリ" in cli("config", "--lang", "ja").err
+    assert "lies in the working directory" in cli("config").err
 
 
 def is_shown(action: object) -> bool:
