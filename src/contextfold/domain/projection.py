@@ -8,7 +8,7 @@ items on it, and the folds and pins that decide which of them show. Whoever may 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, assert_never
 
 from .events import (
@@ -334,7 +334,12 @@ class LiveBranch(Protocol):
         ...
 
 
-def hidden_by(branch: LiveBranch, fold: int) -> list[ViewItem]:
-    """The whole messages and attachments that a fold stands for, also what it took over from folds inside it."""
+def hidden_by(branch: LiveBranch, fold: int) -> Iterator[ViewItem]:
+    """The whole messages and attachments that a fold stands for, also what it took over from folds inside it.
+
+    The newest come first, so that whoever has enough of them need not walk to the beginning of a long thread.
+    """
     items = branch.items.items
-    return [items[place] for start, stop in branch.folds[fold].spans for place in range(start, stop)]
+    return (
+        items[place] for start, stop in reversed(branch.folds[fold].spans) for place in reversed(range(start, stop))
+    )

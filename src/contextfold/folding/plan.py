@@ -108,9 +108,8 @@ class Situation:
     weigh: Callable[[ViewItem, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
     subject: Callable[[ViewItem], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
-    behind: Callable[[int], tuple[SourceMessage, ...]] = (
-        lambda _fold: ()
-    )  # the messages that a fold hides, as they were said
+    # (folds, most bytes) -> the messages they hide, as they were said; none where there is more of them to read
+    behind: Callable[[Sequence[int], int], tuple[SourceMessage, ...]] = lambda _folds, _most: ()
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
     conversation: Conversation | None = None  # for a summary by the model that is spoken to
     compacts: Callable[[str], bool] = lambda _dialect: False  # whether its provider compacts on demand in a dialect

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from contextfold.domain import StandIn, View
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Refusal, SourceMessage, SummaryRequest, summary_text
+from contextfold.summaries import Refusal, SummaryRequest, summary_text
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
@@ -23,6 +23,7 @@ LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
 MUST_STAY = 6  # one part in so many of such a size is for the live request and the newest call, if that is enough
 READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
+READ_PER_TOKEN = 32  # and so many for each token of room: small windows fold often, and each fold would read all again
 FRAME = 160  # raw tokens around a summary's own words
 MESSAGE = 8  # raw tokens that a message costs beside its words
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
@@ -122,7 +123,7 @@ class Condense:
             language=language,
             budget=size,
             kept=survey.sources(atom for atom in _behind(survey, covered) if atom not in cut),
-            earlier=_read_again(updated, situation),
+            earlier=situation.behind(updated, min(READ_AGAIN, READ_PER_TOKEN * situation.budget.usable)),
         )
 
         def words(fold: int, text: str) -> StandIn:
@@ -193,13 +194,6 @@ def _newest(said: Sequence[Atom], room: int) -> frozenset[Atom]:
 def _is_cut(survey: Survey, atom: Atom) -> bool:
     """Whether a block of it is folded."""
     return not survey.is_stand_in(atom) and any(survey.items[place].folded for place in atom.places)
-
-
-def _read_again(folds: Sequence[int], situation: Situation) -> tuple[SourceMessage, ...]:
-    """What earlier summaries stand for, each message once; nothing where there is too much of it to read each time."""
-    found = {source.seq: source for fold in folds for source in situation.behind(fold)}
-    size = sum(len(source.message.raw) for source in found.values())
-    return tuple(found[seq] for seq in sorted(found)) if size <= READ_AGAIN else ()
 
 
 def _behind(survey: Survey, covered: Sequence[Atom]) -> list[Atom]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -190,10 +191,16 @@ class Desk:
             compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
 
-    def behind(self, fold: int) -> tuple[SourceMessage, ...]:
-        """The messages a fold hides, as they were said."""
-        messages = (item for item in hidden_by(self.thread.branch, fold) if item.kind == "message")
-        return tuple(SourceMessage(item.seq, self.thread.lens.read(item)) for item in messages)
+    def behind(self, folds: Sequence[int], most: int) -> tuple[SourceMessage, ...]:
+        """The messages that folds hide, each once, as they were said; none, and none read, above so many bytes."""
+        found: dict[int, ViewItem] = {}
+        for item in chain.from_iterable(hidden_by(self.thread.branch, fold) for fold in folds):
+            if item.kind == "message" and item.seq not in found:
+                found[item.seq] = item
+                most -= item.shape.size
+                if most < 0:
+                    return ()
+        return tuple(SourceMessage(seq, self.thread.lens.read(found[seq])) for seq in sorted(found))
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""

@@ -1,0 +1,62 @@
+"""What a fold costs does not grow with the thread: beyond a measure, what earlier folds hide is not read again."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import contextfold as cf
+
+WINDOW = 4_000
+MEGABYTE = 1_000_000
+
+
+def tell(session: cf.Session, turn: int) -> None:
+    """A short exchange; no two are alike."""
+    session.append(
+        {"role": "user", "content": f"Please move handler_{turn} to module_{turn % 7}. " + "It is old. " * 30}
+    )
+    answer = "".join(f"handler_{turn} calls step_{turn}_{part} with queue_{part}. " for part in range(9))
+    session.append({"role": "assistant", "content": answer})
+
+
+@pytest.mark.finding("K12")
+def test_a_late_fold_of_a_long_thread_looks_at_no_more_lines_than_an_early_one() -> None:
+    looks = 0
+
+    def clock() -> float:
+        nonlocal looks
+        looks += 1  # a digest looks at its clock at each line that it reads
+        return 0.0
+
+    policy = cf.recipes.balanced().with_(digest_clock=clock)
+    work: list[int] = []
+    with cf.Session.open(":memory:", model="claude-sonnet-4-5", policy=policy, window=WINDOW) as session:
+        for turn in range(500):
+            tell(session, turn)
+            session.append({"role": "user", "content": "Go on."})
+            before = looks
+            session.prepare(max_tokens=100)
+            work += [looks - before] if looks > before else []
+    assert len(work) >= 40
+    assert max(work[-10:]) <= max(work[:10])
+
+
+@pytest.mark.finding("K12")
+def test_a_fold_does_not_read_the_megabytes_that_earlier_folds_hide(tmp_path: Path) -> None:
+    with cf.Session.open(tmp_path / "long.db", model="claude-sonnet-4-5") as session:
+        large = [session.append({"role": "user", "content": f"{n} " + "word " * (MEGABYTE // 5)}) for n in range(12)]
+        session.thread.fold(large, "Twelve large messages.", kind="summary")
+        for turn in range(20):
+            tell(session, turn)
+        session.append({"role": "user", "content": "Go on."})
+        tracemalloc.start()
+        try:
+            report = session.fold(to=3_000)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert any("Twelve large messages." in fold.text for fold in report.folds)
+    assert peak < 4 * MEGABYTE
