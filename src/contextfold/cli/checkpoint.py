@@ -35,8 +35,10 @@ def run(call: Invocation) -> int:
 
 def _show(call: Invocation, found: tuple[Checkpoint, ...]) -> None:
     for each in found:
-        kept = f" · {each.files:,} files of {each.workspace}" if each.snapshot else ""
-        call.out.line(f"{each.seq:>6}  ", Ink(each.name, "bold"), f" · after {each.head}{kept}")
+        kept = call.say("checkpoint.files", files=f"{each.files:,}", root=each.workspace) if each.snapshot else ""
+        call.out.line(
+            f"{each.seq:>6}  ", Ink(each.name, "bold"), f"{call.say('checkpoint.after', head=each.head)}{kept}"
+        )
         if each.error:
             call.out.line(Ink(each.error, "bad"), indent=8)
         for left in each.excluded:

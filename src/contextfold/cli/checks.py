@@ -45,7 +45,7 @@ def check_installation(call: Invocation) -> Iterator[Check]:
         missing: Literal["absent", "wrong"] = "absent" if extra else "wrong"
         yield Check("installation", name, "ok" if found else missing, found or absent)
     git = shutil.which("git")
-    yield Check("installation", "git", "ok" if git else "look", git or "checkpoints of a workspace need git")
+    yield Check("installation", "git", "ok" if git else "look", git or call.say("doctor.no_git"))
 
 
 def check_plugins(call: Invocation) -> Iterator[Check]:

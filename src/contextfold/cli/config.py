@@ -35,7 +35,7 @@ def run(call: Invocation) -> int:
     strange = unknown_variables(os.environ)
 
     def show() -> None:
-        call.out.line(f"settings file: {call.settings.path or 'none (./contextfold.toml would be read)'}")
+        call.out.line(call.say("config.file", path=call.settings.path or call.say("config.no_file")))
         rows = [
             (
                 each.key,

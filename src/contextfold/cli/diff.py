@@ -123,7 +123,7 @@ def _show(call: Invocation, thread: cf.Thread, change: ViewChange) -> None:
     call.out.line(
         Ink(thread.name, "bold"), f" · {change.start} → {change.stop}: {old:,} → {new:,} tokens ({new - old:+,})"
     )
-    call.out.line(Ink(f"the first {change.same_prefix:,} tokens are unchanged", "dim"))
+    call.out.line(Ink(call.say("diff.prefix", tokens=f"{change.same_prefix:,}"), "dim"))
     for each in change.gone:
         first = clipped(each.text.strip().partition("\n")[0], 60)
         call.out.line(Ink(f"- {each.seq:>5}  {each.role} · {each.tokens:,} tokens  {first}", "gone"))
@@ -132,4 +132,4 @@ def _show(call: Invocation, thread: cf.Thread, change: ViewChange) -> None:
         call.out.line(Ink("+", "added"))
         reader.message(each)
     if not change.gone and not change.new:
-        call.out.line("The model sees the same.")
+        call.out.line(call.say("diff.same"))

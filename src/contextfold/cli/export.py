@@ -47,7 +47,9 @@ def _roo(call: Invocation) -> int:
     with session_of(call) as session:
         session.export(call.args.output, format="roo")
         value = {"thread": session.thread.name, "directory": call.args.output}
-        return call.answer(value, lambda: call.out.line(f"{value['thread']} is in {value['directory']}"))
+        return call.answer(
+            value, lambda: call.out.line(call.say("export.done", name=value["thread"], place=value["directory"]))
+        )
 
 
 def _lines(call: Invocation) -> int:
@@ -66,7 +68,9 @@ def _lines(call: Invocation) -> int:
             _to_output(written)
             return DONE
         value = {"thread": name, "file": str(target), "bytes": target.stat().st_size}
-        return call.answer(value, lambda: call.out.line(f"{name} is in {target} ({value['bytes']:,} bytes)"))
+        return call.answer(
+            value, lambda: call.out.line(call.say("export.bytes", name=name, place=target, size=f"{value['bytes']:,}"))
+        )
 
 
 def _body(call: Invocation, thread: cf.Thread) -> bytes:

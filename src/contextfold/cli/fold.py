@@ -66,7 +66,8 @@ def _show(call: Invocation, report: Report) -> None:
         if attempt.model:
             why = call.say(f"refused.{attempt.refusal.value if attempt.refusal else 'failed'}")
             failed = f", {why} {attempt.error}" if attempt.error else ""
-            call.note(f"{attempt.model}: {attempt.input_tokens:,} tokens in, {attempt.output_tokens:,} out{failed}")
+            sizes = {"given": f"{attempt.input_tokens:,}", "got": f"{attempt.output_tokens:,}"}
+            call.note(f"{call.say('fold.attempt', model=attempt.model, **sizes)}{failed}")
     if not report.folds:
         refused = [call.say(f"refused.{each.refusal.value}") for each in report.attempts if each.refusal]
         refusals = ", ".join(dict.fromkeys(refused))
@@ -79,6 +80,6 @@ def _show(call: Invocation, report: Report) -> None:
         call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {fold.kind} · {what} · {fold.before:,} → {fold.after:,} tokens")
         call.out.text(fold.text, indent=4, style="dim", most=8)
     if report.cache is not None:
-        kept = f"the first {report.cache.kept:,} tokens stay in the provider's cache, {report.cache.rewritten:,} do not"
-        call.out.line(Ink(kept, "dim"))
-    call.out.line(Ink(f"contextfold unfold {report.folds[-1].id} takes the last one back", "dim"))
+        sizes = {"kept": f"{report.cache.kept:,}", "rewritten": f"{report.cache.rewritten:,}"}
+        call.out.line(Ink(call.say("fold.cache", **sizes), "dim"))
+    call.out.line(Ink(call.say("fold.undo", fold=report.folds[-1].id), "dim"))

@@ -30,7 +30,7 @@ def run(call: Invocation) -> int:
 
         def show() -> None:
             if not folds:
-                call.out.line(f"{thread.name} has no folds: the model sees everything that was said.")
+                call.out.line(call.say("folds.none", thread=thread.name))
             for fold in folds:
                 _show(call, fold, hidden[fold.id])
 

@@ -28,4 +28,6 @@ def run(call: Invocation) -> int:
         branch = thread.fork(at=call.args.at, name=call.args.new_name)
         head = branch.view.head
         value = {"thread": branch.name, "origin": thread.name, "at": head}
-        return call.answer(value, lambda: call.out.line(f"{branch.name} begins after {head} of {thread.name}"))
+        return call.answer(
+            value, lambda: call.out.line(call.say("fork.done", name=branch.name, head=head, thread=thread.name))
+        )

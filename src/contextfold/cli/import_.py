@@ -184,16 +184,18 @@ def _changed_since(thread: str) -> Iterator[None]:
 def _show(call: Invocation, imported: list[dict[str, object]]) -> None:
     for each in imported:
         if each["thread"] is None:
-            call.out.line(f"{each['file']}: a conversation without messages ({each['format']})")
+            call.out.line(call.say("import.empty", file=each["file"], format=each["format"]))
             continue
         said = each.get("messages", each.get("events"))
-        facts = [f"{each['new']} new" if "new" in each else ""]
-        facts += [f"{each[name]} {name}" for name in ("folds", "skipped", "defects") if each.get(name)]
-        listed = ", ".join(filter(None, facts))
-        call.out.line(f"{each['thread']}: {said} messages ({each['format']}){f', {listed}' if listed else ''}")
+        facts = [call.say("import.new", many=each["new"])] if "new" in each else []
+        facts += [
+            call.say(f"import.{name}", many=each[name]) for name in ("folds", "skipped", "defects") if each.get(name)
+        ]
+        told = call.say("import.done", thread=each["thread"], many=said, format=each["format"])
+        call.out.line("".join((told, *(f", {fact}" for fact in facts))))
         unplaced = each.get("unplaced", ())
-        for told in unplaced if isinstance(unplaced, tuple) else ():
-            call.out.line(Ink(call.say("import.unplaced", told=told), "warn"), indent=2)
+        for place in unplaced if isinstance(unplaced, tuple) else ():
+            call.out.line(Ink(call.say("import.unplaced", told=place), "warn"), indent=2)
     threads = {each["thread"] for each in imported if each["thread"]}
     if threads:
         call.note(call.say("look", thread=shlex.quote(min(map(str, threads))), store=call.store_path))

@@ -82,8 +82,8 @@ def _money(facts: dict[str, object]) -> dict[str, object]:
 def _show(call: Invocation, facts: dict[str, object]) -> None:
     facts = _money(facts)
     tokens, window = int(str(facts["tokens"])) + int(str(facts["beside"])), int(str(facts["window"]))
-    call.out.line(f"{facts['thread']} · {facts['model'] or 'no model'}")
-    call.out.line(f"{bar(tokens, window)} {tokens:,} of {window:,} tokens")
+    call.out.line(f"{facts['thread']} · {facts['model'] or call.say('stats.no_model')}")
+    call.out.line(f"{bar(tokens, window)} {call.say('context.used', used=f'{tokens:,}', window=f'{window:,}')}")
     rows = [
         (name.replace("_", " "), _told(value))
         for name, value in facts.items()

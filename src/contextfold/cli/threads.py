@@ -101,7 +101,7 @@ def _time(at: float) -> str:
 
 def _show(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, object]]) -> None:
     if not found:
-        call.out.line(f"{call.store_path} has no thread yet. `contextfold import FILE` makes one.")
+        call.out.line(call.say("threads.none", store=call.store_path))
     table = [
         (
             str(each["name"]),

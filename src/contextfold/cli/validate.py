@@ -41,7 +41,7 @@ def _check(call: Invocation, body: bytes) -> int:
     def show() -> None:
         _list(call.out, problems)
         if not problems:
-            call.out.line(Ink("valid", "good"), ": its provider would take this request")
+            call.out.line(Ink(call.say("validate.valid"), "good"))
 
     return call.answer({"valid": not problems, "problems": problems}, show, PROBLEMS if problems else DONE)
 

@@ -220,6 +220,20 @@ def test_every_command_explains_itself_in_japanese_at_the_same_length(cli: Cli) 
 
 
 @pytest.mark.finding("N15")
+def test_commands_print_no_sentence_that_stands_in_their_own_file() -> None:
+    printed = []
+    for path in sorted((SOURCE / "cli").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("line", "note", "text"):
+                texts = [each.value for arg in node.args for each in ast.walk(arg) if isinstance(each, ast.Constant)]
+                said = [
+                    text for text in texts if isinstance(text, str) and re.search(r"[a-z]{2,} [a-z]{2,} [a-z]", text)
+                ]
+                printed += [f"{path.name}:{node.lineno}: {text}" for text in said]
+    assert printed == []
+
+
+@pytest.mark.finding("N15")
 def test_warnings_are_japanese_notes(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "contextfold.toml").write_text('store = "/elsewhere/contextfold.db"\n', "utf-8")
