@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
-from . import errors_ja
+from . import advice_ja, errors_ja
 
 # In order: what is more special comes first.
 _SENTENCES: dict[str, str] = {
@@ -218,6 +218,11 @@ _PARTS: dict[str, str] = {
     "room for the answer": "回答用の余地",
     "the shortest turn": "最短の一往復",
 }
+
+
+def advice_in(language: str, sentence: str) -> str:
+    """What `validate` or `verify` says about something, in this language."""
+    return (_found(sentence, advice_ja.ADVICE) or sentence) if language == "ja" else sentence
 
 
 def in_japanese(sentence: str) -> str:

@@ -21,6 +21,7 @@ from .exits import DONE, PROBLEMS
 from .inputs import text_of
 from .invocation import Invocation
 from .paper import Ink, Paper
+from .translation import advice_in
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -39,7 +40,7 @@ def _check(call: Invocation, body: bytes) -> int:
     problems = cf.validate(body, dialect=call.args.dialect)
 
     def show() -> None:
-        _list(call.out, problems)
+        _list(call, call.out, problems)
         if not problems:
             call.out.line(Ink(call.say("validate.valid"), "good"))
 
@@ -56,13 +57,13 @@ def _repair(call: Invocation, body: bytes) -> int:
         call.out.json(value)
         return code
     for each in mended.repairs:
-        call.note(f"{each.path}: {each.rule}. {each.done}")
-    _list(call.err, list(mended.problems))
+        call.note(f"{each.path}: {each.rule}. {advice_in(call.language, each.done)}")
+    _list(call, call.err, list(mended.problems))
     if not call.args.output:
         call.out.json(mended.body)
     return code
 
 
-def _list(paper: Paper, problems: list[cf.Problem]) -> None:
+def _list(call: Invocation, paper: Paper, problems: list[cf.Problem]) -> None:
     for problem in problems:
-        paper.line(Ink(problem.path, "bad"), f": {problem.rule}. {problem.advice}")
+        paper.line(Ink(problem.path, "bad"), f": {problem.rule}. {advice_in(call.language, problem.advice)}")

@@ -14,6 +14,7 @@ from argparse import ArgumentParser
 from .exits import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
+from .translation import advice_in
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -32,7 +33,7 @@ def run(call: Invocation) -> int:
                 return
             call.out.line(Ink(call.say("verify.problems", store=call.store_path, count=len(problems)), "bad"))
             for problem in problems:
-                call.out.line(f"{problem.path}: {problem.rule}. {problem.advice}", indent=2)
+                call.out.line(f"{problem.path}: {problem.rule}. {advice_in(call.language, problem.advice)}", indent=2)
 
         value = {"store": str(call.store_path), "sound": not problems, **numbers, "problems": problems}
         return call.answer(value, show, PROBLEMS if problems else DONE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -16,7 +17,7 @@ from contextfold.cli.arguments import parser_for, told_in
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, help_text
 from contextfold.cli.descriptions_ja import DESCRIPTIONS
 from contextfold.cli.help_ja import helped
-from contextfold.cli.translation import in_japanese
+from contextfold.cli.translation import advice_in, in_japanese
 from contextfold.cli.words import say
 from contextfold.dialects.usage import neutral_bill
 from contextfold.errors import CannotFit, CannotUnfold, ContextFoldError, Refused
@@ -231,6 +232,27 @@ def test_commands_print_no_sentence_that_stands_in_their_own_file() -> None:
                 ]
                 printed += [f"{path.name}:{node.lineno}: {text}" for text in said]
     assert printed == []
+
+
+@pytest.mark.finding("N15")
+def test_advice_about_requests_and_stores_and_what_repairs_did_is_japanese(cli: Cli, tmp_path: Path) -> None:
+    found: list[str] = []
+    for path in (*(SOURCE / "dialects").rglob("*.py"), *(SOURCE / "logs").rglob("*.py")):
+        module = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and len(node.args) > 1:
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                if name == "malformed" or (name in ("Problem", "note") and len(node.args) > 2):
+                    found += written(node.args[-1], module)
+    assert len(found) > 160
+    built = {"The call_id {} was used before. {}"}
+    told = {each: advice_in("ja", each.replace("{}", "x")) for each in found if each not in built}
+    assert [each for each, japanese in told.items() if not JAPANESE.search(japanese)] == []
+    request = {"model": "claude-sonnet-5-5", "max_tokens": 9, "messages": [{"role": "assistant", "content": "hi"}]}
+    (tmp_path / "body.json").write_text(json.dumps(request), "utf-8")
+    shown = cli("validate", tmp_path / "body.json", "--lang", "ja")
+    assert "先頭にユーザーのメッセージを置いてください" in shown.out
+    assert "ユーザーのメッセージを置きました" in cli("validate", tmp_path / "body.json", "--repair", "--lang", "ja").err
 
 
 @pytest.mark.finding("N15")
