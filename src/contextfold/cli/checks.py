@@ -19,6 +19,7 @@ from contextfold.domain import Appended
 from .invocation import Invocation
 from .models import how_counted
 from .secrets import keys_in
+from .translation import advice_in
 
 _REQUIRED = re.compile(r"\A(?P<name>[\w.-]++)[^;]*+(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
 LEAST_ROOM = 200 << 20
@@ -83,7 +84,7 @@ def check_store(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
     if not problems:
         yield Check("store", "integrity", "ok", call.say("doctor.store.sound", path=path, **numbers))
     for problem in problems:
-        told = f"{problem.path}: {problem.rule}. {problem.advice}"
+        told = f"{problem.path}: {problem.rule}. {advice_in(call.language, problem.advice)}"
         yield Check("store", "integrity", "wrong", call.say("doctor.store.broken", path=path, problem=told))
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:

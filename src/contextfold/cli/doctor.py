@@ -37,6 +37,7 @@ from .checks import (
 from .exits import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
+from .translation import advice_in, error_in
 
 _MARKS = {"ok": ("ok  ", "good"), "absent": ("-   ", "dim"), "look": ("look", "warn"), "wrong": ("BAD ", "bad")}
 
@@ -92,7 +93,7 @@ def _show_rescue(call: Invocation, path: Path, saved: list[Rescued], problems: l
         if each.ended_at:
             call.out.line(Ink(call.say("doctor.rescue.ended", seq=each.ended_at), "bad"), indent=2)
     for problem in problems:
-        call.out.line(Ink(f"{problem.path}: {problem.rule}. {problem.advice}", "warn"))
+        call.out.line(Ink(f"{problem.path}: {problem.rule}. {advice_in(call.language, problem.advice)}", "warn"))
     call.out.line(call.say("written", file=path))
 
 
@@ -118,7 +119,7 @@ def _show(call: Invocation, checks: list[Check], wrong: int, look: int) -> None:
             area = check.area
             call.out.line(Ink(call.say(f"doctor.{area}"), "bold"))
         mark, style = _MARKS[check.state]
-        call.out.line(Ink(mark, style), f"  {check.name}: {check.told}", indent=2)
+        call.out.line(Ink(mark, style), f"  {check.name}: {error_in(call.language, check.told)}", indent=2)
     call.out.line()
     if wrong:
         call.out.line(Ink(call.say("doctor.ill", count=wrong), "bad"))

@@ -25,7 +25,7 @@ from .commands import COMMANDS, Command
 from .exits import BUG, CLOSED, INTERRUPTED, code_of
 from .invocation import Invocation
 from .paper import Ink, Paper, standard, wants_color
-from .translation import in_japanese
+from .translation import error_in
 
 DEBUG = "CONTEXTFOLD_DEBUG"
 
@@ -98,7 +98,7 @@ def _warnings_as_notes(language: words.Language, *, quiet: bool) -> Iterator[Non
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if not quiet:
-            told = in_japanese(str(message)) if language == "ja" else str(message)
+            told = error_in(language, str(message))
             Paper(sys.stderr, color=False).line(f"{words.say('note', language)} {told}")
 
     with warnings.catch_warnings():
@@ -116,7 +116,7 @@ def _fail(error: Exception, language: words.Language, is_json: bool) -> int:
     if is_json:
         Paper(sys.stderr, color=False).json({"error": {"kind": kind, "exit": code, "message": told}})
     else:
-        _complain(words.headline(code, language), in_japanese(told) if language == "ja" else told, language)
+        _complain(words.headline(code, language), error_in(language, told), language)
     return code
 
 

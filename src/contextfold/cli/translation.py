@@ -225,6 +225,11 @@ def advice_in(language: str, sentence: str) -> str:
     return (_found(sentence, advice_ja.ADVICE) or sentence) if language == "ja" else sentence
 
 
+def error_in(language: str, sentence: str) -> str:
+    """An error's sentence in this language."""
+    return in_japanese(sentence) if language == "ja" else sentence
+
+
 def in_japanese(sentence: str) -> str:
     """The same sentence in Japanese; as it is where nobody translated it."""
     return _found(sentence, _SENTENCES) or _found(sentence, errors_ja.SENTENCES) or sentence

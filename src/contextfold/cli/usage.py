@@ -26,6 +26,7 @@ from contextfold.transcripts import read
 
 from .inputs import readable, sessions_in
 from .invocation import Invocation
+from .translation import error_in
 
 _BY = ("day", "model", "project")
 
@@ -115,7 +116,7 @@ def _recorded(call: Invocation, paths: Iterable[Path]) -> Iterator[BilledAnswer]
                         day = "-" if turn.at is None else _day(turn.at)
                         yield BilledAnswer(day, turn.model or "-", path.absolute().parent.name, bill(turn.usage))
         except ContextFoldError as error:
-            call.note(f"{path}: {error}")
+            call.note(f"{path}: {error_in(call.language, str(error))}")
 
 
 def _kept(call: Invocation) -> Iterator[BilledAnswer]:

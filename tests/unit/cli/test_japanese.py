@@ -256,6 +256,13 @@ def test_advice_about_requests_and_stores_and_what_repairs_did_is_japanese(cli: 
 
 
 @pytest.mark.finding("N15")
+def test_the_doctor_tells_in_japanese_why_a_store_does_not_open(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "contextfold.db").write_bytes(b"no store" * 1_000)
+    assert "contextfold のストアではないか" in cli("doctor", "--lang", "ja").out
+    assert "is not a contextfold store" in cli("doctor").out
+
+
+@pytest.mark.finding("N15")
 def test_warnings_are_japanese_notes(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "contextfold.toml").write_text('store = "/elsewhere/contextfold.db"\n', "utf-8")
