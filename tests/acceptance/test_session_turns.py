@@ -88,8 +88,10 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     assert len(await got(session.recall(fold=fold.id))) == fold.details["messages"]
     assert [each["name"] for each in session.recall_tools(dialect="anthropic")] == ["recall", "unfold"]
     assert await got(session.answer({"id": "1", "name": "bash", "input": {}})) is None
+    assert (await got(session.preview_unfold(fold.id))).hides.stand_ins == (fold.id,)
     await got(session.unfold(fold.id))
     assert await got(session.folds) == ()
+    assert (await got(session.preview_fold(to=3_000))).folds
     assert (await got(session.preview())).action == "send"
     assert await got(session.will_fold) is False
     await got(session.overflowed(9_000))

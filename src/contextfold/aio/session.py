@@ -204,6 +204,10 @@ class Session(Travels, Layered, Recalls):
         """What `prepare` would decide now, and why; nothing happens."""
         return await self._worker.run(self._session.preview)
 
+    async def preview_fold(self, *, instructions: str = "", to: int | None = None) -> plain.Preview:
+        """What `fold` would change; nothing happens, and no model is asked: a summary's size is that of the digest."""
+        return await self._worker.run(lambda: self._session.preview_fold(instructions=instructions, to=to))
+
     @property
     def will_fold(self) -> Awaitable[bool]:
         """Whether the next `prepare` will fold."""

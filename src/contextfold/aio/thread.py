@@ -139,6 +139,10 @@ class Thread:
         """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""
         return await self._worker.run(lambda: self._thread.write(drafting, blobs=blobs))
 
+    async def trial(self) -> Thread:
+        """A twin to try folds on: it begins as this thread is in memory, and no log is told what is written to it."""
+        return Thread(await self._worker.run(self._thread.trial), self._worker)
+
     async def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
         """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
         return await self._worker.run(lambda: self._thread.rendering(dialect, binds=binds))

@@ -54,6 +54,10 @@ class Travels:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""
         return await self._drive(hidden.unfold(self.desk, fold, make_room))
 
+    async def preview_unfold(self, fold: int, *, make_room: bool = False) -> plain.Preview:
+        """What `unfold` would change, and whether it fits; nothing happens."""
+        return await self._worker.run(lambda: self._session.preview_unfold(fold, make_room=make_room))
+
     async def rewind(
         self,
         *,

@@ -3,20 +3,24 @@
 Summaries come from the embedded digest, which needs no model. With --summarizer a model of your choice writes them: the
 conversation is then sent to its provider, whose SDK and key must be set up. If it fails, the digest takes over.
 
+With --preview nothing happens and no model is asked; the digest stands for what a model would write.
+
 Examples:
   contextfold fold --instructions "focus on the API changes"
   contextfold fold refactor-42 --to 8k
   contextfold fold --summarizer claude-haiku-5-5 --instructions "focus on the API changes"
-  contextfold fold --policy sliding_window --preview
+  contextfold fold --policy sliding_window --to 8k --preview
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 import contextfold as cf
-from contextfold.folding import Report, Summarizer
+from contextfold.folding import Attempt, Report, Summarizer
+from contextfold.session import Preview, ViewParts
 
 from .arguments import add_model, add_thread, size
 from .invocation import Invocation
@@ -33,18 +37,66 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="as this profile wants it (default: the setting `profile`)")
     parser.add_argument("--artifacts", metavar="DIRECTORY", help="put large outputs aside here")
     parser.add_argument("-s", "--summarizer", metavar="MODEL", help="let this model write the summary")
-    parser.add_argument("--preview", action="store_true", help="only say what the next request would decide, and why")
+    parser.add_argument(
+        "--preview",
+        action="store_true",
+        help="only say what the next request would decide, and what folding now would change",
+    )
 
 
 def run(call: Invocation) -> int:
     with session_of(call, summarizer=_summarizer(call)) as session:
         if call.args.preview:
-            decision = session.preview()
-            return call.answer(
-                decision, lambda: call.out.line(Ink(f"{decision.action}: ", "bold"), f"{decision.reason}")
-            )
+            return _preview(call, session)
         report = session.fold(instructions=call.args.instructions, to=call.args.to)
         return call.answer(report, lambda: _show(call, report))
+
+
+def _preview(call: Invocation, session: cf.Session) -> int:
+    decision = session.preview()
+    preview = session.preview_fold(instructions=call.args.instructions, to=call.args.to)
+
+    def show() -> None:
+        call.out.line(Ink(f"{decision.action}: ", "bold"), f"{decision.reason}")
+        if preview.folds:
+            show_preview(call, preview)
+        else:
+            call.out.line(call.say("preview.nothing", reason=_refusals(call, preview.attempts) or decision.reason))
+
+    return call.answer({**asdict(decision), "fold": preview}, show)
+
+
+def show_preview(call: Invocation, preview: Preview) -> None:
+    """What would change, for people: sizes, what hides and shows, and money."""
+    sizes = {"before": f"{preview.before:,}", "after": f"{preview.after:,}", "usable": f"{preview.usable:,}"}
+    call.out.line(Ink(call.say("preview", **sizes), "good" if preview.fits else "bad"))
+    for key, parts in (("hides", preview.hides), ("shows", preview.shows)):
+        if what := _listed(call, parts):
+            call.out.line(call.say(f"preview.{key}", what=what), indent=2)
+    if preview.cache is not None:
+        kept = {"kept": f"{preview.cache.kept:,}", "rewritten": f"{preview.cache.rewritten:,}"}
+        call.out.line(Ink(call.say("fold.cache", **kept), "dim"))
+    if preview.price is not None:
+        price, later, unit = preview.price.price, -preview.price.saves, preview.price.unit
+        told = {"price": f"{price:+,.4f}", "later": f"{later:+,.4f}", "unit": unit}
+        call.out.line(Ink(call.say("preview.price", **told), "dim"))
+
+
+def _listed(call: Invocation, parts: ViewParts) -> str:
+    blocks = tuple(dict.fromkeys(seq for seq, _ in parts.blocks))
+    kinds = {"messages": parts.messages, "blocks": blocks, "stand_ins": parts.stand_ins}
+    return "; ".join(call.say(f"preview.{kind}", seqs=_ranges(seqs)) for kind, seqs in kinds.items() if seqs)
+
+
+def _ranges(seqs: Sequence[int]) -> str:
+    """Seqs as people write them: 2-14, 16."""
+    runs: list[list[int]] = []
+    for seq in seqs:
+        if runs and seq == runs[-1][1] + 1:
+            runs[-1][1] = seq
+        else:
+            runs.append([seq, seq])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def _summarizer(call: Invocation) -> Summarizer | None:
@@ -69,9 +121,7 @@ def _show(call: Invocation, report: Report) -> None:
             sizes = {"given": f"{attempt.input_tokens:,}", "got": f"{attempt.output_tokens:,}"}
             call.note(f"{call.say('fold.attempt', model=attempt.model, **sizes)}{failed}")
     if not report.folds:
-        refused = [call.say(f"refused.{each.refusal.value}") for each in report.attempts if each.refusal]
-        refusals = ", ".join(dict.fromkeys(refused))
-        call.out.line(call.say("folded.nothing", reason=refusals or report.reason))
+        call.out.line(call.say("folded.nothing", reason=_refusals(call, report.attempts) or report.reason))
         return
     numbers = {"before": f"{report.before:,}", "after": f"{report.after:,}", "count": len(report.folds)}
     call.out.line(Ink(call.say("folded", **numbers), "good"))
@@ -83,3 +133,9 @@ def _show(call: Invocation, report: Report) -> None:
         sizes = {"kept": f"{report.cache.kept:,}", "rewritten": f"{report.cache.rewritten:,}"}
         call.out.line(Ink(call.say("fold.cache", **sizes), "dim"))
     call.out.line(Ink(call.say("fold.undo", fold=report.folds[-1].id), "dim"))
+
+
+def _refusals(call: Invocation, attempts: Sequence[Attempt]) -> str:
+    """Why nothing was folded, each reason once."""
+    refused = [call.say(f"refused.{each.refusal.value}") for each in attempts if each.refusal]
+    return ", ".join(dict.fromkeys(refused))

@@ -114,7 +114,7 @@ _WORDS: dict[str, str] = {
     "as this profile wants it (default: the setting `profile`)": "このプロファイルで（既定: 設定 `profile`）",
     "put large outputs aside here": "大きな出力の退避先",
     "let this model write the summary": "このモデルに要約を書かせる",
-    "only say what the next request would decide, and why": "次のリクエストの判断と理由だけを示す",
+    "only say what the next request would decide, and what folding now would change": "次のリクエストの判断と、今折りたたむと何が変わるかだけを示す",
     "the fold's id, as `contextfold folds` lists it": "折りたたみの番号（`contextfold folds` の一覧から）",
     "fold something older if it would not fit": "収まらなければ、より古いものを折りたたむ",
     "to just before this event": "このイベントの直前へ",

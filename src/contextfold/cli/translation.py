@@ -62,6 +62,8 @@ _SENTENCES: dict[str, str] = {
     "Nothing was said yet. Append a message before preparing a request.": "まだ発言がありません。先にメッセージを追加してください。",
     "This message of the {a} has no content. Give it some, or leave it out.": "{a} のこのメッセージには内容がありません。内容を入れるか、省いてください。",
     "This usage holds no number of tokens that we know. Give it as input, read, written, output.": "この usage に知っているトークン数がありません。input、read、written、output で指定してください。",
+    "Nobody is asked or told for a preview.": "プレビューでは誰にも問い合わせず、何も知らせません。",
+    "A trial of thread {a} is in no store. Fork the thread itself.": "スレッド {a} の試行はどのストアにもありません。スレッド自体から分岐してください。",
     "There is no fold {a} on this branch. The live ones are {b}.": "この枝に折りたたみ {a} はありません。有効なもの: {b}。",
     "There is no live fold {a} on this branch. The live ones are {b}.": "この枝に有効な折りたたみ {a} はありません。有効なもの: {b}。",
     "A fold covers whole messages or parts of messages. Make two folds.": "一つの折りたたみが覆うのは、メッセージ全体か、その一部のどちらかです。二つに分けてください。",

@@ -142,6 +142,21 @@ _WORDS: dict[str, tuple[str, str]] = {
         "fold {fold} is taken back: {before} tokens became {after}",
         "折りたたみ {fold} を元に戻しました: {before} → {after} トークン",
     ),
+    "preview": (
+        "{before} tokens would become {after} of {usable}",
+        "{before} → {after} トークンになります（上限 {usable}）",
+    ),
+    "preview.refused": ("that does not fit, and would be refused", "収まらないため、実行できません"),
+    "preview.nothing": ("nothing would be folded: {reason}", "折りたたまれるものはありません: {reason}"),
+    "preview.hides": ("would be hidden: {what}", "隠れるもの: {what}"),
+    "preview.shows": ("would show: {what}", "見えるもの: {what}"),
+    "preview.messages": ("messages {seqs}", "メッセージ {seqs}"),
+    "preview.blocks": ("parts of messages {seqs}", "一部のみ: メッセージ {seqs}"),
+    "preview.stand_ins": ("stand-ins of folds {seqs}", "折りたたみ {seqs} の代替文"),
+    "preview.price": (
+        "{price} {unit} on the next request, {later} on each one after it",
+        "次のリクエストで {price} {unit}、その後は毎回 {later}",
+    ),
     "rewound": (
         "the head is at {head}; {messages} messages and {folds} folds are left behind, `contextfold redo` returns",
         "現在位置は {head} です。メッセージ {messages} 件、折りたたみ {folds} 件を離れました。"

@@ -19,7 +19,7 @@ from .budget import (
 )
 from .clear import Clear
 from .decision import FoldDecision, Signals, after_folds, decide
-from .economics import Economy, Rates, Standing, price_of_edit, rates_of
+from .economics import Economy, Prediction, Rates, Standing, predicted, price_of_edit, rates_of
 from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
 from .importance import Scoring
 from .native import Native
@@ -78,6 +78,7 @@ __all__ = [
     "Plan",
     "PlannedFold",
     "Policy",
+    "Prediction",
     "PricedRequest",
     "Prune",
     "Rates",
@@ -112,6 +113,7 @@ __all__ = [
     "draft_folds",
     "fold_until_it_fits",
     "longest_answer",
+    "predicted",
     "price_of_edit",
     "rates_of",
     "record",

@@ -7,6 +7,7 @@ from .desk import Desk
 from .export import Format
 from .follow import FollowReport
 from .hooks import FoldNotice, Hook, Hooks
+from .previews import Preview, ViewParts
 from .request import Request
 from .rewind import Where
 from .session import Session, Stats
@@ -21,12 +22,14 @@ __all__ = [
     "Format",
     "Hook",
     "Hooks",
+    "Preview",
     "Request",
     "Session",
     "Stats",
     "Surroundings",
     "System",
     "Tools",
+    "ViewParts",
     "Where",
     "Workspace",
 ]

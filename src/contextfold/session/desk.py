@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -81,6 +82,13 @@ class Desk:
         self._budgets: Memo[Budget] = Memo()
         self._decisions: Memo[FoldDecision] = Memo()
         self._openings: Memo[int] = Memo()
+
+    def trial(self) -> Desk:
+        """A twin to try folds on: nothing reaches the log, nobody is told, and no model is asked for a summary."""
+        policy = self.policy.with_(summarizer=None, fallback=("extractive",), economy=None)
+        twin = Desk(self.thread.trial(), policy)
+        twin.turn, twin.requests = copy(self.turn), self.requests.copy()
+        return twin
 
     @property
     def model(self) -> Model:

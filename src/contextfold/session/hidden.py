@@ -72,30 +72,38 @@ def shortened(text: str, most: int, count: Callable[[str], int], thread: str) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class TriedUnfold:
     """How a thread would look with a fold taken back, and perhaps others made."""
 
     projection: Projection
     decision: FoldDecision
+    grown: int  # tokens that come back, before others make room
     folds: tuple[PlannedFold, ...] = ()
+
+    @property
+    def may_be(self) -> bool:
+        """Whether it fits, or is at least no larger than the thread is now."""
+        return self.decision.fits or self.grown <= 0
 
 
 def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
     """Take a fold back and say so; the folds that were made for it."""
-    before = desk.decide()
-    branch = desk.thread.branch
-    _refuse_unknown(branch, fold)
-    tried = _try(desk, branch, fold)
-    grown = tried.decision.used - before.used
-    if not tried.decision.fits and grown > 0:
-        if make_room:
-            tried = _make_room(desk, tried, fold)
-        if not tried.decision.fits:
-            raise CannotUnfold(fold, _sizes(desk, before, grown), desk.budget().whole)
-    logged = yield from record(lambda now: _drafts(desk, now, fold, tried.folds))
+    tried = try_unfold(desk, fold, make_room)
+    if not tried.may_be:
+        raise CannotUnfold(fold, _sizes(desk, desk.decide(), tried.grown), desk.budget().whole)
+    logged = yield from record(lambda now: unfold_drafts(desk, now, fold, tried.folds))
     desk.requests.drop()
     yield from tell(desk.hooks.on_unfold, fold)
     return tuple(entry.seq for entry in logged[1:])
+
+
+def try_unfold(desk: Desk, fold: int, make_room: bool) -> TriedUnfold:
+    """Take a fold back on a copy, with room made for it if that is asked for."""
+    _refuse_unknown(desk.thread.branch, fold)
+    then = _unfolded(desk.thread.branch, fold, desk.now())
+    decision = _decision(desk, then)
+    tried = TriedUnfold(then, decision, decision.used - desk.decide().used)
+    return _make_room(desk, tried, fold) if make_room and not tried.may_be else tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +117,7 @@ class UnfoldPrice:
 def price(desk: Desk, fold: int) -> UnfoldPrice:
     """What taking a fold back would cost; nothing happens."""
     branch = desk.thread.branch
-    _refuse_unknown(branch, fold)
-    grown = max(0, _try(desk, branch, fold).decision.used - desk.decide().used)
+    grown = max(0, try_unfold(desk, fold, make_room=False).grown)
     first = min((seq for seq, _ in branch.folds[fold].event.cover.blocks), default=fold)
     view = desk.view()
     place = next((place for place in range(view.length) if view.item(place).seq == first), 0)
@@ -133,17 +140,12 @@ def _unfolded(now: LiveBranch, fold: int, at: float) -> Projection:
     return then
 
 
-def _try(desk: Desk, now: LiveBranch, fold: int) -> _Tried:
-    then = _unfolded(now, fold, desk.now())
-    return _Tried(then, _decision(desk, then))
-
-
 def _decision(desk: Desk, projection: Projection) -> FoldDecision:
     view = projection.view(desk.thread.lens)
     return decide(view, desk.budget(), desk.policy, desk.model, desk.turn.signals)
 
 
-def _make_room(desk: Desk, tried: _Tried, fold: int) -> _Tried:
+def _make_room(desk: Desk, tried: TriedUnfold, fold: int) -> TriedUnfold:
     """Hide the oldest of everything else, until it fits or nothing is left to hide."""
     wanted = _seqs_behind(tried.projection, fold)
     for _ in range(ROUNDS):
@@ -155,11 +157,11 @@ def _make_room(desk: Desk, tried: _Tried, fold: int) -> _Tried:
     return tried
 
 
-def _with(desk: Desk, tried: _Tried, folds: tuple[PlannedFold, ...]) -> _Tried:
+def _with(desk: Desk, tried: TriedUnfold, folds: tuple[PlannedFold, ...]) -> TriedUnfold:
     then = tried.projection
     for draft in _folds(desk, then, folds):
         then.take(Logged(then.last + 1, then.head, draft.at, draft.event))
-    return _Tried(then, _decision(desk, then), tried.folds + folds)
+    return replace(tried, decision=_decision(desk, then), folds=tried.folds + folds)
 
 
 def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
@@ -180,7 +182,7 @@ def _protecting(desk: Desk, projection: Projection, wanted: frozenset[int]) -> V
     return View(view.array, desk.thread.lens, view.head, view.open_calls, view.pinned | wanted)
 
 
-def _drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
+def unfold_drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
     """Unfolding, and what makes room for it, checked again on the thread as it is."""
     _refuse_unknown(now, fold)
     drafts = [NewEvent(Unfolded(fold), now.head, desk.now())]

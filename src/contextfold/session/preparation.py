@@ -196,8 +196,7 @@ def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
     if decision.trigger == "ahead":
         made = yield from desk.background.settle(desk, desk.thread.branch.is_on_path)
     if decision.trigger != "ahead" or not desk.decide().fits:
-        stages, last = _stages(desk, decision)
-        made += yield from fold_until_it_fits(desk, decision, stages, last)
+        made += yield from fold_until_it_fits(desk, decision, *_stages(desk, decision))
     instructions = desk.turn.instructions
     desk.turn.signal(Signals(), instructions)
     desk.turn.signal(after_folds(desk.decide(), decision.goal, len(made.folds)), instructions)
@@ -384,13 +383,16 @@ def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
     yield from record(lambda now: [NewEvent(event, now.head, desk.now(), encode(text))])
 
 
-def fold_now(desk: Desk, instructions: str, to: int | None) -> Steps[Report]:
-    """Fold because somebody asked: down to a size, or as far as is usual."""
+def fold_now(desk: Desk, instructions: str, to: int | None, *, silently: bool = False) -> Steps[Report]:
+    """Fold because somebody asked: down to a size, or as far as is usual. `silently`: whoever listens is not told."""
     desk.turn.signal(Signals(asked=True, to=to), instructions)
     before = desk.view()
     decision = desk.decide(before)
     try:
-        made = yield from fold(desk, decision)
+        if silently:
+            made = yield from fold_until_it_fits(desk, decision, *_stages(desk, decision))
+        else:
+            made = yield from fold(desk, decision)
     finally:
         desk.turn.signal(Signals())
     after = desk.view()

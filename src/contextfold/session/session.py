@@ -22,12 +22,13 @@ from contextfold.store import Store
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
-from . import answer, follow, hidden, preparation, telemetry
+from . import answer, follow, hidden, preparation, previews, telemetry
 from .auto_recall import AutoRecall
 from .desk import Desk
 from .drivers import drive
 from .follow import FollowReport
 from .hooks import Hook, Hooks
+from .previews import Preview
 from .recorder import Piece, Recording
 from .request import Request
 from .turn import Surroundings, System, Tools
@@ -261,6 +262,11 @@ class Session(Travels, Layered, Recalls):
         """What `prepare` would decide now, and why; nothing happens."""
         self.desk.look()
         return self.desk.decide()
+
+    def preview_fold(self, *, instructions: str = "", to: int | None = None) -> Preview:
+        """What `fold` would change; nothing happens, and no model is asked: a summary's size is that of the digest."""
+        self.desk.look()
+        return self.desk.alone(lambda: previews.of_fold(self.desk, instructions, to))
 
     @property
     def will_fold(self) -> bool:

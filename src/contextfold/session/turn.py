@@ -149,6 +149,11 @@ class OpenRequests:
         self.newest: Request | None = None
         self.unanswered: list[Request] = []
 
+    def copy(self) -> OpenRequests:
+        twin = OpenRequests()
+        twin.newest, twin.unanswered = self.newest, self.unanswered[:]
+        return twin
+
     def ask(self, request: Request) -> Request:
         """A request was made; its answer is awaited. One that it takes the place of got none, unless it is the same."""
         if self.newest is not None and self.newest.json != request.json:

@@ -20,11 +20,12 @@ from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
 from . import checkpoints as places
-from . import export, hidden, notes, recall_calls, rewind, tools
+from . import export, hidden, notes, previews, recall_calls, rewind, tools
 from .checkpoints import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
 from .drivers import drive
 from .export import Format
+from .previews import Preview
 from .rewind import Where
 
 
@@ -44,6 +45,11 @@ class Travels:
         With `make_room`, something older is folded away for it; the folds that were made are returned.
         """
         return drive(hidden.unfold(self.desk, fold, make_room), self.desk)
+
+    def preview_unfold(self, fold: int, *, make_room: bool = False) -> Preview:
+        """What `unfold` would change, and whether it fits; nothing happens."""
+        self.desk.look()
+        return self.desk.alone(lambda: previews.of_unfold(self.desk, fold, make_room))
 
     def rewind(
         self,

@@ -124,6 +124,12 @@ class ModelLens:
         self.dialect, self.named = dialects.spoken(model), ""  # `named` by the caller, who writes no other
         self._weighed_again: dict[tuple[int, str], int] = {}  # what was stored for another encoding
 
+    def over(self, bodies: Bodies, events: Callable[[], Sequence[Logged]]) -> ModelLens:
+        """The same look at a twin of the thread."""
+        twin = ModelLens(bodies, events, self.model, self.counter)
+        twin.calibration, twin.dialect, twin.named = self.calibration, self.dialect, self.named
+        return twin
+
     def speak(self, dialect: str) -> None:
         """Read and write messages in the dialect that the caller names, whatever the model."""
         self.dialect, self.named = dialects.suited(dialect, self.model), dialect

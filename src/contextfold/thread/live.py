@@ -9,17 +9,18 @@ they are asked for.
 from __future__ import annotations
 
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
 from threading import RLock
-from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, NoReturn, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from contextfold import dialects
 from contextfold.domain import EventLog, Logged, NewEvent, Projection, ThreadRow, Words
-from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
+from contextfold.errors import Conflict, Corrupt, KeyConflict, NotFound, StoreError
 
 from .lens import Bodies, LogStretch
 from .request_bytes import Rendering
@@ -79,6 +80,8 @@ class Live:
         lineage: Sequence[LogStretch],
         words: Words,
         origin: Projection | None = None,
+        *,
+        twin: Projection | None = None,
     ) -> None:
         self.log, self.row = log, row
         self._lineage, self.words = tuple(lineage), words
@@ -90,10 +93,17 @@ class Live:
         self._written: Callable[[Live], None] | None = None  # told after each write, since it grew
         self.timeline = Timeline()
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
+        if twin is not None:  # of somebody who has read everything already
+            self.projection = twin
+            return
         self.projection = Projection(words) if origin is None or row.origin is None else origin.fork(row.origin.seq)
         if origin is None and row.origin is not None:
             self._begin_at(row.origin.seq)
         self.catch_up()
+
+    def trial(self) -> TrialLive:
+        """A twin to try things on."""
+        return TrialLive(self.log, self.row, self._lineage, self.words, twin=self.projection.copy())
 
     @property
     def size(self) -> int:
@@ -205,6 +215,36 @@ class Live:
             self._project(entry)
             if draft.body:
                 self.bodies.keep(entry.seq, draft.body)
+
+
+class TrialLive(Live):
+    """The twin of a thread: it begins as the thread is, and what is written to it stays in memory and with it."""
+
+    def __init__(
+        self, log: EventLog, row: ThreadRow, lineage: Sequence[LogStretch], words: Words, *, twin: Projection
+    ) -> None:
+        super().__init__(log, row, lineage, words, twin=twin)
+        self.bodies = Bodies(log, lineage, room=sys.maxsize)  # what is let go of could not be read again
+
+    def catch_up(self) -> None:
+        """What others write meanwhile is no part of the trial."""
+
+    def refuse_fork(self, *_: object) -> NoReturn:
+        """A fork shares events of a log, and these are in none."""
+        raise NotFound(f"A trial of thread {self.row.title!r} is in no store. Fork the thread itself.")
+
+    def write(
+        self,
+        drafting: Drafting,
+        *,
+        expected: int | None = None,  # noqa: ARG002  # nobody else writes here
+        blobs: Sequence[bytes] = (),  # noqa: ARG002
+    ) -> tuple[Logged, ...]:
+        """Take what `drafting` makes of the twin as it is; the log is not told."""
+        drafts, last = drafting(self.projection), self.projection.last
+        logged = tuple(Logged(last + n, draft.parent, draft.at, draft.event) for n, draft in enumerate(drafts, 1))
+        self._take(logged, drafts)
+        return logged
 
 
 KEPT_BYTES: Final = 128 * 2**20

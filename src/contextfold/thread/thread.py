@@ -329,6 +329,14 @@ class Thread:
         """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""
         return self._live.write(drafting, blobs=blobs)
 
+    @locked
+    def trial(self) -> Thread:
+        """A twin to try folds on: it begins as this thread is in memory, and no log is told what is written to it."""
+        live = self._live.trial()
+        twin = Thread(live, self.model, self._lens.counter, self._clock, lambda: None, self._lock, live.refuse_fork)
+        twin._lens = self._lens.over(live.bodies, lambda: live.projection.events)
+        return twin
+
     def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
         """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
         return self._live.rendering(dialect, self.model.name, binds)

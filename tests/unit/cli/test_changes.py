@@ -55,6 +55,30 @@ def test_a_preview_changes_nothing(cli: Cli, store: Path) -> None:
     assert store.read_bytes() == before
 
 
+def test_a_preview_of_fold_tells_what_fold_then_does(cli: Cli, store: Path, fold: int) -> None:
+    cli("unfold", fold)
+    before = store.read_bytes()
+    told, page = (
+        cli("fold", "--to", "3k", "--preview", "--json").json["fold"],
+        cli("fold", "--to", "3k", "--preview").out,
+    )
+    assert store.read_bytes() == before
+    report = cli("fold", "--to", "3k", "--json").json
+    assert (told["before"], told["after"], told["folds"]) == (report["before"], report["after"], report["folds"])
+    assert f"{report['before']:,} tokens would become {report['after']:,}" in page
+    assert "would be hidden: messages" in page
+
+
+def test_a_preview_of_unfold_tells_what_unfold_then_does(cli: Cli, store: Path, fold: int) -> None:
+    before, shown = store.read_bytes(), seqs(store)
+    told, page = cli("unfold", fold, "--preview", "--json").json, cli("unfold", fold, "--preview").out
+    assert store.read_bytes() == before
+    report = cli("unfold", fold, "--json").json
+    assert told["after"] - told["before"] == report["after"] - report["before"]
+    assert set(told["shows"]["messages"]) == set(seqs(store)) - set(shown)
+    assert f"stand-ins of folds {fold}" in page
+
+
 def test_rewind_and_redo_end_where_they_began(cli: Cli, store: Path) -> None:
     before = seqs(store)
     told = cli("rewind", "--before", before[-1], "--json").json
