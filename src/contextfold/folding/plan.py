@@ -5,7 +5,7 @@ A plan is made of the view as it was seen; covers are made and checked on the th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -28,7 +28,7 @@ from contextfold.domain import (
     encode,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, Refusal, SourceMessage, SummaryRequest
+from contextfold.summaries import Language, Refusal, SummaryRequest
 
 from .budget import Budget
 
@@ -108,8 +108,8 @@ class Situation:
     weigh: Callable[[ViewItem, int], int] = lambda _item, _block: 0  # raw tokens of one block of an item
     subject: Callable[[ViewItem], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
-    # (folds, most bytes) -> the messages they hide, as they were said; none where there is more of them to read
-    behind: Callable[[Sequence[int], int], tuple[SourceMessage, ...]] = lambda _folds, _most: ()
+    behind: Callable[[int], Iterable[ViewItem]] = lambda _fold: ()  # the items that a fold hides, newest first
+    read: Callable[[ViewItem], Message] = lambda item: Message(item.shape.role, ())  # an item as it was said
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
     conversation: Conversation | None = None  # for a summary by the model that is spoken to
     compacts: Callable[[str], bool] = lambda _dialect: False  # whether its provider compacts on demand in a dialect

@@ -7,12 +7,12 @@ summarized, so nothing is summarized twice. It asks for a summary and never know
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from contextfold.domain import StandIn, View
+from contextfold.domain import StandIn, View, ViewItem
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Refusal, SummaryRequest, summary_text
+from contextfold.summaries import Refusal, SourceMessage, SummaryRequest, is_digest, summary_text
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
@@ -22,7 +22,7 @@ from .survey import Atom, Survey, is_person
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
 MUST_STAY = 6  # one part in so many of such a size is for the live request and the newest call, if that is enough
-READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, the digest before is read instead
+READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, only a part of them is read
 READ_PER_TOKEN = 32  # and so many for each token of room: small windows fold often, and each fold would read all again
 FRAME = 160  # raw tokens around a summary's own words
 MESSAGE = 8  # raw tokens that a message costs beside its words
@@ -123,7 +123,7 @@ class Condense:
             language=language,
             budget=size,
             kept=survey.sources(atom for atom in _behind(survey, covered) if atom not in cut),
-            earlier=situation.behind(updated, min(READ_AGAIN, READ_PER_TOKEN * situation.budget.usable)),
+            earlier=_read_again(updated, situation),
         )
 
         def words(fold: int, text: str) -> StandIn:
@@ -194,6 +194,32 @@ def _newest(said: Sequence[Atom], room: int) -> frozenset[Atom]:
 def _is_cut(survey: Survey, atom: Atom) -> bool:
     """Whether a block of it is folded."""
     return not survey.is_stand_in(atom) and any(survey.items[place].folded for place in atom.places)
+
+
+def _read_again(folds: Sequence[int], situation: Situation) -> tuple[SourceMessage, ...]:
+    """What earlier summaries stand for, each message once.
+
+    Where that is too much to read each time: the newest of what people said and of all else, half of the bytes each, in
+    place of a digest, which was made of such lines; nothing in place of a summary that somebody wrote.
+    """
+    most = min(READ_AGAIN, READ_PER_TOKEN * situation.budget.usable)
+    hidden = {item.seq: item for fold in folds for item in situation.behind(fold) if item.kind == "message"}
+    if sum(item.shape.size for item in hidden.values()) > most:
+        if not all(is_digest(situation.previous[fold]) for fold in folds):
+            return ()
+        people = _within((item for item in hidden.values() if is_person(item)), most // 2)
+        others = _within((item for item in hidden.values() if not is_person(item)), most // 2)
+        hidden = {item.seq: item for item in (*people, *others)}
+    return tuple(SourceMessage(seq, situation.read(hidden[seq])) for seq in sorted(hidden))
+
+
+def _within(newest_first: Iterable[ViewItem], room: int) -> Iterator[ViewItem]:
+    """As many as there is room for, in bytes."""
+    for item in newest_first:
+        room -= item.shape.size
+        if room < 0:
+            return
+        yield item
 
 
 def _behind(survey: Survey, covered: Sequence[Atom]) -> list[Atom]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -45,7 +44,7 @@ from contextfold.folding import (
     decide,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, SourceMessage, language_of
+from contextfold.summaries import Language, language_of
 from contextfold.thread import Drafting, Thread, body_digest
 from contextfold.thread.request_bytes import DETAIL as PREFIX
 
@@ -193,22 +192,12 @@ class Desk:
             weigh=self.weigh_block,
             subject=self.subject,
             previous={seq: self.thread.lens.stand_in(seq).text for seq in self._summaries(view)},
-            behind=self.behind,
+            behind=lambda fold: hidden_by(self.thread.branch, fold),
+            read=self.thread.lens.read,
             is_forced=decision.is_forced,
             conversation=self.turn.conversation,
             compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
-
-    def behind(self, folds: Sequence[int], most: int) -> tuple[SourceMessage, ...]:
-        """The messages that folds hide, each once, as they were said; none, and none read, above so many bytes."""
-        found: dict[int, ViewItem] = {}
-        for item in chain.from_iterable(hidden_by(self.thread.branch, fold) for fold in folds):
-            if item.kind == "message" and item.seq not in found:
-                found[item.seq] = item
-                most -= item.shape.size
-                if most < 0:
-                    return ()
-        return tuple(SourceMessage(seq, self.thread.lens.read(found[seq])) for seq in sorted(found))
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""

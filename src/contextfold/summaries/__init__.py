@@ -2,6 +2,7 @@
 
 from .chances import reuse
 from .checks import Refusal, check
+from .earlier import is_digest
 from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
@@ -49,6 +50,7 @@ __all__ = [
     "go_on_text",
     "guarded",
     "interrupted_text",
+    "is_digest",
     "language_of",
     "ledger",
     "missing_sections",

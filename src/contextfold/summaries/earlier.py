@@ -45,6 +45,11 @@ def entries(previous: str) -> Iterator[DigestEntry]:
             yield DigestEntry("", part)
 
 
+def is_digest(previous: str) -> bool:
+    """Whether a previous summary holds nothing but digests of ours."""
+    return all(entry.section for entry in entries(previous))
+
+
 def _framed(previous: str) -> Iterator[str]:
     """What stands in our frames, each closed by its own nonce; an edge inside a frame is part of what it holds."""
     edges = list(_EDGE.finditer(previous))
