@@ -22,7 +22,7 @@ _SIZE = 16  # bytes of a number
 _MOST_KEPT = 20_000  # messages whose normal form is remembered by their bytes
 
 # What clients put into messages by themselves, and change without a word of the user's: reminders, dates, surroundings.
-_REMINDER = re.compile(r"<(system-reminder|environment_details|env|context)>[^<]*+(?:<(?!/\1>)[^<]*+)*+</\1>")
+_REMINDER = re.compile(r"<(system-reminder|environment_details|env|context)>")
 _DATED = re.compile(r"(?m)^(?:Today's date|Current (?:date|time)|Today is)[^\n]{0,200}$")
 
 
@@ -57,7 +57,25 @@ def items_of(raw: bytes) -> Sequence[bytes]:
 
 def said(text: str) -> str:
     """A text without what clients add to it by themselves."""
-    return _DATED.sub("", _REMINDER.sub("", text)).strip()
+    return _DATED.sub("", _without_reminders(text)).strip()
+
+
+def _without_reminders(text: str) -> str:
+    """Each kind of tag is looked for to the end once at most: a text of opening tags alone costs what it is long."""
+    kept: list[str] = []
+    unclosed: set[str] = set()
+    end = 0
+    for opened in _REMINDER.finditer(text):
+        kind = opened[1]
+        if opened.start() < end or kind in unclosed:
+            continue
+        closed = text.find(f"</{kind}>", opened.end())
+        if closed < 0:
+            unclosed.add(kind)
+            continue
+        kept.append(text[end : opened.start()])
+        end = closed + len(f"</{kind}>")
+    return "".join([*kept, text[end:]])
 
 
 def _normal(endpoint: Endpoint, raw: bytes) -> bytes:

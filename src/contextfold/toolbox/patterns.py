@@ -17,12 +17,13 @@ MOST_DEPTH = 50  # groups within groups
 SHORT = 200  # characters that `re` gets of what is not followed here
 
 _ATOM = re.compile(
-    r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[dDwWsSnrtfv]|[^0-9A-Za-z])|[^\\()\[*+?|^$]",
+    r"\[\^?\]?(?:\\.|[^\]\\]){0,500}+\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[dDwWsSnrtfv]|[^0-9A-Za-z])|[^\\()\[*+?|^$]",
     re.DOTALL,
 )
 _ASSERTION = re.compile(r"[\^$]|\\[bB]")
 _REPEAT = re.compile(r"(?:([*+?])|\{(\d+)\}|\{(\d*),(\d*)\})\??(?![*+?])")
-_REPEATED_TWICE = re.compile(r"[*+}]\??[^()]*\)[*+{]")
+_REPEATED_TWICE = re.compile(r"[*+}]\??[^()]{0,500}+\)[*+{]")
+_LONGEST_UNFOLLOWED = 500  # characters of a pattern that is not followed; in a longer one repeats might be missed
 
 
 class Unchecked(Exception):
@@ -52,7 +53,7 @@ def has_pattern(pattern: str, text: str) -> bool:
     except (re.error, RecursionError, OverflowError):
         return True
     except _Unfollowed:
-        if len(text) > SHORT or _REPEATED_TWICE.search(pattern):
+        if max(len(text) - SHORT, len(pattern) - _LONGEST_UNFOLLOWED) > 0 or _REPEATED_TWICE.search(pattern):
             raise Unchecked(pattern, text) from None
         return re.search(pattern, text) is not None
     if len(steps) * (len(text) + 1) > MOST_STEPS:
