@@ -1,11 +1,9 @@
 """Recall: finding and showing what is folded away, for the model or for a person. Needs no model itself."""
 
-from .answers import FRAMED, framed, is_answer
 from .index import RecallIndex, number_of
 from .passages import Piece, passage_text, passages
 from .search import HEADER, Hit, Passage, PassageSource, Stretch, headline, holding, packed, search
-from .tools import RECALL, TOOLS, UNFOLD
-from .wording import say
+from .tools import FRAMED, RECALL, TOOLS, UNFOLD, framed, is_answer, say
 from .words import asked_terms
 
 __all__ = [

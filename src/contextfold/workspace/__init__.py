@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from .adoption import Adoptable, adopt, look_over
-from .calls import FileCall, file_calls
 from .candidates import Excluded
 from .files import Files, Restore
 from .homes import note_home
-from .reads import Use, Uses
+from .reads import FileCall, Use, Uses, file_calls
 from .restore import FileChange, Kind
 from .secrets import KEY_SHAPES
 from .snapshots import Restored, Snapshot, Snapshots

@@ -16,11 +16,10 @@ from contextfold.domain import Attachment, Detail, Turn
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import frame, nonce_of
 
-from .calls import Action
 from .excerpts import excerpt
 from .file_contents import Allowed, FileContents, Version, read, version_now
 from .phrases import FILE_PHRASES, FilePhrases, Since
-from .reads import Use, Uses, is_as_shown
+from .reads import Action, Use, Uses, is_as_shown
 
 MOST_TOKENS = 50_000  # of all restored files together, whatever is asked for
 WATCHED = 200  # files, the last used first, that are compared at each turn

@@ -1,7 +1,9 @@
 """What the model read and wrote, from its tool calls and their results: path, lines, and when.
 
 Only what worked counts: a call without result, a refused one, a picture leave no trace. Order is by seq, so a file
-read again is the newest once more. Pure: whether the file is still there is not asked here.
+read again is the newest once more. Pure: whether the file is still there is not asked here. The reading of calls is the
+domain's (`touches_of`), one for digests and files alike; here only what is certain counts: files named by a tool that
+is known, by a patch, or by a command that shows a file and does nothing else.
 """
 
 from __future__ import annotations
@@ -9,13 +11,16 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 
-from contextfold.domain import Text, ToolResult, ViewMessage
+from contextfold.domain import Text, ToolCall, ToolKind, ToolResult, ViewMessage, touches_of
 
-from .calls import Action, FileCall, file_calls
+Action: TypeAlias = Literal["read", "write"]
+
+_KINDS: Mapping[Action, ToolKind] = {"read": "reads", "write": "writes"}
 
 # How tools begin that answer with a refusal and do not mark it as one.
 _REFUSED = (
@@ -34,6 +39,25 @@ _CUT = re.compile(r"truncat|omitted|more lines|\.\.\.|…|省略", re.IGNORECASE
 _AROUND = 3  # lines that a tool may put around a file …
 _AROUND_BY = ("<", "(", "[", "{", "#")  # … and how such lines begin
 _CAP = 200  # lines that no tool cuts a file to; a longer answer may be cut by its tool
+
+
+@dataclass(frozen=True, slots=True)
+class FileCall:
+    """A file that a call reads or writes. Lines are counted from 1; None means from the start, or to the end."""
+
+    action: Action
+    path: str
+    first: int | None = None
+    last: int | None = None
+    content: str | None = None  # all that will be in the file, where the call says so
+
+
+def file_calls(call: ToolCall, more: Mapping[str, Action] = {}) -> Iterator[FileCall]:
+    """The files a call names; `more` are tools of the caller's own."""
+    for touch in touches_of(call, {tool: _KINDS[action] for tool, action in more.items()}):
+        if touch.is_known and touch.path and touch.action in ("read", "written", "edited"):
+            action: Action = "read" if touch.action == "read" else "write"
+            yield FileCall(action, touch.path, touch.first, touch.last, touch.content)
 
 
 @dataclass(frozen=True, slots=True)
