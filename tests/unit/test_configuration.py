@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_one_file_is_read_by_every_room(file: Path) -> None:
-    assert {setting.key for setting in SETTINGS} == set(KEYS_OF_OTHERS)
+    assert {setting.key for setting in SETTINGS} | {"gateway"} == set(KEYS_OF_OTHERS)  # a table, read by its own room
     assert read_config(file).max_input_tokens == 50_000
     assert configure({}, file=file)["policy"] == "roo_code"
 
