@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,6 +17,7 @@ from contextfold.domain import ThreadRow
 from contextfold.logs import SqliteLog, open_sqlite
 from contextfold.testing.log_contract import appended, message
 from tests.conftest import SOAK
+from tests.crash.writers import Writer, append_under_signals, interrupt_a_wait
 
 pytestmark = [pytest.mark.crash, pytest.mark.finding("K7")]
 
@@ -117,36 +115,23 @@ def test_an_error_of_any_kind_at_a_statement_is_taken_back(path: Path, statement
 
 
 def test_ctrl_c_while_another_process_writes_ends_the_wait_at_once(path: Path) -> None:
-    with closing(open_sqlite(path)) as log, closing(open_sqlite(path)) as other:
-        log.create(ThreadRow("a"))
-        other.connection.execute("BEGIN IMMEDIATE")
-        ring = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-        ring.start()
-        with pytest.raises(KeyboardInterrupt):
-            appended(log, "a", b"interrupted")
-        ring.join()
-        other.connection.execute("ROLLBACK")
-        appended(other, "a", b"of another")
-        appended(log, "a", b"next")
+    assert told_by(Writer(interrupt_a_wait, path)) == [("interrupted",), ("next", "2")]
+    with closing(open_sqlite(path)) as log:
         assert log.bodies("a", [1, 2]) == {1: b"of another", 2: b"next"}
+        assert log.verify() == []
 
 
 def test_real_signals_at_any_time_lose_nothing_that_was_acknowledged(path: Path) -> None:
+    rounds = 60 * SOAK
+    (acknowledged, last) = told_by(Writer(append_under_signals, path, rounds))
+    seqs = [int(seq) for seq in acknowledged]
     with closing(open_sqlite(path)) as log:
-        log.create(ThreadRow("a"))
-        acknowledged: list[int] = []
-        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-        try:
-            for number in range(60 * SOAK):
-                signal.setitimer(signal.ITIMER_REAL, 0.0002 + number % 60 * 0.00005)
-                try:
-                    while True:
-                        acknowledged.append(appended(log, "a", b"%d" % number)[0].seq)
-                except KeyboardInterrupt:
-                    continue
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-        appended(log, "a", b"next")
         assert log.verify() == []
-        assert len(log.bodies("a", acknowledged)) == len(set(acknowledged)) > 0
+        assert len(log.bodies("a", seqs)) == len(set(seqs)) > 0
+        assert log.bodies("a", [int(last[0])]) == {int(last[0]): b"next"}
+
+
+def told_by(writer: Writer) -> list[tuple[str, ...]]:
+    told = list(writer.said())
+    assert writer.end() == 0, "it hung and was ended by its own watch, or it failed"
+    return told

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import faulthandler
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -15,7 +19,7 @@ from typing import Any
 from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, StoreError
 from contextfold.logs import SqliteLog, open_sqlite
-from contextfold.testing.log_contract import message
+from contextfold.testing.log_contract import appended, message
 
 # One process imports everything once, and every writer is forked from it: a kill then costs milliseconds to prepare.
 _context = get_context("forkserver")
@@ -149,3 +153,45 @@ def hold_open(say: Connection, path: Path, is_reading: bool, go_on: Connection) 
     if is_reading:
         log.connection.execute("COMMIT")
     log.close()
+
+
+def append_under_signals(say: Connection, path: Path, rounds: int) -> None:
+    """Append while signals come at any time; then say which seqs were acknowledged, and that of one more append.
+
+    In a process of its own, because a signal may also interrupt whatever traces the tests, and leave its lock taken.
+    """
+    faulthandler.dump_traceback_later(60 + rounds, exit=True)
+    log = open_sqlite(path)
+    log.create(ThreadRow("a"))
+    acknowledged: list[int] = []
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    for number in range(rounds):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.0002 + number % 60 * 0.00005)
+            while True:
+                acknowledged.append(appended(log, "a", b"%d" % number)[0].seq)
+        except KeyboardInterrupt:
+            continue
+    say.send_bytes(" ".join(map(str, acknowledged)).encode())
+    say.send_bytes(b"%d" % appended(log, "a", b"next")[0].seq)
+    log.close()
+
+
+def interrupt_a_wait(say: Connection, path: Path) -> None:
+    """Ctrl-C while the lock is another's; then both append."""
+    faulthandler.dump_traceback_later(60, exit=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    log, other = open_sqlite(path), open_sqlite(path)
+    log.create(ThreadRow("a"))
+    other.connection.execute("BEGIN IMMEDIATE")
+    ring = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        ring.start()
+        appended(log, "a", b"interrupted")
+    except KeyboardInterrupt:
+        say.send_bytes(b"interrupted")
+    other.connection.execute("ROLLBACK")
+    appended(other, "a", b"of another")
+    say.send_bytes(b"next %d" % appended(log, "a", b"next")[0].seq)
+    log.close()
+    other.close()
