@@ -127,7 +127,7 @@ def test_real_signals_at_any_time_lose_nothing_that_was_acknowledged(path: Path)
     seqs = [int(seq) for seq in acknowledged]
     with closing(open_sqlite(path)) as log:
         assert log.verify() == []
-        assert len(log.bodies("a", seqs)) == len(set(seqs)) > 0
+        assert len(log.bodies("a", seqs)) == len(set(seqs)) > 5
         assert log.bodies("a", [int(last[0])]) == {int(last[0]): b"next"}
 
 
