@@ -110,7 +110,8 @@ def test_an_answer_after_the_session_was_closed_reaches_nobody(tmp_path: Path) -
             session.append({"role": "user" if number % 2 == 0 else "assistant", "content": f"{number}. {WORDS}"})
         session.prepare(max_tokens=500)
         session.rewind(to_index=3)
-        before = len(session.thread.events)
+    with cf.open(path) as store:
+        before = len(store.thread("main").events)
     released.set()
     assert answered.wait(30)
     with cf.open(path) as store:
