@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from contextfold.dialects import Heard, Listener
 from contextfold.session import Desk
+from contextfold.session.answer import written
 from contextfold.session.drivers import drive_async
-from contextfold.session.recorder import written
 
 Piece = TypeVar("Piece")
 

@@ -14,7 +14,7 @@ import aiohttp
 
 from contextfold.dialects import Dialect, all_known
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, ProviderAddress
-from contextfold.session.hooks import journal
+from contextfold.session.telemetry import journal
 from contextfold.store import Store
 
 from .door import Door, TurnedAway, Visit

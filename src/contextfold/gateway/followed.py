@@ -32,10 +32,10 @@ from contextfold.folding import Report, longest_answer
 from contextfold.session import Request, Session, Surroundings
 from contextfold.session.answer import offload
 from contextfold.session.drivers import drive
-from contextfold.session.hooks import journal
 from contextfold.session.preparation import fitted
 from contextfold.session.request import report_of
 from contextfold.session.rewind import begin_anew
+from contextfold.session.telemetry import journal
 from contextfold.thread.request_bytes import is_bound
 
 from . import refold

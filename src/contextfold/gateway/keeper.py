@@ -15,7 +15,7 @@ from contextfold.dialects import Dialect, Listener
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
 from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError
-from contextfold.session.hooks import journal
+from contextfold.session.telemetry import journal
 
 from .clients import client_name
 from .door import Visit

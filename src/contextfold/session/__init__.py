@@ -6,11 +6,11 @@ from .checkpoints import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
 from .export import Format
 from .follow import FollowReport
-from .hooks import FoldNotice, Hook, Hooks
 from .previews import Preview, ViewParts
 from .request import Request
 from .rewind import Where
 from .session import Session, Stats
+from .telemetry import FoldNotice, Hook, Hooks
 from .turn import Surroundings, System, Tools
 
 __all__ = [

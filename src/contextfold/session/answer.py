@@ -1,29 +1,42 @@
-"""What is written when somebody speaks in a session: the message, large outputs offloaded at the door, and for an
-answer what was sent and what it cost, in one transaction.
+"""What is written when somebody speaks in a session, and when a provider compacts.
+
+A message, large outputs offloaded at the door, and for an answer what was sent and what it cost, in one transaction. An
+answer that streams is handed on piece by piece and written at its end; one that breaks is written as far as it may be
+sent back. What a provider compacted by itself is bound to its model, and nothing in front of it is read: a fold hides
+what it stands for, in the same transaction, and whoever takes that fold back also hides the provider's block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import weakref
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec.structs import asdict
 
 from contextfold import dialects
-from contextfold.dialects import neutral_bill, refuse_empty, understand
+from contextfold.dialects import Heard, Listener, neutral_bill, refuse_empty, understand
 from contextfold.domain import (
     Appended,
     Bill,
     Detail,
+    Folded,
+    Logged,
     Measured,
+    Message,
     NewEvent,
+    Opaque,
     Projection,
     Reply,
     Sent,
+    StandIn,
     ToolResult,
+    Unfolded,
+    ViewItem,
 )
-from contextfold.errors import BadMessage
+from contextfold.errors import BadMessage, CannotCover
 from contextfold.folding import (
     Context,
     PlannedFold,
@@ -31,6 +44,7 @@ from contextfold.folding import (
     after_folds,
     billed_cost,
     content_of,
+    draft_fold,
     draft_folds,
     rates_of,
     record,
@@ -38,10 +52,125 @@ from contextfold.folding import (
     tell,
 )
 from contextfold.models import paid_for
+from contextfold.session import tools
+from contextfold.summaries import cleared_text, window_text
 
-from . import compaction, tools
 from .desk import Desk
+from .drivers import drive
 from .request import Request
+from .telemetry import journal
+
+# -- asking for it --------------------------------------------------------------------------------------------------
+
+
+def compaction_options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
+    """What a request says about compaction: settings, and the names of the features they belong to."""
+    if desk.policy.native == "off" and not desk.natives.live():
+        return {}, ()
+    made = {str(event.details.get("form")) for _, event in desk.natives.live()} & {"threshold", "on-demand"}
+    clears, at = desk.policy.native == "clear", desk.compacts_at(dialect)
+    wish = dialects.Wish(desk.model, desk.budget().usable, at, frozenset(made), clears)
+    return dialects.find(dialect).compacting(wish)
+
+
+# -- what came back -------------------------------------------------------------------------------------------------
+
+
+def compaction_in(message: Message) -> int | None:
+    """Where an answer holds what its provider made of everything before it."""
+    places = [place for place, block in enumerate(message.blocks) if _is_compaction(block)]
+    return places[-1] if places else None
+
+
+def _is_compaction(block: object) -> bool:
+    return isinstance(block, Opaque) and block.kind == "compaction"
+
+
+def compaction_drafts(desk: Desk, now: Projection, before: list[NewEvent], reply: Reply) -> list[NewEvent]:
+    """The fold of what the provider left out for this answer, which is in `before`."""
+    place = compaction_in(reply.message)
+    if place is None and not reply.cleared:
+        return []
+    then = now.copy()
+    for draft in before:
+        then.take(Logged(then.last + 1, draft.parent, draft.at, draft.event))
+    answered = next(now.last + number for number, draft in enumerate(before, 1) if isinstance(draft.event, Appended))
+    view = then.view(desk.thread.lens)
+    front = [item for item in view.items if item.seq < answered and item.shape.role != "system"]
+    details: dict[str, Detail] = {"trigger": "provider", "strategy": "native", "model": desk.model.name}
+    if place is None:
+        planned = _cleared_by_provider(desk, front, reply.cleared)
+    else:
+        planned = _compacted_by_provider(desk, front, then.last + 1)
+        details |= {"form": "threshold", "message": answered, "block": place}
+    context = Context(desk.counter, desk.now, view.tokens(), 0, desk.thread.lens.calibration.factor, details)
+    try:
+        return [draft_fold(then, planned, planned.words(then.last + 1, ""), then.head, context)]
+    except CannotCover:
+        return []  # something there must stay: everything is sent again, and the provider reads what it reads
+
+
+def _compacted_by_provider(desk: Desk, front: Sequence[ViewItem], fold: int) -> PlannedFold:
+    """Everything in front of the answer; the provider reads nothing of it, but a person may."""
+    seqs = tuple(item.seq for item in front if item.kind in ("message", "attachment"))
+    folds = tuple(item.seq for item in front if item.kind == "stand_in")
+    ranges = ((seqs[0], seqs[-1]),) if seqs else ((0, 0),)
+    text = window_text(fold, ranges, len(seqs), desk.language())
+    return PlannedFold("native", lambda _fold, _text: StandIn(text), seqs, folds)
+
+
+def _cleared_by_provider(desk: Desk, front: Sequence[ViewItem], most: int) -> PlannedFold:
+    """The oldest results, as the provider counts them."""
+    places = [
+        (item, index)
+        for item in front
+        if item.kind == "message"
+        for index, block in enumerate(item.shape.blocks)
+        if block.kind == "result" and all(part.block != index for part in item.folded)
+    ][:most]
+    texts = tuple(
+        cleared_text("a tool", "", item.seq, desk.weigh_block(item, index), desk.language()) for item, index in places
+    )
+    blocks = tuple((item.seq, index) for item, index in places)
+    return PlannedFold(
+        "native", lambda _fold, _text: StandIn(blocks=texts), blocks=blocks, details={"form": "clearing"}
+    )
+
+
+# -- letting go -----------------------------------------------------------------------------------------------------
+
+
+def let_go(desk: Desk) -> Steps[None]:
+    """Another model cannot read what this one's provider made: the originals come back, and are folded as usual."""
+    for fold, event in desk.natives.live():
+        if event.details.get("form") != "clearing" and event.details.get("model") not in (
+            desk.model.name,
+            desk.model.id,
+        ):
+            yield from record(lambda now, fold=fold: undone(desk, now, fold))  # type: ignore[misc]
+
+
+def undone(desk: Desk, now: Projection, fold: int) -> list[NewEvent]:
+    """The fold taken back, and the block that stood for what it hid left out from now on."""
+    taken = [NewEvent(Unfolded(fold), now.head, desk.now())]
+    return [*taken, *block_hidden(desk, now, fold, now.last + 1)]
+
+
+def block_hidden(desk: Desk, now: Projection, fold: int, parent: int) -> list[NewEvent]:
+    """What else goes when a native fold does; nothing for other folds."""
+    event = now.folds[fold].event
+    place = _place(event)
+    if place is None:
+        return []
+    planned = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",)), blocks=(place,))
+    context = Context(desk.counter, desk.now, 0, 0, 1.0, {"trigger": "unfold", "strategy": "native"})
+    return [draft_fold(now, planned, StandIn(blocks=("",)), parent, context)]
+
+
+def _place(event: Folded) -> tuple[int, int] | None:
+    message, block = event.details.get("message"), event.details.get("block")
+    return (message, block) if isinstance(message, int) and isinstance(block, int) else None
+
 
 Usage = Bill | Mapping[str, Any]
 
@@ -66,7 +195,7 @@ def append(
         drafts = [] if request is None else [NewEvent(_sent(desk, request), now.head, desk.now())]
         drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
         drafts.append(NewEvent(event, now.head, desk.now(), message.raw, key or ""))
-        drafts += compaction.drafts(desk, now, drafts, reply)
+        drafts += compaction_drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
             account = desk.books.settled(_billed(desk, request, bill))
@@ -88,7 +217,7 @@ def append(
         desk.requests.answer()
         desk.turn.rest()
         desk.books.answered(_billed(desk, request, bill))
-    is_whole = compaction.compaction_in(message) is None and not reply.cleared  # else it was billed for something else
+    is_whole = compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
     yield from offload(desk, seq)
@@ -166,3 +295,55 @@ def _fold_at_the_door(desk: Desk, folds: Sequence[PlannedFold]) -> Steps[None]:
     factor = desk.thread.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "door"})
     yield from record(lambda now: draft_folds(now, folds, [""] * len(folds), context))
+
+
+Piece = TypeVar("Piece")
+
+
+def written(desk: Desk, heard: Heard, key: str | None) -> Steps[int | None]:
+    """Write what was heard, if anything; tell when it was not all."""
+    if not heard.is_complete:
+        facts = {"error": heard.error, "left_out": list(heard.left_out), "kept": heard.answer is not None}
+        journal(logging.WARNING, "stream cut", thread=desk.thread.name, **facts)
+    if heard.answer is None:
+        return None
+    seq = yield from append(desk, heard.answer, key, heard.dialect)
+    return seq
+
+
+class Recording(Generic[Piece]):
+    """A stream being recorded: iterate over it once. `seq` and `heard` tell what was written when it has ended."""
+
+    def __init__(self, desk: Desk, stream: Iterable[Piece], key: str | None) -> None:
+        self._desk, self._stream, self._key = desk, stream, key
+        self._running: weakref.ref[Generator[Piece]] | None = None
+        self.seq: int | None = None  # of the message written; None before the end, and where nothing was left to write
+        self.heard = Heard()
+
+    def __iter__(self) -> Iterator[Piece]:
+        if self._running is not None:
+            raise RuntimeError("A stream is heard once. Record the next one by itself.")
+        pieces = self._pieces()
+        self._running = weakref.ref(pieces)  # weakly: a caller who leaves the loop ends the recording there
+        return pieces
+
+    def close(self) -> None:
+        """Stop listening now, and write what came so far."""
+        running = self._running() if self._running is not None else None
+        if running is not None:
+            running.close()
+
+    def _pieces(self) -> Generator[Piece]:
+        listener = Listener(self._desk.turn.dialect or self._desk.dialect)
+        try:
+            for piece in self._stream:
+                listener.hear(piece)
+                yield piece
+        except BaseException as error:
+            self._write(listener.heard(error))
+            raise
+        self._write(listener.heard())
+
+    def _write(self, heard: Heard) -> None:
+        self.heard = heard
+        self.seq = drive(written(self._desk, heard, self._key), self._desk)

@@ -34,7 +34,7 @@ from contextfold.folding import Steps, record
 from contextfold.folding import ask as ask_attacher
 
 from .desk import Desk
-from .hooks import journal
+from .telemetry import journal
 
 MORE = 4  # one part in so many of the usable input is free for attachments while folding can still make room
 

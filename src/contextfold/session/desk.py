@@ -49,10 +49,9 @@ from contextfold.thread import Drafting, Thread, body_digest
 from contextfold.thread.request_bytes import DETAIL as PREFIX
 
 from .books import Books
-from .hooks import Hook, Hooks
 from .layer_state import LayerDisplay, NoteState
-from .natives import Natives, compaction_request, compacts_at, compacts_on_demand
-from .request import Request
+from .request import Natives, Request, compaction_request, compacts_at, compacts_on_demand
+from .telemetry import Hook, Hooks
 from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, OwnedList, ToolGate
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller

@@ -15,7 +15,7 @@ from contextfold.errors import CannotUnfold, NotFound
 from contextfold.folding import Context, FoldDecision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
 from contextfold.thread import Thread
 
-from . import compaction
+from . import answer
 from .desk import Desk
 
 ROUNDS = 3  # of making room: each marker takes some
@@ -186,7 +186,7 @@ def unfold_drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFo
     """Unfolding, and what makes room for it, checked again on the thread as it is."""
     _refuse_unknown(now, fold)
     drafts = [NewEvent(Unfolded(fold), now.head, desk.now())]
-    drafts += compaction.block_hidden(desk, now, fold, now.last + 1)
+    drafts += answer.block_hidden(desk, now, fold, now.last + 1)
     then = _unfolded(now, fold, desk.now()) if folds else now
     for planned in folds:
         (draft,) = _folds(desk, then, (planned,))

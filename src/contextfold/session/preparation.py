@@ -29,16 +29,17 @@ from contextfold.folding import (
     tell,
 )
 from contextfold.models import Model
+from contextfold.session import answer
 from contextfold.summaries import fold_notice, go_on_text, interrupted_text
 from contextfold.thread import RequestPart, RequestTerms, parts_of
 from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
-from . import attachments, compaction, notes, tools
+from . import attachments, notes, tools
 from .attachments import AskedAttachments
 from .desk import LOOSE, Desk
-from .hooks import FoldNotice, journal
 from .layer_state import surrounded, without_sections
 from .request import FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
+from .telemetry import FoldNotice, journal
 from .turn import RequestFrame, Surroundings
 
 MOST_UNANSWERED = 8  # requests that are held until something else is written
@@ -83,7 +84,7 @@ def prepare(
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
     turn.speak(dialect)
     if desk.natives.live():
-        yield from compaction.let_go(desk)
+        yield from answer.let_go(desk)
     yield from hand_over(desk, dialect)
     attached = yield from _attached(desk)
     before = desk.view()
@@ -272,7 +273,7 @@ def _request(
     native: Mapping[str, object] = {}
     betas: tuple[str, ...] = ()
     if desk.policy.native != "off" or desk.natives.live():
-        native, betas = compaction.options(desk, dialect)
+        native, betas = answer.compaction_options(desk, dialect)
     fields = _fields(desk, dialect, output, {**native, **settings})
     if desk.policy.reasoning == "drop_block" and is_bound(model):
         fields = rendering.dialect.dropping_stale(fields)

@@ -35,7 +35,7 @@ from . import checkpoints
 from .answer import offload
 from .checkpoints import Checkpoint, CheckpointName
 from .desk import Desk
-from .hooks import journal
+from .telemetry import journal
 
 _MILLISECONDS = 1e11  # seconds since 1970 stay below this for three thousand years
 _APART = 1e-6  # seconds: times closer than this are the same, since numbers of this size hold no more

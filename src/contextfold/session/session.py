@@ -23,14 +23,14 @@ from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
 from . import answer, follow, hidden, preparation, previews, telemetry
+from .answer import Piece, Recording
 from .auto_recall import AutoRecall
 from .desk import Desk
 from .drivers import drive
 from .follow import FollowReport
-from .hooks import Hook, Hooks
 from .previews import Preview
-from .recorder import Piece, Recording
 from .request import Request
+from .telemetry import Hook, Hooks
 from .turn import Surroundings, System, Tools
 from .verbs import Layered, Recalls, Travels
 

@@ -1,25 +1,61 @@
-"""Spans and metrics for OpenTelemetry, by its GenAI conventions, where its API is installed; nothing where it is not.
+"""What a session tells whoever listens: hooks for programs, a log, and spans and metrics for OpenTelemetry.
 
-    pip install 'contextfold[telemetry]'
-
-Numbers, names and reasons only. What was said is never in a span unless the conventions' own switch asks for it
-(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true), and then only what a summarizer was asked and answered. An
-error's own words are never told: they may hold a key.
+Hooks are told, never asked: an error in one is logged and goes no further. Spans follow the GenAI conventions where
+OpenTelemetry's API is installed (`pip install 'contextfold[telemetry]'`), and are nothing where it is not. Numbers,
+names and reasons only: what was said is never told unless the conventions' own switch asks for it
+(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true), and then only what a summarizer was asked and answered; an
+error's own words never, for they may hold a key.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from contextfold.domain import encode
-from contextfold.folding import Answer, Report, Writer
+from contextfold.folding import Answer, MadeFold, Report, Writer
+from contextfold.models import Model
 from contextfold.summaries import Prompt
+
+log = logging.getLogger("contextfold.session")
+
+Hook: TypeAlias = Callable[..., Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldNotice:
+    """A fold was made: what, why, for which model, by whose prompt, and one line for people."""
+
+    fold: MadeFold
+    trigger: str
+    model: Model
+    instructions: str  # the caller's own, as given to the summarizer
+    text: str  # one line in the thread's language
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Callables, each optional. In an asynchronous session they may be coroutine functions."""
+
+    on_fold: Hook = None  # (FoldNotice)
+    on_unfold: Hook = None  # (fold id)
+    on_cannot_fit: Hook = None  # (CannotFit)
+    on_drift: Hook = None  # (Drift)
+    on_warning: Hook = None  # (Decision), once when folding comes nearer
+    on_progress: Hook = None  # (stage, done, of)
+
+
+def journal(level: int, event: str, **facts: object) -> None:
+    """One line for people, and the same facts as `record.contextfold` for machines."""
+    listed = " ".join(f"{name}={value}" for name, value in facts.items())
+    log.log(level, "%s %s", event, listed, extra={"contextfold": {"event": event, **facts}})
+
 
 CONTENT_SWITCH: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _PROVIDERS: Final = {"gemini": "gcp.gemini"}
