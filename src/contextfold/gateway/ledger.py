@@ -154,7 +154,7 @@ class Ledger:
         first = _beginning(asking, keys)
         name = client_name(asking.visit, envelope.family, first)
         policy = self._settings.policy_of(name.client, envelope.model)
-        is_aside = self._is_aside(asking, name)
+        is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
         kept = self._thread(thread, asking, policy)
         followed = kept.follow(index, envelope.messages, keys, 0 if chained is None else chained.seq)
@@ -195,13 +195,14 @@ class Ledger:
 
     # -- where it belongs ---------------------------------------------------------------------------------------------
 
-    def _is_aside(self, asking: Asking, name: ClientName) -> bool:
-        """Titles, routing questions and the like: no tools, and a form for the answer or a lone message."""
+    def _is_aside(self, asking: Asking, name: ClientName, keys: Sequence[str]) -> bool:
+        """Titles, routing questions and the like: no tools, and a form for the answer or a lone message, asked anew."""
         envelope = asking.envelope
         if envelope.tools or envelope.chain:
             return False
         is_lone = len(envelope.messages) == 1 and is_named(asking.visit, envelope.family)
-        return envelope.is_schema_bound or (is_lone and name.thread in self.store)
+        is_beside = is_lone and name.thread in self.store and self._family(name.thread).longest(keys) is None
+        return envelope.is_schema_bound or is_beside
 
     def _placed(
         self, asking: Asking, name: ClientName, keys: Sequence[str], chained: _Chained | None, is_aside: bool

@@ -7,8 +7,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 import contextfold as cf
 from contextfold.domain import Appended, decode
@@ -18,6 +21,12 @@ from contextfold.gateway.server import GatewayServer, bound
 from contextfold.gateway.tenants import space_of
 
 SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
+
+
+@cache
+def web() -> httpx.Client:
+    """The client of all tests; one made anew costs more than a request. Every request has a connection of its own."""
+    return httpx.Client(timeout=20, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 @dataclass
@@ -49,10 +58,13 @@ class House:
         with cf.open(self.path, space=space) as store:
             yield store
 
-    def threads(self, credential: str) -> dict[str, list[Any]]:
-        """Every thread by name, with the messages on its live branch as they were sent."""
+    def threads(self, credential: str, begins: str = "") -> dict[str, list[Any]]:
+        """Threads by name, with the messages on their live branches as they were sent.
+
+        `begins`: those that are named so, where several tests share a house.
+        """
         with self.store(credential) as store:
-            return {row.title: said(store.thread(row.title)) for row in store.threads()}
+            return {row.title: said(store.thread(row.title)) for row in store.threads(prefix=begins)}
 
 
 def said(thread: cf.Thread) -> list[Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any, Self
 
 import anthropic
 import httpx
@@ -22,16 +24,27 @@ TURN_TOKENS = 1_000
 
 
 class Speaker:
-    """One conversation by one SDK. `say` sends a text with everything before it, and keeps the answer."""
+    """One conversation by one SDK, by one client of it; a client made anew costs more than a request.
+
+    `say` sends a text with everything before it, and keeps the answer.
+    """
 
     def __init__(self, url: str, key: str, how: str, headers: dict[str, str] | None = None) -> None:
         self.url, self.key, self.how, self.headers = url, key, how, headers or {}
         self.history: list[Any] = []
+        self._ends = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._runner = self._ends.enter_context(asyncio.Runner())
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._ends.close()
 
     def say(self, text: str) -> str:
         self.add(text)
         if self.how == "async":
-            return asyncio.run(self.asked_async())
+            return self._runner.run(self.asked_async())
         return self.streamed() if self.how == "stream" else self.asked()
 
     def add(self, text: str) -> None:
@@ -46,10 +59,25 @@ class Speaker:
     async def asked_async(self) -> str:
         raise NotImplementedError
 
+    def _options(self, path: str = "") -> dict[str, Any]:
+        return {
+            "base_url": self.url + path,
+            "api_key": self.key,
+            "max_retries": 0,
+            "default_headers": self.headers,
+        }
+
 
 class Claude(Speaker):
+    @cached_property
     def _client(self) -> anthropic.Anthropic:
-        return anthropic.Anthropic(base_url=self.url, api_key=self.key, max_retries=0, default_headers=self.headers)
+        return self._ends.enter_context(anthropic.Anthropic(**self._options()))
+
+    @cached_property
+    def _async_client(self) -> anthropic.AsyncAnthropic:
+        client = anthropic.AsyncAnthropic(**self._options())
+        self._ends.callback(lambda: self._runner.run(client.close()))
+        return client
 
     def _fields(self) -> dict[str, Any]:
         return {"model": MODELS["anthropic"], "max_tokens": TURN_TOKENS, "messages": self.history}
@@ -59,21 +87,26 @@ class Claude(Speaker):
         return "".join(block.text for block in reply.content if block.type == "text")
 
     def asked(self) -> str:
-        with self._client() as client:
-            return self._kept(client.messages.create(**self._fields()))
+        return self._kept(self._client.messages.create(**self._fields()))
 
     def streamed(self) -> str:
-        with self._client() as client, client.messages.stream(**self._fields()) as stream:
+        with self._client.messages.stream(**self._fields()) as stream:
             return self._kept(stream.get_final_message())
 
     async def asked_async(self) -> str:
-        async with anthropic.AsyncAnthropic(base_url=self.url, api_key=self.key, max_retries=0) as client:
-            return self._kept(await client.messages.create(**self._fields()))
+        return self._kept(await self._async_client.messages.create(**self._fields()))
 
 
 class Chat(Speaker):
+    @cached_property
     def _client(self) -> openai.OpenAI:
-        return openai.OpenAI(base_url=f"{self.url}/v1", api_key=self.key, max_retries=0, default_headers=self.headers)
+        return self._ends.enter_context(openai.OpenAI(**self._options("/v1")))
+
+    @cached_property
+    def _async_client(self) -> openai.AsyncOpenAI:
+        client = openai.AsyncOpenAI(**self._options("/v1"))
+        self._ends.callback(lambda: self._runner.run(client.close()))
+        return client
 
     def _fields(self) -> dict[str, Any]:
         return {"model": MODELS["openai-chat"], "messages": self.history}
@@ -83,18 +116,15 @@ class Chat(Speaker):
         return text
 
     def asked(self) -> str:
-        with self._client() as client:
-            return self._kept(client.chat.completions.create(**self._fields()).choices[0].message.content or "")
+        return self._kept(self._client.chat.completions.create(**self._fields()).choices[0].message.content or "")
 
     def streamed(self) -> str:
-        with self._client() as client:
-            pieces = client.chat.completions.create(**self._fields(), stream=True)
-            return self._kept("".join(each.choices[0].delta.content or "" for each in pieces if each.choices))
+        pieces = self._client.chat.completions.create(**self._fields(), stream=True)
+        return self._kept("".join(each.choices[0].delta.content or "" for each in pieces if each.choices))
 
     async def asked_async(self) -> str:
-        async with openai.AsyncOpenAI(base_url=f"{self.url}/v1", api_key=self.key, max_retries=0) as client:
-            reply = await client.chat.completions.create(**self._fields())
-            return self._kept(reply.choices[0].message.content or "")
+        reply = await self._async_client.chat.completions.create(**self._fields())
+        return self._kept(reply.choices[0].message.content or "")
 
 
 class Responses(Chat):
@@ -106,46 +136,50 @@ class Responses(Chat):
         return reply.output_text
 
     def asked(self) -> str:
-        with self._client() as client:
-            return self._kept_items(client.responses.create(**self._fields()))
+        return self._kept_items(self._client.responses.create(**self._fields()))
 
     def streamed(self) -> str:
-        with self._client() as client:
-            for event in client.responses.create(**self._fields(), stream=True):
-                if event.type == "response.completed":
-                    return self._kept_items(event.response)
-        raise AssertionError("the stream had no end")
+        answered = ""
+        for event in self._client.responses.create(**self._fields(), stream=True):
+            if event.type == "response.completed":
+                answered = self._kept_items(event.response)
+        return answered
 
     async def asked_async(self) -> str:
-        async with openai.AsyncOpenAI(base_url=f"{self.url}/v1", api_key=self.key, max_retries=0) as client:
-            return self._kept_items(await client.responses.create(**self._fields()))
+        return self._kept_items(await self._async_client.responses.create(**self._fields()))
 
 
 class Gemini(Speaker):
     def add(self, text: str) -> None:
         self.history.append(types.Content(role="user", parts=[types.Part(text=text)]))
 
+    @cached_property
     def _client(self) -> genai.Client:
-        return genai.Client(api_key=self.key, http_options=types.HttpOptions(base_url=self.url, headers=self.headers))
+        options = types.HttpOptions(base_url=self.url, headers=self.headers)
+        client = genai.Client(api_key=self.key, http_options=options)
+        self._ends.callback(client.close)
+        return client
 
     def _kept(self, text: str) -> str:
         self.history.append(types.Content(role="model", parts=[types.Part(text=text)]))
         return text
 
     def asked(self) -> str:
-        client = self._client()  # held: it closes itself when nobody does
-        reply = client.models.generate_content(model=MODELS["gemini"], contents=self.history)
+        reply = self._client.models.generate_content(model=MODELS["gemini"], contents=self.history)
         return self._kept(reply.text or "")
 
     def streamed(self) -> str:
-        client = self._client()
-        pieces = client.models.generate_content_stream(model=MODELS["gemini"], contents=self.history)
+        pieces = self._client.models.generate_content_stream(model=MODELS["gemini"], contents=self.history)
         return self._kept("".join(piece.text or "" for piece in pieces))
 
     async def asked_async(self) -> str:
-        client = self._client()
-        reply = await client.aio.models.generate_content(model=MODELS["gemini"], contents=self.history)
+        reply = await self._client.aio.models.generate_content(model=MODELS["gemini"], contents=self.history)
         return self._kept(reply.text or "")
+
+    def __exit__(self, *raised: object) -> None:
+        if self.how == "async":
+            self._runner.run(self._client.aio.aclose())
+        super().__exit__(*raised)
 
 
 SPEAKERS: dict[str, Callable[..., Speaker]] = {
@@ -156,8 +190,17 @@ SPEAKERS: dict[str, Callable[..., Speaker]] = {
 }
 
 
-def raw_request(url: str, key: str, format: str, texts: list[str], *, stream: bool = False) -> httpx.Request:
-    """The same without an SDK: what is sent, byte for byte."""
+def raw_request(
+    url: str, key: str, format: str, texts: list[str], *, stream: bool = False, thread: str = ""
+) -> httpx.Request:
+    """The same without an SDK: what is sent, byte for byte. `thread` names the conversation."""
+    request = _raw_request(url, key, format, texts, stream=stream)
+    if thread:
+        request.headers["x-contextfold-thread"] = thread
+    return request
+
+
+def _raw_request(url: str, key: str, format: str, texts: list[str], *, stream: bool) -> httpx.Request:
     turns = [("user" if at % 2 == 0 else "assistant", text) for at, text in enumerate(texts)]
     if format == "gemini":
         verb = "streamGenerateContent?alt=sse" if stream else "generateContent"

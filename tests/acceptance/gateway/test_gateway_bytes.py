@@ -1,27 +1,25 @@
 """What passes is what was sent: bodies, answers and headers, for the shapes of real agents, under any chunking."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
-import httpx
 import pytest
 
-from tests.acceptance.gateway.house import SECRETS, House, gateway
+from tests.acceptance.gateway.house import SECRETS, House, gateway, web
 from tests.acceptance.gateway.plain_upstream import EVENTS, Answer, PlainUpstream, plain_upstream
 from tests.acceptance.gateway.shapes import SHAPES, answer_for
 
 KEY = "sk-test-canary-4711"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def upstream() -> Iterator[PlainUpstream]:
     with plain_upstream() as upstream:
         yield upstream
 
 
-@pytest.fixture
-def house(tmp_path: Path, upstream: PlainUpstream) -> Iterator[House]:
-    with gateway(tmp_path / "store.db", upstream.url) as house:
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory, upstream: PlainUpstream) -> Iterator[House]:
+    with gateway(tmp_path_factory.mktemp("bytes") / "store.db", upstream.url) as house:
         yield house
 
 
@@ -38,7 +36,7 @@ def test_a_request_that_fits_and_its_answer_pass_byte_for_byte(
     said = answer_for(shape.path)
     upstream.answer(Answer(pieces(said, size), headers={"content-type": EVENTS, "x-request-id": "r-1"}))
     headers = {**shape.headers, "x-api-key": KEY, "content-type": "application/json", "x-stainless-lang": "js"}
-    answer = httpx.post(house.url + shape.path, content=shape.raw, headers=headers)
+    answer = web().post(house.url + shape.path, content=shape.raw, headers=headers)
     assert answer.content == said
     assert (answer.status_code, answer.headers["x-request-id"]) == (200, "r-1")
     arrived = upstream.arrived[-1]
@@ -56,8 +54,9 @@ def test_every_message_of_every_client_is_kept_with_the_answer(
 ) -> None:
     shape = SHAPES[client]
     upstream.answer(Answer([answer_for(shape.path)], headers={"content-type": EVENTS}))
-    httpx.post(house.url + shape.path, content=shape.raw, headers={**shape.headers, "x-api-key": KEY})
-    (messages,) = house.threads(KEY).values()
+    key = f"{KEY}-{client}"
+    web().post(house.url + shape.path, content=shape.raw, headers={**shape.headers, "x-api-key": key})
+    (messages,) = house.threads(key).values()
     sent = next(shape.body[name] for name in ("messages", "contents", "input") if name in shape.body)
     assert messages[: len(sent)] == sent
     assert len(messages) == len(sent) + 1
@@ -80,19 +79,19 @@ def test_everything_that_is_no_turn_passes_untouched(
 ) -> None:
     upstream.answer(Answer([b"\x00\xff", b"any bytes"], 207, {"content-type": "application/x-any", "x-a": "b"}))
     body = b"\x01 no JSON at all" if method == "POST" else b""
-    answer = httpx.request(method, house.url + path, content=body, headers={"authorization": f"Bearer {KEY}"})
+    answer = web().request(method, house.url + path, content=body, headers={"authorization": f"Bearer {KEY}"})
     assert (answer.status_code, answer.content, answer.headers["x-a"]) == (207, b"\x00\xffany bytes", "b")
     arrived = upstream.arrived[-1]
     assert (arrived.method, arrived.target, arrived.body) == (method, path, body)
 
 
-def test_no_key_is_kept_anywhere(house: House, upstream: PlainUpstream, tmp_path: Path) -> None:
+def test_no_key_is_kept_anywhere(house: House, upstream: PlainUpstream) -> None:
     for shape in SHAPES.values():
         upstream.answer(Answer([b'{"error":"broken"}'], 500))
-        httpx.post(house.url + shape.path, content=shape.raw, headers={**shape.headers, "x-api-key": KEY})
-    httpx.post(f"{house.url}/v1beta/models/g:generateContent?key={KEY}", content=b"{")
+        web().post(house.url + shape.path, content=shape.raw, headers={**shape.headers, "x-api-key": KEY})
+    web().post(f"{house.url}/v1beta/models/g:generateContent?key={KEY}", content=b"{")
     house.settle()
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    kept = b"".join(file.read_bytes() for file in house.path.parent.iterdir())
     assert len(kept) > 1_000
     assert KEY.encode() not in kept
     assert KEY not in house.gateway.metrics.text()
@@ -101,6 +100,7 @@ def test_no_key_is_kept_anywhere(house: House, upstream: PlainUpstream, tmp_path
 
 def test_a_redirect_is_handed_back_and_not_followed(house: House, upstream: PlainUpstream) -> None:
     upstream.answer(Answer([], 302, {"location": "http://127.0.0.1:9/elsewhere"}))
-    answer = httpx.get(f"{house.url}/v1/models", headers={"x-api-key": KEY}, follow_redirects=False)
+    before = len(upstream.arrived)
+    answer = web().get(f"{house.url}/v1/models", headers={"x-api-key": KEY}, follow_redirects=False)
     assert answer.status_code == 302
-    assert len(upstream.arrived) == 1
+    assert len(upstream.arrived) == before + 1

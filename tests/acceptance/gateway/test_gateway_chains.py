@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.acceptance.gateway.house import House, gateway
+from tests.acceptance.gateway.house import House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
 
 KEY = "sk-chain"
@@ -35,7 +34,7 @@ def ask(house: House, upstream: PlainUpstream, number: int, text: str) -> dict[s
     body: dict[str, Any] = {"model": "gpt-6-sol", "input": [{"role": "user", "content": text}]}
     if number:
         body["previous_response_id"] = f"resp_{number - 1}"
-    reply = httpx.post(f"{house.url}/v1/responses", json=body, headers={"authorization": f"Bearer {KEY}"})
+    reply = web().post(f"{house.url}/v1/responses", json=body, headers={"authorization": f"Bearer {KEY}"})
     assert reply.status_code == 200, reply.text
     house.settle()
     sent: dict[str, Any] = json.loads(upstream.arrived[-1].body)

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from contextfold.domain import Folded, Rewound
 from contextfold.gateway import ClientPolicy
-from tests.acceptance.gateway.house import House, gateway
+from tests.acceptance.gateway.house import House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
 
 KEY = "sk-tenant-one"
@@ -61,7 +60,7 @@ class Client:
         said |= {"model": "claude-sonnet-5-5", "stop_reason": "end_turn"}
         self._upstream.answer(Answer([json.dumps(said).encode()]))
         body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": messages, "tools": TOOLS, **fields}
-        reply = httpx.post(
+        reply = web().post(
             f"{self._house.url}/v1/messages", json=body, headers={**self._headers, "x-api-key": self.key}
         )
         assert reply.status_code == 200, reply.text

@@ -4,13 +4,12 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.gateway import GatewaySettings, secrets_in
 from contextfold.gateway.server import bound
-from tests.acceptance.gateway.house import SECRETS, House, gateway
+from tests.acceptance.gateway.house import SECRETS, House, gateway, web
 from tests.acceptance.gateway.plain_upstream import PlainUpstream, plain_upstream
 
 ROUTES = [
@@ -54,7 +53,7 @@ def test_no_web_page_and_no_foreign_name_reaches_any_route(
 ) -> None:
     base = house.origin if path == "/healthz" else house.url
     before = len(upstream.arrived)
-    assert httpx.request(method, base + path, headers=headers).status_code == status
+    assert web().request(method, base + path, headers=headers).status_code == status
     assert len(upstream.arrived) == before
 
 
@@ -64,42 +63,42 @@ def test_nothing_is_forwarded_without_the_token(
     house: House, upstream: PlainUpstream, method: str, path: str, token: str
 ) -> None:
     before = len(upstream.arrived)
-    answer = httpx.request(method, house.origin + token + path, headers={"x-api-key": SECRETS.token})
+    answer = web().request(method, house.origin + token + path, headers={"x-api-key": SECRETS.token})
     assert answer.status_code == 401
     assert len(upstream.arrived) == before
 
 
 def test_the_token_may_come_in_a_header_which_is_not_passed_on(house: House, upstream: PlainUpstream) -> None:
-    answer = httpx.get(f"{house.origin}/v1/models", headers={"x-contextfold-token": SECRETS.token})
+    answer = web().get(f"{house.origin}/v1/models", headers={"x-contextfold-token": SECRETS.token})
     assert answer.status_code == 200
     assert "x-contextfold-token" not in upstream.arrived[-1].headers
-    wrong = httpx.get(f"{house.url}/v1/models", headers={"x-contextfold-token": "wrong"})
+    wrong = web().get(f"{house.url}/v1/models", headers={"x-contextfold-token": "wrong"})
     assert wrong.status_code == 401
 
 
 def test_only_health_is_told_to_everybody_on_this_machine(house: House) -> None:
-    assert httpx.get(f"{house.origin}/healthz").text == "ok"
-    assert httpx.get(f"{house.url}/readyz").text == "ready"
-    assert "contextfold_gateway_turned_away_total" in httpx.get(f"{house.url}/metrics").text
-    assert httpx.head(f"{house.url}/").status_code == 200
-    assert httpx.head(house.url).status_code == 200
+    assert web().get(f"{house.origin}/healthz").text == "ok"
+    assert web().get(f"{house.url}/readyz").text == "ready"
+    assert "contextfold_gateway_turned_away_total" in web().get(f"{house.url}/metrics").text
+    assert web().head(f"{house.url}/").status_code == 200
+    assert web().head(house.url).status_code == 200
 
 
 def test_a_websocket_is_refused_at_once(house: House) -> None:
     headers = {"upgrade": "websocket", "connection": "Upgrade", "sec-websocket-key": "x", "sec-websocket-version": "13"}
-    assert httpx.get(f"{house.url}/v1/responses", headers=headers).status_code == 426
+    assert web().get(f"{house.url}/v1/responses", headers=headers).status_code == 426
 
 
 def test_a_body_above_the_cap_is_refused_in_the_clients_shape(house: House, upstream: PlainUpstream) -> None:
     before = len(upstream.arrived)
-    answer = httpx.post(f"{house.url}/v1/messages", content=b"x" * 20_000)
+    answer = web().post(f"{house.url}/v1/messages", content=b"x" * 20_000)
     assert answer.status_code == 413
     assert answer.json()["error"]["type"] == "request_too_large"
     assert len(upstream.arrived) == before
 
 
 def test_headers_above_the_cap_are_refused(house: House) -> None:
-    assert httpx.get(f"{house.url}/v1/models", headers={"x-any": "y" * 70_000}).status_code in (400, 431)
+    assert web().get(f"{house.url}/v1/models", headers={"x-any": "y" * 70_000}).status_code in (400, 431)
 
 
 def test_a_body_that_stops_arriving_is_given_up(house: House) -> None:
@@ -111,10 +110,10 @@ def test_a_body_that_stops_arriving_is_given_up(house: House) -> None:
 
 def test_json_of_any_depth_is_nobodys_end(house: House, upstream: PlainUpstream) -> None:
     deep = b'{"model":"m","messages":' + b"[" * 4_000 + b"]" * 4_000 + b"}"
-    answer = httpx.post(f"{house.url}/v1/messages", content=deep)
+    answer = web().post(f"{house.url}/v1/messages", content=deep)
     assert answer.status_code == 200
     assert upstream.arrived[-1].body == deep
-    assert httpx.get(f"{house.origin}/healthz").status_code == 200
+    assert web().get(f"{house.origin}/healthz").status_code == 200
 
 
 def test_a_gateway_is_not_reached_from_elsewhere_by_accident() -> None:
@@ -136,5 +135,5 @@ def test_only_addresses_from_the_settings_are_sent_to(house: House, upstream: Pl
         target = f"http://127.0.0.1:9/{SECRETS.token}/v1/models"
         connection.sendall(f"GET {target} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
         assert connection.recv(1_000).split()[1] in (b"200", b"400", b"401")
-    assert httpx.get(f"{house.url}/v1/models", headers=headers).status_code == 200
+    assert web().get(f"{house.url}/v1/models", headers=headers).status_code == 200
     assert "x-forwarded-host" not in upstream.arrived[-1].headers

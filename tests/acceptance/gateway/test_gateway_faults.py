@@ -9,7 +9,7 @@ import pytest
 
 from contextfold.testing.server import StrictServer, faults, strict_server
 from contextfold.testing.server.faults import Fault
-from tests.acceptance.gateway.house import FORMATS, House, gateway
+from tests.acceptance.gateway.house import FORMATS, House, gateway, web
 from tests.acceptance.gateway.plain_upstream import EVENTS, Answer, plain_upstream
 from tests.acceptance.gateway.speakers import raw_request
 
@@ -24,26 +24,33 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-@pytest.fixture
-def server() -> Iterator[StrictServer]:
+@pytest.fixture(scope="module")
+def running() -> Iterator[StrictServer]:
     with strict_server(window=32_000) as server:
         yield server
 
 
 @pytest.fixture
-def house(tmp_path: Path, server: StrictServer) -> Iterator[House]:
-    with gateway(tmp_path / "store.db", server.url, window=32_000) as house:
+def server(running: StrictServer) -> StrictServer:
+    running.forget()
+    return running
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory, running: StrictServer) -> Iterator[House]:
+    with gateway(tmp_path_factory.mktemp("faults") / "store.db", running.url, window=32_000) as house:
         yield house
 
 
-def asked(house: House, key: str, format: str, texts: list[str], *, stream: bool) -> tuple[int, bytes]:
+def asked(
+    house: House, key: str, format: str, texts: list[str], *, stream: bool, thread: str = ""
+) -> tuple[int, bytes]:
     """Status and bytes; 0 where the connection broke."""
-    with httpx.Client(timeout=20) as client:
-        try:
-            answer = client.send(raw_request(house.url, key, format, texts, stream=stream))
-        except httpx.RemoteProtocolError:
-            return 0, b""
-        return answer.status_code, answer.content
+    try:
+        answer = web().send(raw_request(house.url, key, format, texts, stream=stream, thread=thread))
+    except httpx.RemoteProtocolError:
+        return 0, b""
+    return answer.status_code, answer.content
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -53,17 +60,18 @@ def test_a_fault_upstream_is_told_and_the_next_turn_works(
     house: House, server: StrictServer, format: str, fault: str, stream: bool
 ) -> None:
     server.answer(FAULTS[fault], "Now it works.")
-    status, body = asked(house, server.token, format, ["Hello."], stream=stream)
+    thread = f"{format}.{fault.replace(' ', '-')}.{stream}"
+    status, body = asked(house, server.token, format, ["Hello."], stream=stream, thread=thread)
     if fault == "reset":
         assert status == 502
         assert b"cannot be reached" in body
     else:
         direct = {"cut": (0,), "429": (429,), "500": (500,), "overloaded": (503, 529), "garbage": (200,)}
         assert status in direct.get(fault, (200, 500, 503, 529))
-    status, body = asked(house, server.token, format, ["Hello."], stream=stream)
+    status, body = asked(house, server.token, format, ["Hello."], stream=stream, thread=thread)
     assert status == 200
     assert "Now it works." in body.decode() or stream
-    (messages,) = house.threads(server.token).values()
+    (messages,) = house.threads(server.token, f"named/{thread}").values()
     assert len(messages) == 2
     assert server.refused == []
 
@@ -83,7 +91,7 @@ def test_a_compressed_answer_passes_as_it_is_and_is_never_inflated(tmp_path: Pat
         headers = {"content-type": "application/json", "content-encoding": "gzip"}
         upstream.answer(Answer([bomb], headers=headers))
         request = raw_request(house.url, "k", "anthropic", ["Hello."])
-        with httpx.Client() as client, client.stream("POST", request.url, content=request.content) as answer:
+        with web().stream("POST", request.url, content=request.content) as answer:
             assert b"".join(answer.iter_raw()) == bomb
         assert upstream.arrived[-1].headers["accept-encoding"] == "identity"
         assert house.gateway.metrics.value("unread_total", why="compressed answer") == 1
@@ -101,13 +109,13 @@ def test_an_endless_event_passes_and_is_not_held_in_memory(tmp_path: Path) -> No
 def test_an_overflow_is_folded_and_sent_again_before_the_client_sees_it(house: House, server: StrictServer) -> None:
     texts = [f"Part {at}. " + "alpha beta gamma " * 200 for at in range(15)]
     server.answer(faults.overflow(14_000, 9_000), "It fits now.")
-    status, body = asked(house, server.token, "anthropic", texts, stream=False)
+    status, body = asked(house, server.token, "anthropic", texts, stream=False, thread="overflow")
     assert status == 200
     assert b"It fits now." in body
     first, second = server.exchanges
     assert len(second.request["messages"]) < len(first.request["messages"])
     assert house.gateway.metrics.value("retries_total") == 1
-    (messages,) = house.threads(server.token).values()
+    (messages,) = house.threads(server.token, "named/overflow").values()
     assert len(messages) == 16
 
 

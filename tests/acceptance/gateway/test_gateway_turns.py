@@ -30,10 +30,10 @@ def house(tmp_path: Path, server: StrictServer) -> Iterator[House]:
 def test_thirty_turns_pass_a_window_of_32k_and_every_word_is_kept(
     house: House, server: StrictServer, format: str, how: str
 ) -> None:
-    speaker = SPEAKERS[format](house.url, server.token, how)
-    for turn in range(30):
-        server.answer(f"Read part {turn}.")
-        assert speaker.say(f"Part {turn}. {LONG}") == f"Read part {turn}."
+    with SPEAKERS[format](house.url, server.token, how) as speaker:
+        for turn in range(30):
+            server.answer(f"Read part {turn}.")
+            assert speaker.say(f"Part {turn}. {LONG}") == f"Read part {turn}."
     assert server.refused == []
     assert len(server.exchanges) == 30
     assert house.gateway.metrics.text().count("folds_total{") >= 1
