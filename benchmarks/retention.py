@@ -17,10 +17,12 @@ import msgspec
 
 from benchmarks.frame import ROOT, Row, absent, at_least, at_most, reported
 from benchmarks.harness import folded, half, is_here, part
+from benchmarks.spoken import common_words, hidden_orders, kept_words, later_words
 
 SAMPLED = 10
 LEAST_AFTER, LEAST_NEEDED = 6, 5
 UNRELATED = 3
+RIVALS = ("the product", "null-lines", "null-names")
 LIMITS = (32_000, 64_000, 100_000)
 
 # grounded, the stretch, and by how much the random lines must be left behind; None where the bar has no margin.
@@ -46,6 +48,8 @@ class Score:
     strict: float
     orders: tuple[int, int]
     rejected: bool
+    hidden: tuple[int, int]  # orders that are no message of their own: how many, how many kept
+    words: tuple[int, int]  # rare plain words said again later, and how many of them are in view
 
 
 def run() -> list[Row]:
@@ -73,14 +77,22 @@ def rows(scores: list[Score], number: int | None) -> Iterator[Row]:
         if series == "real":
             yield (at_most if number is None else _told)(f"… of shuffled names, {which}", names_, 20)
             yield gate(f"strict, {series}, {which}", 100 * mean(one.strict for one in ours), 75)
-            said, kept = (sum(one.orders[at] for one in ours) for at in (0, 1))
-            yield gate(f"the user's orders kept, {which}", 100 * kept / max(1, said), 90, "%")
+            yield gate(f"the user's orders kept, {which}", share(ours, "orders"), 90, "%")
+            for name, what in (("hidden", "orders inside results and commands"), ("words", "rare plain words")):
+                others = (f"{way} {share([o for o in of if o.policy == way], name):.1f}" for way in RIVALS)
+                many = sum(getattr(one, name)[0] for one in ours)
+                yield reported(f"{what} kept, {which}", share(ours, name), "%", f"of {many}; {', '.join(others)}")
         yield at_most(f"rejected views, {series}, {which}", float(sum(one.rejected for one in ours)), 0)
 
 
 def _told(name: str, value: float, _bar: float, unit: str = "", note: str = "") -> Row:
     """Half of the runs: told, not held to the bar."""
     return reported(name, value, unit, note)
+
+
+def share(scores: list[Score], name: str) -> float:
+    there, kept = (sum(getattr(one, name)[at] for one in scores) for at in (0, 1))
+    return 100 * kept / max(1, there)
 
 
 def grounded(scores: list[Score]) -> float:
@@ -140,22 +152,43 @@ def scored(name: str) -> list[Score]:
         need = measure.needed(run_, at, end, common())
         if len(need.strict) < LEAST_NEEDED:
             continue
-        said, told = run_.messages[:at], measure.sentences(run_, at)
-        found += [
-            judged(run_, series, way, fold(said, size, series), size, need, told, said) for way, fold in ways.items()
-        ]
+        case = Case(run_, series, at, size, need, later_words(run_, at, end, common_words()))
+        found += [judged(case, way, fold(run_.messages[:at], size, series)) for way, fold in ways.items()]
+        if series == "real":
+            found.append(judged(case, "the product", next(own.view for own in run_.boundaries if own.index == at)))
     return found
 
 
-def judged(run_: Any, series: str, way: str, view: Any, size: int, need: Any, told: Any, said: Any) -> Score:
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One boundary: where it is, how large a view may be, and what was needed after it."""
+
+    run: Any
+    series: str
+    at: int
+    size: int
+    need: Any
+    words: frozenset[str]
+
+
+def judged(case: Case, way: str, view: Any) -> Score:
     measure, validity = part("retention"), part("validity")
+    need, said = case.need, case.run.messages[: case.at]
     have, text = measure.view_lits(view)
     needed, kept = measure.grounded(need.strict, have, text, need.contexts)
-    _, orders = measure.sentence_kept(told, view)
-    strict = measure.ratio(measure.score(need.strict, have, text))
-    refused = validity.rejected(validity.check(view), validity.check(said))
-    tokens = part("corpus").view_tokens(view)
-    return Score(run_.name, series, way, tokens, size, kept / max(1, needed), strict, tuple(orders), refused)
+    return Score(
+        case.run.name,
+        case.series,
+        way,
+        tokens=part("corpus").view_tokens(view),
+        budget=case.size,
+        grounded=kept / max(1, needed),
+        strict=measure.ratio(measure.score(need.strict, have, text)),
+        orders=tuple(measure.sentence_kept(measure.sentences(case.run, case.at), view)[1]),
+        rejected=validity.rejected(validity.check(view), validity.check(said)),
+        hidden=tuple(measure.sentence_kept(hidden_orders(said), view)[0]),
+        words=kept_words(case.words, text),
+    )
 
 
 def boundaries(run_: Any) -> Iterator[tuple[str, int, int, int]]:

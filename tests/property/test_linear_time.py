@@ -18,7 +18,7 @@ import pytest
 import contextfold
 from contextfold.cli.secrets import keys_in
 from contextfold.dialects.partial_json import partial
-from contextfold.domain import Message, Text, ToolCall, touches_of
+from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
 from contextfold.replay.literals import literals_in, phrases_in, without_gutters
 from contextfold.replay.sentences import sentences_in
 from contextfold.summaries import SourceMessage, SummaryRequest, check, digest, guarded, language_of
@@ -26,7 +26,6 @@ from contextfold.summaries.earlier import entries
 from contextfold.summaries.passages import split
 from contextfold.summaries.sayings import sentences
 from contextfold.summaries.terms import terms_in
-from contextfold.transcripts.humans import is_typed
 
 SHORT, LONG = 2_000, 16_000
 EXPONENT = 1.2

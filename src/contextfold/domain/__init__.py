@@ -64,6 +64,7 @@ from .messages import (
     nested,
 )
 from .path_items import PathItems, Words
+from .people import UsersSide, as_told, is_typed, people_in, said_in_result, users_side
 from .projection import LiveBranch, Projection, hidden_by
 from .raw import decode, encodable, encode
 from .recognition import NO_PREFIX, form_of, prefix_numbers
@@ -164,12 +165,14 @@ __all__ = [
     "Turn",
     "Unfolded",
     "Unpinned",
+    "UsersSide",
     "View",
     "ViewItem",
     "ViewMessage",
     "ViewMessages",
     "Words",
     "arguments_of",
+    "as_told",
     "blobs_of",
     "check_cover",
     "check_view",
@@ -183,15 +186,19 @@ __all__ = [
     "encode_event",
     "form_of",
     "hidden_by",
+    "is_typed",
     "kind_of_tool",
     "link",
     "merged",
     "nested",
+    "people_in",
     "plain_tool_name",
     "plan_in",
     "prefix_numbers",
     "roo_tags",
+    "said_in_result",
     "subject_of",
     "tool_key",
     "touches_of",
+    "users_side",
 ]

@@ -66,7 +66,7 @@ _NAMES: Mapping[ToolKind, str] = {
     ),
     "asks": (
         "askuser askuserquestion askfollowupquestion askhuman askquestion requestuserinput askforinput humaninput "
-        "getuserinput confirm askconfirmation exitplanmode"
+        "getuserinput confirm askconfirmation exitplanmode elicit elicitation createelicitation question"
     ),
     "plans": (
         "updateplan todowrite updatetodolist writetodos todo settodos updatetodos managetodolist todolist taskcreate "

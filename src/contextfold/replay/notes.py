@@ -5,19 +5,16 @@ Made when the first fold needs it and shared by every policy of the same session
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode
+from contextfold.domain import is_typed as has_people
 from contextfold.errors import BadMessage
 
 from .literals import Literal, literals_in, phrases_in, widened, without_gutters
-
-# Tags that products put in front of what they add themselves; these three hold what a person typed.
-_ADDED = re.compile(r"\A\s*+<(?!task>|feedback>|user_message>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ def _note(message: Message, is_typed: bool) -> Note:
 
 def _block(block: Block, is_typed: bool) -> BlockNote:
     text = words_of(block)
-    typed = is_typed and isinstance(block, Text) and not _ADDED.match(text)
+    typed = is_typed and isinstance(block, Text) and has_people(text)
     return BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), typed)
 
 

@@ -2,7 +2,7 @@
 
 A passage is one block, or one side of one change; a line is the piece of it that a digest is made of, verbatim and
 short enough to be weighed by itself. Reasoning is no passage: it was never said. What agents put on the user's side by
-themselves (reminders, environment notes) is told apart from what a person typed.
+themselves (reminders, environment notes) is no person's; what a person said inside a tool's result is.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from contextfold.domain import (
     ToolResult,
     Touch,
     arguments_of,
+    as_told,
     plan_in,
+    said_in_result,
     touches_of,
+    users_side,
 )
 
 from .earlier import DigestEntry, entries
@@ -93,14 +96,6 @@ def _step(item: Any) -> tuple[str, str] | None:
 
 Speaker: TypeAlias = Literal["user", "assistant", "call", "result", "note", "previous"]
 
-_MACHINE = re.compile(
-    r"\A\s*+(?:<(?!(?:task|feedback|user_message|user_query|answer|question|request|instructions?|p|b|i|div|html)\b)"
-    r"[a-z][\w-]*+(?:[\s>]|:)|\[(?:Request interrupted|[\w-]++ for '|\w++\] Result:)|Caveat:|# AGENTS\.md|"
-    r"This session is being continued|Base directory for this skill|Stop hook feedback)",
-    re.IGNORECASE,
-)
-_REMINDER = re.compile(r"<(system-reminder|environment_details|environment_context)>.*?(?:</\1>|\Z)", re.DOTALL)
-_WRAPPED = re.compile(r"</?(?:task|feedback|user_message|user_query|answer)>")
 _FAILED = re.compile(
     r"\b(?:exited with code|exit code|exit status|returncode)[:= ]+(?!0\b)-?\d+|^(?:Error|Exit code [1-9])\b",
     re.IGNORECASE,
@@ -163,6 +158,7 @@ def history_of(sources: Iterable[SourceMessage], previous: str = "", kept: Itera
 class _Reader:
     history: History
     calls: dict[str, tuple[Topic, ...]] = field(default_factory=dict)
+    tools: dict[str, str] = field(default_factory=dict)  # names by the ids of calls
 
     def read_earlier(self, previous: str) -> None:
         """A digest of ours is read back into what it was made of; any other text is lines."""
@@ -186,7 +182,7 @@ class _Reader:
         return topic
 
     def read(self, source: SourceMessage) -> None:
-        for block in source.message.blocks:
+        for block in as_told(source.message):
             match block:
                 case Text():
                     self._said(source.seq, source.message.role == "assistant", block.text)
@@ -208,14 +204,15 @@ class _Reader:
         if by_assistant:
             self.add(seq, "assistant", text)
             return
-        for reminder in _REMINDER.finditer(text):
-            self.add(seq, "note", reminder.group())
-        typed = _WRAPPED.sub("", _REMINDER.sub("", text))
-        self.add(seq, "note" if _MACHINE.match(typed) else "user", typed)
+        side = users_side(text)
+        for added in side.added:
+            self.add(seq, "note", added)
+        for typed in side.typed:
+            self.add(seq, "user", typed)
 
     def _called(self, seq: int, call: ToolCall) -> None:
-        arguments = arguments_of(call)
-        plan = self.history.plan
+        self.tools[call.id] = call.name
+        arguments, plan = arguments_of(call), self.history.plan
         if plan.replace(seq, plan_in(arguments)) or (isinstance(arguments, dict) and plan.touch(seq, arguments)):
             return
         topics = tuple(self._used(seq, use) for use in touches_of(call))
@@ -246,7 +243,11 @@ class _Reader:
         failed = result.is_error or bool(_FAILED.search(text[:600]))
         for topic in topics:
             topic.answered, topic.failed = True, failed
-        self.add(seq, "result", text, topics[0] if topics else None, is_error=failed)
+        said = said_in_result(result, self.tools.get(result.call, ""))
+        for words in said:
+            self.add(seq, "user", words)
+        if not said:  # around a person's words stand only the client's
+            self.add(seq, "result", text, topics[0] if topics else None, is_error=failed)
 
 
 def _texts(result: ToolResult) -> Iterator[str]:
@@ -261,7 +262,7 @@ def _texts(result: ToolResult) -> Iterator[str]:
 
 LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
 
-_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t))")
+_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
 _CLAUSE = re.compile(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
 _BLANK = re.compile(r"\A[\W_]*+\Z")

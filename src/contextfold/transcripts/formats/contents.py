@@ -10,8 +10,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from contextfold.domain import is_typed
 from contextfold.transcripts.facts import call_id, flat, input_object, spelled, word
-from contextfold.transcripts.humans import is_typed
 from contextfold.transcripts.rows import JsonRow, Read
 from contextfold.transcripts.session import Recorded, Skipped
 from contextfold.transcripts.source import Source

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from contextfold.domain import is_typed
 from contextfold.transcripts.facts import (
     billed_with_cache_inside,
     call_id,
@@ -21,7 +22,6 @@ from contextfold.transcripts.facts import (
     when,
     word,
 )
-from contextfold.transcripts.humans import is_typed
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.rows import JsonRow, Read, listed
 from contextfold.transcripts.sample import Sample, plain

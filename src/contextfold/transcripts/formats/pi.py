@@ -11,9 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from contextfold.domain import decode, encode
+from contextfold.domain import decode, encode, is_typed
 from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, when, word
-from contextfold.transcripts.humans import is_typed
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.rows import JsonRow, fields, lines
 from contextfold.transcripts.sample import Sample
