@@ -219,7 +219,7 @@ def api_page() -> Iterator[str]:
         "`import contextfold as cf`. `cf.aio` has the same names, awaited. Errors, `Policy` and `Report` are in "
         "modules of their own, at the end of this page. Everything else may change without notice."
     )
-    for name in cf.__all__:
+    for name in sorted([*cf.__all__, "providers"]):
         value = getattr(cf, name)
         if inspect.ismodule(value):
             yield from ("", f"## cf.{name}", "", *first_words(value))

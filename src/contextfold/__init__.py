@@ -1,7 +1,8 @@
 """The public API of contextfold and nothing else: every other name may change without notice.
 
 Except those that signatures here show: the errors of `contextfold.errors`, `Policy` and `Report` of
-`contextfold.folding`.
+`contextfold.folding`; and modules of their own: `providers`, and for frameworks `adk`, `langchain`, `openai_agents` and
+`pydantic_ai`.
 
 Names are imported when they are first used, so that `import contextfold` costs nothing.
 """
@@ -10,7 +11,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _IS_CHECKED
 
 if _IS_CHECKED:
-    from contextfold import aio, providers
+    from contextfold import aio
+    from contextfold import providers as providers
     from contextfold.domain import Count, Cover, Message, Problem, StandIn, View
     from contextfold.errors import CannotCover, CannotFit, Conflict, ContextFoldError, KeyConflict, NotFound
     from contextfold.folding import recipes
@@ -20,6 +22,7 @@ if _IS_CHECKED:
     from contextfold.store import Store, open
     from contextfold.thread import Thread
     from contextfold.validity import repair, validate
+    from contextfold.wrapped import wrap
 
 __version__ = "0.1.0"
 
@@ -45,10 +48,10 @@ __all__ = [
     "fit",
     "model",
     "open",
-    "providers",
     "recipes",
     "repair",
     "validate",
+    "wrap",
 ]
 
 _HOMES = {
@@ -59,9 +62,15 @@ _HOMES = {
     "contextfold.store": ("Store", "open"),
     "contextfold.thread": ("Thread",),
     "contextfold.validity": ("repair", "validate"),
+    "contextfold.wrapped": ("wrap",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = {"aio": "contextfold.aio", "providers": "contextfold.providers", "recipes": "contextfold.folding.recipes"}
+_MODULES = {
+    "recipes": "contextfold.folding.recipes",
+    **{
+        name: f"contextfold.{name}" for name in ("adk", "aio", "langchain", "openai_agents", "providers", "pydantic_ai")
+    },
+}
 
 
 def __getattr__(name: str) -> object:
