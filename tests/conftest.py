@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres_server import PostgresServer, drop_schema, running_server, schema_of
+
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 SOAK = int(os.environ.get("CONTEXTFOLD_SOAK", "1"))
 
@@ -42,3 +44,41 @@ def _interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL of the tests' own, that may be stopped and killed if it is started again."""
+    pytest.importorskip("psycopg", reason="Tests of PostgreSQL need contextfold[postgres].")
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_address(request: pytest.FixtureRequest) -> str:
+    """Where a superuser reaches a PostgreSQL: the one that `CONTEXTFOLD_POSTGRES` names, else one of our own."""
+    pytest.importorskip("psycopg", reason="Tests of PostgreSQL need contextfold[postgres].")
+    named = os.environ.get("CONTEXTFOLD_POSTGRES")
+    return named or str(request.getfixturevalue("postgres_server").address)
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(postgres_address: str) -> Iterator[str]:
+    """The address of a store that all tests share: each uses a space of its own."""
+    from contextfold.logs.postgres import migrate  # noqa: PLC0415  # an extra
+
+    address = schema_of(postgres_address)
+    migrate(address)
+    yield address
+    drop_schema(address)
+
+
+@pytest.fixture
+def postgres_store(postgres_address: str) -> Iterator[str]:
+    """The address of an empty store, in a schema that goes with the test."""
+    from contextfold.logs.postgres import migrate  # noqa: PLC0415  # an extra
+
+    address = schema_of(postgres_address)
+    migrate(address)
+    yield address
+    drop_schema(address)

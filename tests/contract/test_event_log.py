@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.domain import ThreadRow
-from contextfold.logs import MemoryLog, SqliteLog, open_sqlite
+from contextfold.logs import MemoryLog, SealedLog, SqliteLog, open_sqlite
 from contextfold.testing.log_contract import DurableLogContract, EventLogContract, appended
 from tests.crash.disk import UNSYNCED
 
@@ -38,6 +38,21 @@ class TestSecondSpace(EventLogContract):
             fill(first)
             with closing(open_sqlite(tmp_path / "store.db", space="second", vfs=UNSYNCED.name)) as second:
                 yield second
+
+
+class TestPostgresLog(EventLogContract, DurableLogContract):
+    """Every test has a space of its own, among those of all others."""
+
+    @pytest.fixture
+    def reopen(self, postgres_tables: str, request: pytest.FixtureRequest) -> Iterator[Callable[[], SealedLog]]:
+        from contextfold.logs.postgres import open_postgres  # noqa: PLC0415  # an extra
+
+        with ExitStack() as stack:
+            yield lambda: stack.enter_context(closing(open_postgres(postgres_tables, space=request.node.nodeid)))
+
+    @pytest.fixture
+    def log(self, reopen: Callable[[], SealedLog]) -> SealedLog:
+        return reopen()
 
 
 def fill(log: SqliteLog) -> None:

@@ -1,0 +1,397 @@
+"""Threads: found by any name they ever had, made once, renamed, put away, listed in pages, and followed.
+
+Names may be longer than an index takes, so they are found by their digests and ordered by their beginnings. What is
+known of a thread's newest event is remembered, so that the next append needs no look first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import sha256
+from typing import Final, LiteralString
+
+from msgspec import Struct
+
+from contextfold.domain import GENESIS, ListedThread, Origin, ThreadChange, ThreadPage, ThreadRow, decode, encode
+from contextfold.errors import Corrupt, StoreError
+from contextfold.logs.entries import bad_page, name_taken, no_place_to_fork, no_thread, stored_kind
+
+from .connections import Connections, Row, TakenMeanwhile
+from .schema import MOMENT_BITS, NEW_SPACE, SPACE, refuse_other_versions
+
+_MOST_KEPT: Final = 4096  # threads whose place is remembered; one that was let go is looked up again
+_PAST_ALL: Final = b"\xff"  # no UTF-8 holds it, so whatever begins with a prefix stands before the prefix and this
+_NO_END: Final = 2**62
+_SAME_START: Final = 200  # bytes of a name that its order is looked up by
+
+_OPENED: LiteralString = (
+    "SELECT (SELECT max(version) FROM {schema}.migrations), s.id, s.base,"
+    " (SELECT max(changed) FROM {schema}.threads AS t WHERE t.space = s.id),"
+    " pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+    " FROM (SELECT 1) AS one LEFT JOIN {schema}.spaces AS s ON sha256(s.name) = sha256(%s)"
+)
+_THREAD: LiteralString = (
+    "SELECT t.id, t.name, t.last, t.link, t.start, t.base, t.origin, o.name, t.created, t.settings, t.title, t.erased"
+)
+_BY_NAME: LiteralString = (
+    _THREAD + " FROM {schema}.names AS n JOIN {schema}.threads AS t ON t.space = n.space AND t.id = n.thread"
+    " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin"
+    " WHERE n.space = %s AND n.digest = %s"
+)
+_BY_NUMBER: LiteralString = (
+    _THREAD + " FROM {schema}.threads AS t"
+    " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin WHERE t.space = %s AND t.id = %s"
+)
+_ALL: LiteralString = (
+    _THREAD + " FROM {schema}.threads AS t"
+    " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin WHERE t.space = %s ORDER BY t.id"
+)
+_CREATE: LiteralString = (
+    "WITH made AS ("
+    " INSERT INTO {schema}.threads"
+    " (space, name, title, origin, start, base, created, at, settings, last, link, changed)"
+    " SELECT %(space)s, %(name)s, %(name)s, %(origin)s, %(start)s, %(link)s, %(created)s, %(created)s, %(settings)s,"
+    " %(start)s, %(link)s, {moment} WHERE NOT EXISTS"
+    " (SELECT 1 FROM {schema}.names WHERE space = %(space)s AND digest = %(digest)s)"
+    " RETURNING id, changed"
+    "), named AS ("
+    " INSERT INTO {schema}.names (space, digest, name, thread, is_title)"
+    " SELECT %(space)s, %(digest)s, %(name)s, id, true FROM made"
+    "), happened AS ("
+    " INSERT INTO {schema}.happenings (space, moment, thread) SELECT %(space)s, changed, id FROM made"
+    ") SELECT id, changed FROM made"
+)
+_HAPPENED: LiteralString = (
+    "INSERT INTO {schema}.happenings (space, moment, thread) SELECT %(space)s, {moment}, %(thread)s RETURNING moment"
+)
+_TAKE_NAME: LiteralString = (
+    "INSERT INTO {schema}.names (space, digest, name, thread, is_title) VALUES (%s, %s, %s, %s, true)"
+    " ON CONFLICT (space, digest) DO UPDATE SET is_title = true WHERE names.thread = excluded.thread RETURNING thread"
+)
+_LEAVE_NAMES: LiteralString = (
+    "UPDATE {schema}.names SET is_title = false WHERE space = %s AND thread = %s AND is_title AND digest <> %s"
+)
+_TITLE: LiteralString = "UPDATE {schema}.threads SET title = %s WHERE space = %s AND id = %s"
+_ARCHIVE: LiteralString = "UPDATE {schema}.threads SET archived = %s WHERE space = %s AND id = %s"
+_FORKS: LiteralString = "SELECT name FROM {schema}.threads WHERE space = %s AND origin = %s ORDER BY id"
+
+_LISTED: LiteralString = (
+    _THREAD + ", t.changed, t.at, t.messages, t.folds, t.size, t.archived, t.forgotten FROM {schema}.threads AS t"
+    " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin"
+)
+_BY_ACTIVITY: LiteralString = (
+    _LISTED + " WHERE t.space = %(space)s AND t.archived = %(archived)s AND t.changed < %(before)s"
+    " AND t.title >= %(first)s AND t.title < %(end)s ORDER BY t.changed DESC LIMIT %(limit)s"
+)
+_BY_TITLE: LiteralString = (
+    _LISTED + " JOIN {schema}.names AS n ON n.space = t.space AND n.thread = t.id AND n.is_title"
+    " WHERE t.space = %(space)s AND n.space = %(space)s"
+    " AND (%(archived)s::boolean IS NULL OR t.archived = %(archived)s)"
+    " AND substring(n.name, 1, 200) >= %(start)s AND n.name >= %(first)s AND n.name < %(end)s"
+    " AND (%(after)s::bytea IS NULL OR n.name > %(after)s) ORDER BY substring(n.name, 1, 200), n.name LIMIT %(limit)s"
+)
+_AS_MADE: LiteralString = (
+    _LISTED + " WHERE t.space = %(space)s AND (%(archived)s::boolean IS NULL OR t.archived = %(archived)s)"
+    " AND t.title >= %(first)s AND t.title < %(end)s ORDER BY t.id LIMIT %(limit)s"
+)
+# Only what no transaction in progress can still precede: nobody who follows misses what commits a little later.
+_CHANGES: LiteralString = (
+    "SELECT f.moment, t.title, f.seq, f.event, coalesce(f.at, t.at) FROM ("
+    "(SELECT moment, thread, seq, event, at FROM {schema}.events WHERE space = %(space)s AND moment > %(after)s"
+    " AND moment < ((%(base)s::bigint + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 22)"
+    " ORDER BY moment LIMIT %(limit)s) UNION ALL"
+    " (SELECT moment, thread, 0, NULL, NULL FROM {schema}.happenings WHERE space = %(space)s AND moment > %(after)s"
+    " AND moment < ((%(base)s::bigint + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 22)"
+    " ORDER BY moment LIMIT %(limit)s)"
+    ") AS f JOIN {schema}.threads AS t ON t.space = %(space)s AND t.id = f.thread ORDER BY f.moment LIMIT %(limit)s"
+)
+_NEWS: LiteralString = (
+    "SELECT NULL, (%(base)s::bigint + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 22 UNION ALL"
+    " (SELECT changed, NULL FROM {schema}.threads WHERE space = %(space)s AND archived IN (true, false)"
+    " AND changed >= %(since)s LIMIT 1000) UNION ALL"
+    " (SELECT moment, NULL FROM {schema}.happenings WHERE space = %(space)s AND moment >= %(since)s LIMIT 1000)"
+)
+
+
+class ThreadPlace(Struct, frozen=True):
+    """A thread by its number. `start` is the seq it was forked at, `base` the link there."""
+
+    number: int
+    name: str
+    start: int = 0
+    base: bytes = GENESIS
+    origin: int | None = None
+
+
+def blob_of(text: str) -> bytes:
+    """A caller's string as it is kept: NUL and lone surrogates included."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(blob: bytes) -> str:
+    return blob.decode("utf-8", "surrogatepass")
+
+
+def _digest(text: str) -> bytes:
+    return sha256(blob_of(text)).digest()
+
+
+class ThreadDirectory:
+    """The threads of one space."""
+
+    def __init__(self, connections: Connections, space: str, *, lists: Connections | None = None) -> None:
+        self._connections, self._lists = connections, lists or connections
+        self._name = space
+        self._space: int | None = None
+        self.base = 0
+        self._places: OrderedDict[str, ThreadPlace] = OrderedDict()
+        self._tips: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
+        self._since, self._seen = 0, set[int]()
+        connections.tell_rollbacks(self.clear)
+
+    def clear(self) -> None:
+        """After a rollback nothing that was learnt in it holds."""
+        self._places.clear()
+        self._tips.clear()
+        self._space = None
+
+    # -- the space ----------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Look at the version of the store and for the space, in one trip."""
+        (found,) = self._connections.read(_OPENED, (blob_of(self._name),))
+        version, space, base, changed, now, least = found
+        refuse_other_versions(version, self._connections.where)
+        if changed is not None and changed >> MOMENT_BITS > base + now:
+            raise StoreError(
+                f"{self._connections.where} was restored from a dump of another server. Run `contextfold migrate`."
+            )
+        self._space, self.base = space, base or 0
+        self._since = (self.base + least) << MOMENT_BITS
+
+    @property
+    def space(self) -> int:
+        """The number of the space; 0 before its first thread."""
+        if self._space is None:
+            found = self._connections.read(SPACE, (blob_of(self._name),))
+            if found:
+                self._space, self.base = found[0]
+        return self._space or 0
+
+    def _space_for_writing(self) -> int:
+        if not self.space:
+            self._connections.read(NEW_SPACE, (blob_of(self._name),))
+        return self.space
+
+    # -- one thread ---------------------------------------------------------------------------------------------------
+
+    def place(self, thread: str) -> ThreadPlace:
+        """The thread of this name; raises `NotFound`."""
+        known = self._places.get(thread)
+        if known is None:
+            self.row(thread)
+            known = self._places.get(thread)
+        if known is None:
+            raise no_thread(thread)
+        return known
+
+    def row(self, thread: str) -> ThreadRow | None:
+        """What is known of a thread, under any of its names; one trip."""
+        if not self.space:
+            return None
+        found = self._connections.read(_BY_NAME, (self.space, _digest(thread)))
+        return self._learnt(thread, found[0]) if found else None
+
+    def rows(self) -> list[ThreadRow]:
+        """All of them, in the order they were made."""
+        return [_thread_row(found) for found in self._connections.read(_ALL, (self.space,))]
+
+    def origin_of(self, place: ThreadPlace) -> ThreadPlace:
+        """The place of the thread that this one was forked from."""
+        found = self._connections.read(_BY_NUMBER, (self.space, place.origin))
+        if not found:
+            raise Corrupt(f"The row of the thread that {place.name!r} was forked from is lost.", thread=place.name)
+        return _place(found[0])
+
+    def _learnt(self, thread: str, found: Row) -> ThreadRow:
+        place = _place(found)
+        self._places[thread] = place
+        while len(self._places) > _MOST_KEPT:
+            self._places.popitem(last=False)
+        self.reached(place, found[2], found[3])
+        return _thread_row(found)
+
+    def reached(self, place: ThreadPlace, last: int, link: bytes) -> None:
+        """The newest event of a thread and its link, as they were seen last."""
+        self._tips[place.number] = last, link
+        self._tips.move_to_end(place.number)
+        while len(self._tips) > _MOST_KEPT:
+            self._tips.popitem(last=False)
+
+    def tip(self, place: ThreadPlace, expected: int | None = None) -> tuple[int, bytes]:
+        """The newest seq and its link: as remembered if that is the one expected, else as the server has them."""
+        known = self._tips.get(place.number)
+        if known is not None and known[0] == expected:
+            return known
+        found = self._connections.read(_BY_NUMBER, (self.space, place.number))
+        if not found:
+            raise Corrupt(f"The row of thread {place.name!r} is lost. Restore a backup.", thread=place.name)
+        self.reached(place, found[0][2], found[0][3])
+        return found[0][2], found[0][3]
+
+    # -- making and changing ------------------------------------------------------------------------------------------
+
+    def create(self, new: ThreadRow, link: bytes = GENESIS) -> ThreadRow | None:
+        """Make the thread; None where somebody has this name. `link` is the one that a fork begins on."""
+        origin = self.place(new.origin.thread) if new.origin else None
+        start = new.origin.seq if new.origin else 0
+        values = {
+            "space": self._space_for_writing(),
+            "name": blob_of(new.name),
+            "digest": _digest(new.name),
+            "origin": None if origin is None else origin.number,
+            "start": start,
+            "link": link,
+            "created": float(new.created),
+            "settings": encode(dict(new.settings)),
+            "base": self.base,
+            "place": self._connections.numbered(1),
+        }
+        try:
+            found = self._made(values)
+        except TakenMeanwhile:
+            return None
+        if not found:
+            return None
+        number, moment = found[0]
+        self.wrote(moment)
+        made_from = None if new.origin is None or origin is None else Origin(origin.name, start)
+        place = self._places[new.name] = ThreadPlace(number, new.name, start, link, values["origin"])  # type: ignore[arg-type]
+        self.reached(place, start, link)
+        return ThreadRow(new.name, start, made_from, float(new.created), dict(new.settings))
+
+    def _made(self, values: dict[str, object]) -> list[Row]:
+        if self._connections.batched is None:
+            return self._connections.once(_CREATE, values)
+        with self._connections.transaction():
+            return self._connections.once(_CREATE, values)
+
+    def check_origin(self, origin: Origin) -> int:
+        """The number of the thread to fork from, if it holds the place."""
+        place = self.place(origin.thread)
+        last, _ = self.tip(place)
+        if not 0 <= origin.seq <= last:
+            raise no_place_to_fork(origin)
+        return place.number
+
+    def rename(self, place: ThreadPlace, to: str) -> None:
+        name = blob_of(to)
+        with self._connections.transaction() as connection:
+            text = self._connections.text
+            taken = connection.execute(text(_TAKE_NAME), (self.space, _digest(to), name, place.number)).fetchall()
+            if not taken:
+                raise name_taken(to)
+            connection.execute(text(_LEAVE_NAMES), (self.space, place.number, _digest(to)))
+            connection.execute(text(_TITLE), (name, self.space, place.number))
+            self.happened(place)
+
+    def archive(self, place: ThreadPlace, is_archived: bool) -> None:
+        with self._connections.transaction() as connection:
+            connection.execute(self._connections.text(_ARCHIVE), (is_archived, self.space, place.number))
+            self.happened(place)
+
+    def happened(self, place: ThreadPlace) -> None:
+        """Something became of the thread as a whole: tell whoever follows."""
+        values = {"space": self.space, "thread": place.number, "base": self.base}
+        ((moment,),) = self._connections.once(_HAPPENED, {**values, "place": self._connections.numbered(1)})
+        self.wrote(moment)
+
+    # -- lists and what is new ----------------------------------------------------------------------------------------
+
+    def forks(self, place: ThreadPlace) -> list[str]:
+        return [text_of(name) for (name,) in self._connections.read(_FORKS, (self.space, place.number))]
+
+    def page(self, page: ThreadPage) -> list[ListedThread]:
+        first = blob_of(page.prefix)
+        values: dict[str, object] = {
+            "space": self.space,
+            "archived": page.archived,
+            "first": first,
+            "start": first[:_SAME_START],
+            "end": first + _PAST_ALL,
+            "limit": page.limit,
+        }
+        match page.order, page.after:
+            case "activity", None | int():
+                return self._by_activity(values, page)
+            case "name", None | str():
+                after = None if page.after is None else blob_of(str(page.after))
+                start = first if after is None else max(first, after)
+                found = self._lists.read(_BY_TITLE, {**values, "after": after, "start": start[:_SAME_START]})
+            case "created", None:
+                found = self._lists.read(_AS_MADE, values)
+            case _:
+                raise bad_page(page)
+        return [_listed(each) for each in found]
+
+    def _by_activity(self, values: dict[str, object], page: ThreadPage) -> list[ListedThread]:
+        """Newest first. Threads that are put away are a part of the index of their own, so both are read and joined."""
+        values["before"] = _NO_END if page.after is None else page.after
+        listed: list[ListedThread] = []
+        for archived in (False, True) if page.archived is None else (page.archived,):
+            listed += map(_listed, self._lists.read(_BY_ACTIVITY, {**values, "archived": archived}))
+        listed.sort(key=lambda row: -row.changed)
+        return listed[: page.limit]
+
+    def changes(self, after: int, limit: int | None) -> list[ThreadChange]:
+        values = {"space": self.space, "after": after, "limit": limit, "base": self.base}
+        return [
+            ThreadChange(moment, text_of(title), seq, "thread" if event is None else stored_kind(event), at)
+            for moment, title, seq, event, at in self._lists.read(_CHANGES, values)
+        ]
+
+    def wrote(self, moment: int) -> None:
+        """Remember a change as our own."""
+        self._seen.add(moment)
+
+    def is_current(self) -> bool:
+        """Whether nothing happened in the space since this was last asked but what we did."""
+        values = {"space": self.space, "base": self.base, "since": self._since}
+        (_, since), *found = self._connections.read(_NEWS, values)
+        moments = {moment for moment, _ in found}
+        is_current = moments <= self._seen
+        self._since = since
+        self._seen = {moment for moment in moments | self._seen if moment >= since}
+        return is_current
+
+
+def _place(found: Row) -> ThreadPlace:
+    number, name, _, _, start, base, origin, *_ = found
+    return ThreadPlace(number, text_of(name), start, bytes(base), origin)
+
+
+def _thread_row(found: Row) -> ThreadRow:
+    _, name, last, _, start, _, _, origin, created, settings, title, *_ = found
+    made_from = None if origin is None else Origin(text_of(origin), start)
+    alias = "" if title == name else text_of(title)
+    return ThreadRow(text_of(name), last, made_from, created, decode(settings), alias)
+
+
+def _listed(found: Row) -> ListedThread:
+    row = _thread_row(found)
+    changed, at, messages, folds, size, archived, forgotten = found[12:]
+    return ListedThread(
+        row.name,
+        row.last,
+        row.origin,
+        row.created,
+        row.settings,
+        row.alias,
+        changed=changed,
+        at=at,
+        messages=messages,
+        folds=folds,
+        size=size,
+        is_archived=archived,
+        is_forgotten=forgotten,
+    )

@@ -1,0 +1,156 @@
+"""The event log in PostgreSQL. What each operation does stands in the modules beside this one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from contextfold.domain import GENESIS, ListedThread, Logged, NewEvent, Problem, ThreadChange, ThreadPage, ThreadRow
+from contextfold.errors import ReadOnly, StoreError
+from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
+
+from .append import Writer
+from .connections import Connections
+from .directory import ThreadDirectory
+from .forget import Eraser
+from .read import Reader
+from .settings import PostgresSettings
+from .verify import Verifier
+
+
+def open_postgres(
+    address: str, *, space: str = "default", salts: Salts = os.urandom, read_only: bool = False
+) -> PostgresLog:
+    """Open one space of a store in PostgreSQL. The tables must be there: `migrate` makes them."""
+    return PostgresLog(PostgresSettings.of(address), space=space, salts=salts, read_only=read_only)
+
+
+class PostgresLog:
+    """An `EventLog` in PostgreSQL: one space of a store. Made by `open_postgres`."""
+
+    def __init__(
+        self, settings: PostgresSettings, *, space: str, salts: Salts = os.urandom, read_only: bool = False
+    ) -> None:
+        self._connections = Connections(settings)
+        self._replica = Connections(settings.on_replica()) if settings.replica else None
+        self._directory = ThreadDirectory(self._connections, space, lists=self._replica)
+        self._reader = Reader(self._connections, self._directory)
+        self._writer = Writer(self._connections, self._directory, self._reader)
+        self._eraser = Eraser(self._connections, self._directory)
+        self._verifier = Verifier(self._connections, self._directory, self._reader)
+        self._salts, self._is_read_only = salts, read_only
+        try:
+            self._directory.open()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def path(self) -> str:
+        """The address as people may see it, without a password."""
+        return self._connections.where
+
+    def create(self, row: ThreadRow) -> ThreadRow:
+        known = self._directory.row(row.name)
+        if known is not None:
+            return known
+        if self._is_read_only and row.origin is None:
+            raise no_thread(row.name)
+        return self._make(row) or self._known(row.name)
+
+    def _make(self, row: ThreadRow) -> ThreadRow | None:
+        self._refuse_to_write()
+        if row.origin is None:
+            return self._directory.create(row)
+        self._directory.check_origin(row.origin)
+        return self._directory.create(row, self.link_at(row.origin.thread, row.origin.seq))
+
+    def _known(self, thread: str) -> ThreadRow:
+        row = self._directory.row(thread)
+        if row is None:
+            raise no_thread(thread)
+        return row
+
+    def row(self, thread: str) -> ThreadRow | None:
+        return self._directory.row(thread)
+
+    def threads(self) -> Sequence[ThreadRow]:
+        return self._directory.rows()
+
+    def page(self, page: ThreadPage) -> Sequence[ListedThread]:
+        return self._directory.page(page)
+
+    def forks(self, thread: str) -> Sequence[str]:
+        return self._directory.forks(self._directory.place(thread))
+
+    def rename(self, thread: str, to: str) -> None:
+        self._refuse_to_write()
+        self._directory.rename(self._directory.place(thread), to)
+
+    def archive(self, thread: str, is_archived: bool) -> None:
+        self._refuse_to_write()
+        self._directory.archive(self._directory.place(thread), is_archived)
+
+    def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
+        return self._directory.changes(after, limit)
+
+    def append(
+        self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
+    ) -> tuple[Logged, ...]:
+        self._refuse_to_write()
+        return self._writer.append(self._directory.place(thread), drafts, expected, blobs, self._salts)
+
+    def read(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Logged]:
+        return self._reader.events(self._directory.place(thread), after, upto)
+
+    def sealed(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Sealed]:
+        return self._reader.sealed(self._directory.place(thread), after, upto)
+
+    def bodies(self, thread: str, seqs: Sequence[int]) -> Mapping[int, bytes]:
+        return self._reader.bodies(self._directory.place(thread), seqs)
+
+    def keyed(self, thread: str, keys: Sequence[str]) -> Mapping[str, int]:
+        return self._reader.keyed(self._directory.place(thread), keys)
+
+    def blob(self, digest: str) -> bytes:
+        return self._reader.blob(digest)
+
+    def is_current(self) -> bool:
+        return self._directory.is_current()
+
+    def batch(self) -> AbstractContextManager[None]:
+        return self._connections.batch()
+
+    def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
+        self._refuse_to_write()
+        return self._eraser.forget(self._directory.place(thread), seqs)
+
+    def forgotten(self, thread: str) -> Sequence[int]:
+        return self._reader.forgotten(self._directory.place(thread))
+
+    def verify(self) -> list[Problem]:
+        return self._verifier.problems()
+
+    def link_at(self, thread: str, seq: int) -> bytes:
+        return self._reader.link_at(self._directory.place(thread), seq) if seq else GENESIS
+
+    def restore(self, row: ThreadRow, entries: Iterable[Sealed | bytes]) -> ThreadRow:
+        with self._connections.transaction():
+            if self._directory.row(row.name) is not None or self._make(row) is None:
+                raise name_taken(row.name)
+            self._writer.restore(self._directory.place(row.name), entries)
+            return self._known(row.name)
+
+    def backup(self, path: object) -> None:
+        """Refused: the server's own tools copy a database consistently."""
+        raise StoreError(f"{self.path} is backed up by pg_dump or the server's own backups, not into {path}.")
+
+    def close(self) -> None:
+        self._connections.close()
+        if self._replica is not None:
+            self._replica.close()
+
+    def _refuse_to_write(self) -> None:
+        if self._is_read_only:
+            raise ReadOnly(f"{self.path} was opened with read_only=True. Open it without that to write.")

@@ -1,0 +1,166 @@
+"""Reading events and bodies: each piece one statement, each body proven by the link of its event before it is shown.
+
+Sealed bodies are opened here, and sealed where they are written; nothing above knows of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import Final, LiteralString
+
+import msgspec
+
+from contextfold.domain import GENESIS, Logged, commitment, decode_event, link
+from contextfold.errors import Corrupt
+from contextfold.logs.entries import RESCUE, Sealed, Written, damaged, no_blob
+from contextfold.logs.redaction import forgotten_key
+
+from .connections import Connections, Row
+from .directory import ThreadDirectory, ThreadPlace, blob_of, text_of
+
+_PIECE: Final = 16_384  # events
+_SEALED_PIECE: Final = 512  # events with bodies
+NO_END: Final = 2**62
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
+
+_EVENTS: LiteralString = (
+    "SELECT seq, parent, at, key, event, link FROM {schema}.events"
+    " WHERE space = %s AND thread = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
+_SEALED: LiteralString = (
+    "SELECT seq, parent, at, key, event, salt, body, committed, link FROM {schema}.events"
+    " WHERE space = %s AND thread = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
+# The event before each gives its link only.
+_BODIES: LiteralString = (
+    "SELECT e.seq, e.parent, e.at, e.key, e.event, e.salt, e.body, e.committed, e.link,"
+    " (SELECT p.link FROM {schema}.events AS p WHERE p.space = e.space AND p.thread = e.thread AND p.seq = e.seq - 1)"
+    " FROM {schema}.events AS e"
+    " WHERE e.space = %s AND e.thread = %s AND e.seq = ANY(%s::bigint[]) ORDER BY e.seq"
+)
+_LINK: LiteralString = "SELECT link FROM {schema}.events WHERE space = %s AND thread = %s AND seq = %s"
+_FORGOTTEN: LiteralString = (
+    "SELECT seq FROM {schema}.events WHERE space = %s AND thread = %s AND committed IS NOT NULL ORDER BY seq"
+)
+_KEYED: LiteralString = (
+    "SELECT key, seq FROM {schema}.events"
+    " WHERE space = %s AND thread = %s AND key IS NOT NULL AND sha256(key) = ANY(%s::bytea[])"
+)
+_APPEND_OF: LiteralString = (
+    "SELECT seq, parent, at, key, event, salt, body, committed, link FROM {schema}.events AS e,"
+    " (SELECT seq - step AS first FROM {schema}.events WHERE space = %(space)s AND thread = %(thread)s"
+    " AND seq = %(seq)s) AS f WHERE e.space = %(space)s AND e.thread = %(thread)s AND e.seq >= f.first"
+    " AND e.seq < coalesce((SELECT min(seq) FROM {schema}.events AS n"
+    " WHERE n.space = %(space)s AND n.thread = %(thread)s AND n.seq > f.first AND n.step = 0),"
+    " 4611686018427387904) ORDER BY e.seq"
+)
+_BLOB: LiteralString = "SELECT bytes FROM {schema}.blobs WHERE space = %s AND digest = %s"
+
+
+class Reader:
+    """Reads what one space holds."""
+
+    def __init__(self, connections: Connections, directory: ThreadDirectory) -> None:
+        self._connections, self._directory = connections, directory
+
+    def events(self, place: ThreadPlace, after: int, upto: int | None) -> Iterator[Logged]:
+        stop = NO_END if upto is None else upto
+        after = max(after, place.start)
+        while True:
+            found = self._connections.read(_EVENTS, (self._directory.space, place.number, after, stop, _PIECE))
+            for row in found:
+                after += 1
+                yield self._logged(place, row, after)
+            if len(found) < _PIECE:
+                break
+        if found and upto is None:
+            self._directory.reached(place, found[-1][0], bytes(found[-1][5]))
+
+    def _logged(self, place: ThreadPlace, row: Row, expected: int) -> Logged:
+        seq, parent, at, key, event, _ = row
+        if seq != expected:
+            raise damaged(place.name, expected)
+        try:
+            return Logged(seq, parent, at, decode_event(event), "" if key is None else text_of(key))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise damaged(place.name, seq) from error
+
+    def sealed(self, place: ThreadPlace, after: int, upto: int | None) -> Iterator[Sealed]:
+        stop = NO_END if upto is None else upto
+        while True:
+            values = (self._directory.space, place.number, after, stop, _SEALED_PIECE)
+            piece = [entry_of(row) for row in self._connections.read(_SEALED, values)]
+            yield from piece
+            if len(piece) < _SEALED_PIECE:
+                return
+            after = piece[-1].seq
+
+    def bodies(self, place: ThreadPlace, seqs: Iterable[int]) -> dict[int, bytes]:
+        wanted = sorted({seq for seq in seqs if seq > place.start})
+        if not wanted:
+            return {}
+        kept: dict[int, bytes] = {}
+        for row in self._connections.read(_BODIES, (self._directory.space, place.number, wanted)):
+            entry, previous = entry_of(row[:-1]), row[-1]
+            if entry.seq == place.start + 1:
+                previous = place.base
+            if entry.body is None:
+                continue
+            proof = (previous or b"", entry.seq, entry.parent, entry.at, entry.key, entry.stored)
+            if link(*proof, commitment(entry.salt, entry.body)) != entry.link:
+                raise damaged(place.name, entry.seq)
+            kept[entry.seq] = entry.body
+        return kept
+
+    def append_of(self, place: ThreadPlace, seq: int) -> list[Written]:
+        """All events that were written in one append with this one, with their bodies."""
+        values = {"space": self._directory.space, "thread": place.number, "seq": seq}
+        entries = [entry_of(row) for row in self._connections.read(_APPEND_OF, values)]
+        return [Written(entry.logged, entry.body) for entry in entries]
+
+    def keyed(self, place: ThreadPlace, keys: Sequence[str]) -> dict[str, int]:
+        """The seqs that these keys were used at, forgotten ones under what is left of their keys."""
+        named = {blob_of(name): key for key in keys for name in (key, forgotten_key(key)) if name}
+        if not named:
+            return {}
+        asked = [sha256(name).digest() for name in named]
+        found = self._connections.read(_KEYED, (self._directory.space, place.number, asked))
+        return {named[bytes(name)]: seq for name, seq in found}
+
+    def link_at(self, place: ThreadPlace, seq: int) -> bytes:
+        """The link after `seq`, in the thread of the lineage that wrote it."""
+        while seq <= place.start and place.origin is not None:
+            if seq == place.start:
+                return place.base
+            place = self._directory.origin_of(place)
+        if not seq:
+            return GENESIS
+        found = self._connections.read(_LINK, (self._directory.space, place.number, seq))
+        if not found:
+            raise damaged(place.name, seq)
+        return bytes(found[0][0])
+
+    def forgotten(self, place: ThreadPlace) -> list[int]:
+        return [seq for (seq,) in self._connections.read(_FORGOTTEN, (self._directory.space, place.number))]
+
+    def blob(self, digest: str) -> bytes:
+        found = []
+        if _DIGEST.fullmatch(digest):
+            found = self._connections.read(_BLOB, (self._directory.space, bytes.fromhex(digest)))
+        if not found:
+            raise no_blob(digest)
+        kept = bytes(found[0][0])
+        if sha256(kept).hexdigest() != digest:
+            raise Corrupt(f"What is kept under {digest!r} is damaged. {RESCUE}")
+        return kept
+
+
+def entry_of(row: Row) -> Sealed:
+    """An event as it stands in the chain. One that was forgotten has no body left; an empty body is not stored."""
+    seq, parent, at, key, event, salt, body, committed, own = row
+    name = "" if key is None else text_of(key)
+    if committed is not None:
+        return Sealed(seq, parent, at, name, event, b"", None, bytes(committed), own)
+    return Sealed(seq, parent, at, name, event, salt, body or b"", b"", own)

