@@ -47,6 +47,7 @@ from .log import (
     ThreadRow,
 )
 from .messages import (
+    Bill,
     Block,
     BlockKind,
     BlockShape,
@@ -55,21 +56,23 @@ from .messages import (
     Measure,
     Message,
     Opaque,
+    Problem,
     Reasoning,
+    Reply,
     Role,
     Shape,
     Text,
     ToolCall,
     ToolResult,
+    decode,
+    encodable,
+    encode,
     nested,
 )
-from .path_items import PathItems, Words
+from .path_items import PathItems, Words, check_view
 from .people import UsersSide, as_told, is_typed, people_in, said_in_result, users_side
 from .projection import LiveBranch, Projection, hidden_by
-from .raw import decode, encodable, encode
 from .recognition import NO_PREFIX, form_of, prefix_numbers
-from .reply import Bill, Problem, Reply
-from .rules import check as check_view
 from .runtime import Environment, Phase
 from .tags import Tags, roo_tags
 from .tools import ToolKind, Touch, arguments_of, kind_of_tool, plain_tool_name, plan_in, tool_key, touches_of

@@ -18,8 +18,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from .messages import Shape
-from .reply import Bill
+from .messages import Bill, Shape
 
 
 class Cover(Struct, frozen=True, array_like=True):

@@ -131,17 +131,6 @@ def _place_system(items: list[ViewItem]) -> None:
             before = item.shape.role
 
 
-def placed(item: ViewItem, shown: Sequence[ViewItem]) -> ViewItem:
-    """The item as it stands behind these: a system message is displaced where nobody of the user's side spoke last.
-
-    What is visible decides, not what was said: a fold may put a stand-in before it, or take the user's words away.
-    """
-    if item.shape.role != "system":
-        return item
-    before = next((each.shape.role for each in reversed(shown) if not each.shape.is_blank), "")
-    return item if before == "user" else replace(item, displaced=True)
-
-
 def visibility(path: PathItems, folds: Sequence[Fold], pinned: Iterable[int]) -> bytearray:
     """1 for each position that shows."""
     mask = bytearray(b"\x01") * len(path)

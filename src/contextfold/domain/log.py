@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from .events import Event
-from .reply import Problem
+from .messages import Problem
 
 
 class Logged(Struct, frozen=True):

@@ -1,18 +1,27 @@
-"""A message: who spoke, its original bytes, the neutral blocks read from them, and its outline.
+"""A message: who spoke, its bytes, the neutral blocks read from them, its outline; and an answer with its bill.
 
 The bytes are the record; nothing here changes them or orders their keys. *Blocks* are the pieces of a message in words
 that belong to no provider, for rooms that decide (folding, counting, summaries); their text is always encodable, a
 lone surrogate of the original stands in it as its escape. The *outline* (`Shape`) is all that a projection, a rule or a
 strategy must know without reading the body. It is stored beside each event, so a thread of 100,000 messages opens
 without reading what they say.
+
+JSON goes in and out by one encoder and one decoder, with one exception each, for lone surrogates: Python strings can
+hold them, UTF-8 cannot, JSON can as an escape. Nothing here builds anything but plain data.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from itertools import zip_longest
-from typing import Literal, TypeAlias
+from math import isfinite
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
+
+from contextfold.errors import BadMessage
 
 
 class Text(Struct, frozen=True, tag="text"):
@@ -180,3 +189,95 @@ class Shape(Struct, frozen=True, array_like=True):
     def images(self) -> int:
         """How many pictures it shows; providers limit them in a request."""
         return sum(kind == "image" for block in self.blocks for kind, _, _ in block.measure.media)
+
+
+class Problem(Struct, frozen=True):
+    """Something a provider would reject, or a store cannot vouch for: where, which rule, and what to do."""
+
+    path: str
+    rule: str
+    advice: str
+
+
+class Bill(Struct, frozen=True):
+    """What a provider billed for one answer, in tokens; `input` is all of the prompt, with what its cache had to do."""
+
+    input: int = 0
+    output: int = 0
+    read: int | None = None  # of the input, from the cache; None where the provider does not say
+    written: int = 0  # of the input, to the cache
+    written_hour: int = 0  # of that, to be kept for an hour
+
+
+class Reply(Struct, frozen=True):
+    """What came back from a provider: the message, and what was billed for it (the provider's own usage fields)."""
+
+    message: Message
+    usage: Mapping[str, Any] = {}
+    model: str = ""
+    stop: str = ""
+    cleared: int = 0  # tool results that the provider itself left out of what the model read, the oldest
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: object) -> bytes:
+    """The value as JSON bytes, keys in the order they came."""
+    try:
+        return _encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadMessage(f"This value cannot be written as JSON ({error}). Pass plain JSON data.") from error
+
+
+def _encode(value: object) -> bytes:
+    try:
+        encoded = _encoder.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    if b"null" in encoded:
+        _refuse_what_is_no_number(value)
+    return encoded
+
+
+def _refuse_what_is_no_number(value: object) -> None:
+    """NaN and infinity would become null in silence."""
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} is not a JSON number")
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    for each in inner:
+        _refuse_what_is_no_number(each)
+
+
+def decode(raw: bytes | str) -> Any:
+    """Plain data from JSON bytes; anything that is not JSON is refused with a reason."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as first:
+        return _decode_escaped_surrogates(raw, first)
+
+
+def _decode_escaped_surrogates(raw: bytes | str, first: Exception) -> Any:
+    """The strict decoder rejects escaped lone surrogates, which are legal JSON and do occur in tool output."""
+    escape = b"\\ud" if isinstance(raw, bytes) else "\\ud"
+    if escape not in raw.lower():  # type: ignore[operator]  # both sides are of one kind
+        raise BadMessage(f"This is not JSON: {first}. Pass a JSON object.") from first
+    try:
+        return json.loads(raw, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"This is not JSON: {error}. Pass a JSON object.") from error
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def encodable(text: str) -> str:
+    """The text itself, or with lone surrogates spelled as escapes when UTF-8 cannot hold it."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text

@@ -26,9 +26,9 @@ from .events import (
     Unfolded,
     Unpinned,
 )
-from .folds import Fold, FoldTree, build, placed
+from .folds import Fold, FoldTree, build
 from .log import Logged
-from .path_items import PathItems, Words
+from .path_items import PathItems, Words, placed
 from .view import FoldedBlock, ItemKind, Lens, Shown, View, ViewItem
 
 

@@ -12,8 +12,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from .messages import Block, Document, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
-from .raw import encode
+from .messages import Block, Document, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, encode
 
 NUMBER_BYTES = 16
 NO_PREFIX = bytes(NUMBER_BYTES)  # the number of a history in which nothing was said

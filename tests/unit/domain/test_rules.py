@@ -3,7 +3,7 @@
 import pytest
 
 from contextfold.domain import BlockShape, Shape, ViewItem, check_view
-from contextfold.domain.rules import keeps_together, leads_on
+from contextfold.domain.path_items import keeps_together, leads_on
 from tests.written import Written, assistant, blank, call, result, text, thought, user
 
 
