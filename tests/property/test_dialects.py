@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from contextfold.dialects import Dialect, all_known, detect, find
-from contextfold.dialects.ids import short_and_simple
-from contextfold.dialects.surrogates import readable
+from contextfold.dialects.repairs import short_and_simple
+from contextfold.dialects.wire import readable
 from contextfold.domain import (
     Block,
     Edit,

@@ -9,7 +9,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
-from contextfold.dialects.openai_chat import flavours
+from contextfold.dialects.openai_chat.endpoint import flavours
 from contextfold.folding import Policy
 from contextfold.folding.recipes import RECIPES
 from contextfold.testing import histories, nasty

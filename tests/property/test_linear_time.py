@@ -17,7 +17,7 @@ import pytest
 
 import contextfold
 from contextfold.cli.secrets import keys_in
-from contextfold.dialects.partial_json import partial
+from contextfold.dialects.assembly import partial
 from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
 from contextfold.replay.literals import literals_in, phrases_in, without_gutters
 from contextfold.replay.sentences import sentences_in

@@ -13,7 +13,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
-from contextfold.dialects.surrogates import RULE, whole
+from contextfold.dialects.wire import RULE, whole
 from contextfold.testing.server import Flavour, StrictServer, strict_server
 from tests.property import mutants_anthropic, mutants_gemini, mutants_openai_chat, mutants_openai_responses
 

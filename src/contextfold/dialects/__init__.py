@@ -3,20 +3,30 @@
 from . import neutral
 from .anthropic import AnthropicDialect
 from .assembly import Heard
-from .cache_marks import Marks, boundary, newest_fold
-from .dialect import Dialect, Wish
+from .dialect import Dialect, Marks, Wish, boundary, newest_fold
 from .gemini import GeminiDialect
-from .given import plain, refuse_empty, together, understand
-from .ids import IdFields
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
-from .options import SETTINGS, without_secrets
-from .registry import all_known, asked_in, detect, find, known, names, reading, reply, spoken, suited
-from .repairs import OPENING, Repair, Repaired
+from .registry import (
+    all_known,
+    asked_in,
+    detect,
+    find,
+    known,
+    names,
+    plain,
+    reading,
+    refuse_empty,
+    reply,
+    spoken,
+    suited,
+    together,
+    understand,
+)
+from .repairs import OPENING, IdFields, Repair, Repaired
 from .streams import Listener
 from .tools import defined
-from .usage import bill, neutral_bill
-from .wire import elements, fields
+from .wire import SETTINGS, bill, elements, fields, neutral_bill, without_secrets
 
 __all__ = [
     "OPENING",

@@ -3,6 +3,11 @@
 A dialect inherits from `Dialect` and overrides what its provider does otherwise. Nothing else in the house knows a wire
 format's name or fields, so a new one is its own package and one line of the registry, or one entry point from outside.
 It does no I/O and decides nothing about what to fold.
+
+Where a request is marked for the provider's cache is a function of the view alone: up to four places that stay the same
+from one request to the next. Behind what surrounds the messages, where the newest fold left the view unchanged, where
+the request before this one ended if that is too far back to be found, and at the end. How a mark is written is each
+dialect's business; OpenAI's two formats share theirs, below.
 """
 
 from __future__ import annotations
@@ -10,19 +15,90 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from msgspec import Raw
 
 from contextfold.domain import Bill, Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from . import ids, tools
+from . import repairs, tools
 from .assembly import Assembler, Event
-from .cache_marks import Marks
 from .endpoint import Endpoint
 from .repairs import Repaired
-from .usage import bill
-from .wire import Json
+from .wire import Json, assembled, bill, elements, fields, listed, plain, put
+
+LOOKBACK = 20  # blocks in which a provider looks for an earlier entry, where its profile does not say
+
+
+class Marks(NamedTuple):
+    """What is to be marked: the ends of these items, what surrounds the messages, and the end of the request."""
+
+    items: tuple[int, ...] = ()
+    frame: bool = False
+    end: bool = False
+
+
+def newest_fold(item: ViewItem) -> int:
+    """The newest fold that shaped this item; 0 where none did."""
+    own = item.seq if item.kind == "stand_in" else 0
+    return max(own, *(part.fold for part in item.folded)) if item.folded else own
+
+
+def boundary(items: Sequence[ViewItem]) -> int:
+    """How many items stand before the first one that the newest fold changed; 0 without any fold."""
+    newest = max(map(newest_fold, items), default=0)
+    if not newest:
+        return 0
+    return next(index for index, item in enumerate(items) if newest_fold(item) == newest)
+
+
+def worth_marking(view: View, model: Model, fixed: int, wanted: set[int]) -> tuple[int, ...]:
+    """The items before which there is enough to be kept: a shorter prefix is silently not cached."""
+    least = least_prefix(model)
+    return tuple(sorted(at for at in wanted if at >= 0 and view.tokens(0, at + 1) + fixed >= least))
+
+
+def far_end(view: View, model: Model) -> int:
+    """The last item of the request before this one, if the mark at this one's end would not find it; else -1."""
+    lookback = model.cache.lookback if model.cache is not None and model.cache.lookback else LOOKBACK
+    blocks = 0
+    for index in range(view.length - 1, -1, -1):
+        item = view.item(index)
+        blocks += max(1, len(item.shape.blocks))
+        if item.shape.role == "assistant" and item.kind == "message":
+            return index - 1 if blocks >= lookback else -1
+    return -1
+
+
+def least_prefix(model: Model) -> int:
+    """The shortest prefix in tokens that the model's provider keeps."""
+    return model.cache.least or 0 if model.cache is not None else 0
+
+
+_PARTS = ("text", "input_text", "input_image", "input_file", "image_url", "file")
+
+
+def marks(view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+    """Where the newest fold left the view unchanged, for models that take marks; the provider marks the end itself."""
+    if model.cache is None or not model.cache.breakpoints:
+        return Marks()
+    return Marks(worth_marking(view, model, fixed, {unchanged - 1}))
+
+
+def marked(chunk: bytes) -> bytes:
+    """The chunk with a breakpoint on the last part of its last message; the same bytes where there is no such part."""
+    messages = elements(b"[" + chunk + b"]")
+    message = fields(messages[-1])
+    content = message.get("content")
+    parts = elements(content) if content is not None and bytes(content).lstrip()[:1] == b"[" else []
+    last = fields(parts[-1]) if parts else {}
+    if plain(last.get("type")) not in _PARTS or "prompt_cache_breakpoint" in last:
+        return chunk
+    parts[-1] = Raw(assembled({**last, "prompt_cache_breakpoint": put({"mode": "explicit"})}))
+    messages[-1] = Raw(assembled({**message, "content": listed(parts)}))
+    return b",".join(map(bytes, messages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +119,7 @@ class Dialect(Protocol):
     """One provider's way of writing a conversation."""
 
     endpoint: ClassVar[Endpoint | None] = None  # how it travels over HTTP; None where nobody asks for turns that way
-    id_fields: ClassVar[ids.IdFields] = ids.IdFields(("id",))  # in which calls and results are paired
+    id_fields: ClassVar[repairs.IdFields] = repairs.IdFields(("id",))  # in which calls and results are paired
     list_field: ClassVar[str] = "messages"  # under which a request holds the conversation
     is_written_in_items: ClassVar[bool] = False  # a list may be one message: what one side said, in several items
     takes_prefill: ClassVar[bool] = True  # a request may end with the model's own words
@@ -127,7 +203,7 @@ class Dialect(Protocol):
 
     def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
         """A message of this dialect with some of its calls and results under other ids, by the index of the block."""
-        return ids.renamed(message, names, self.id_fields)
+        return repairs.renamed(message, names, self.id_fields)
 
     # -- what surrounds the messages ----------------------------------------------------------------------------------
 

@@ -1,19 +1,29 @@
-"""An item in neutral blocks, as it is to be shown: edits made, late results turned into text, blank text gone.
+"""An item in neutral blocks, as another provider is to be shown it, and what it loses on the way.
 
-Used where there are no original bytes to keep: another dialect's messages, stand-ins, completions, system prompts. It
-renders nothing.
+Edits made, late results turned into text, blank text gone: used where there are no original bytes to keep, as for
+another dialect's messages, stand-ins, completions, system prompts. Nothing is lost inside one dialect, except what one
+family of models wrote for itself and another cannot read; each dialect says what it carries, and what follows from that
+is told here in words. Pictures and files go as data URLs, or as words that stand for what cannot be carried; nothing is
+fetched or decoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from msgspec import Raw
+import msgspec
+from msgspec import Raw, Struct
 
 from contextfold.domain import (
     LATE,
     Block,
+    Document,
+    Image,
     Message,
+    Opaque,
     Reasoning,
     Role,
     Text,
@@ -24,6 +34,7 @@ from contextfold.domain import (
     encode,
 )
 from contextfold.errors import BadMessage
+from contextfold.models import core
 
 from .wire import Json
 
@@ -146,3 +157,156 @@ def words(system: object) -> str:
     if isinstance(system, list | tuple):
         return "\n".join(str(block["text"]) for block in system if isinstance(block, dict) and "text" in block)
     return system if isinstance(system, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Carries:
+    """What one wire format takes over from the others."""
+
+    dialect: str
+    nothing_such: str  # what is said of a provider's own item
+    shows: Callable[[Image | Document, bool], bool]  # given whether the place takes media at all
+    spells: Callable[[str], str]  # the id of a call, as it is written here
+    only_objects: bool = False  # arguments are written as an object, not as text
+    marks_errors: bool = True
+    only_users_show: bool = False  # pictures and files have a place in what the user says, nowhere else
+    results_show: bool = True  # and in what a tool gives back
+    takes_detail: bool = True  # a picture may say how closely it is to be looked at
+    names_files: bool = True
+
+
+def losses(item: ViewItem, message: Message, wire: Carries) -> tuple[str, ...]:
+    """Every loss of one item, in the order of its blocks."""
+    if message.dialect == wire.dialect:
+        return ()
+    takes_media = not wire.only_users_show or message.role == "user"
+    lost = (loss for block in shown(item, message) for loss in _of(block, takes_media, wire))
+    return (*_of_speaker(message), *lost)
+
+
+class _Spoken(Struct):
+    role: object = None
+    name: object = None
+
+
+_spoken = msgspec.json.Decoder(_Spoken)
+
+
+def _of_speaker(message: Message) -> Iterator[str]:
+    """A role or a name that only the original has."""
+    try:
+        spoken = _spoken.decode(message.raw)
+    except msgspec.MsgspecError:  # no message of ours by itself: stand-ins, lists of items
+        return
+    if isinstance(spoken.role, str) and spoken.role not in LISTED_ROLES:
+        yield f"the role {spoken.role!r} is not known elsewhere: it speaks as the user"
+    if isinstance(spoken.name, str) and spoken.name and spoken.role in ("user", "assistant", "system", "developer"):
+        yield f"the name {spoken.name!r} of a speaker is left out"
+
+
+def _of(block: Block, takes_media: bool, wire: Carries) -> Iterator[str]:
+    match block:
+        case Reasoning():
+            yield "reasoning is left out: it is bound to the provider that wrote it"
+        case Opaque():
+            yield f"{block.kind or 'a provider item'} is left out: {wire.nothing_such}"
+        case Image() if not wire.shows(block, takes_media):
+            yield f"an image ({block.url or block.media_type or 'unknown'}) is named, not shown"
+        case Document() if not wire.shows(block, takes_media):
+            yield f"a document ({block.title or block.url or block.media_type or 'unknown'}) is named, not shown"
+        case Image() if block.detail and not wire.takes_detail:
+            yield f"the detail {block.detail!r} of an image is left out"
+        case Document() if block.title and not block.text and not wire.names_files:
+            yield f"the name {block.title!r} of a file is left out"
+        case ToolCall():
+            yield from _of_call(block, wire)
+        case ToolResult():
+            if block.is_error and not wire.marks_errors:
+                yield f"the result of {block.call!r} is not marked as an error"
+            for inner in block.blocks:
+                yield from _of(inner, wire.results_show, wire)
+        case _:
+            pass
+
+
+def _of_call(call: ToolCall, wire: Carries) -> Iterator[str]:
+    if wire.spells(call.id) != call.id:
+        yield f"the id {call.id!r} is written as {wire.spells(call.id)!r}"
+    if wire.only_objects and arguments_object(call) is None:
+        yield f"the arguments of call {call.id!r} are no JSON object and are passed as text"
+
+
+# Names under which one provider's models go.
+_SAME = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "computer": "gpt", "moonshot": "kimi", "codestral": "mistral"}
+_WORD = re.compile(r"[a-z]+")
+
+
+@lru_cache(maxsize=256)
+def family(model: str) -> str:
+    """The first word of a model's name, without who serves it; empty where there is none."""
+    word = _WORD.match(core(model))
+    return _SAME.get(word[0], word[0]) if word else ""
+
+
+def are_strangers(one: str, other: str) -> bool:
+    """Whether two models are known to be of different families."""
+    first, second = family(one), family(other)
+    return bool(first and second) and first != second
+
+
+def data_url(media_type: str, data: str) -> str:
+    return f"data:{media_type or 'application/octet-stream'};base64,{data}"
+
+
+def split_data_url(url: str) -> tuple[str, str] | None:
+    """Media type and base64 of a data URL; None for any other address."""
+    if not url.startswith("data:"):
+        return None
+    head, comma, data = url[5:].partition(",")
+    if not comma or not head.endswith(";base64"):
+        return None
+    return head[: -len(";base64")].partition(";")[0], data
+
+
+# Where a provider keeps what was given to it: nobody else is let in.
+_PRIVATE = ("generativelanguage.googleapis.com", "storage.googleapis.com/generativeai")
+_FILMS = re.compile(r"https?://(?:www\.|m\.)?(?:youtube\.com|youtu\.be)/", re.IGNORECASE)
+
+
+def is_address(url: str) -> bool:
+    """Whether anybody can follow it; a provider's file id, or an address in its own store, means nothing to another."""
+    scheme, found, rest = url.partition("://")
+    return bool(found) and scheme.lower() != "gs" and not rest.lower().startswith(_PRIVATE)
+
+
+def is_played(block: Image | Document) -> bool:
+    """Whether it is sound or film, which only some wires take."""
+    return block.media_type.startswith(("audio/", "video/")) or _FILMS.match(block.url) is not None
+
+
+def image_url(block: Image) -> str:
+    """The picture as an address; empty where it cannot be carried."""
+    if block.data:
+        return data_url(block.media_type, block.data)
+    return block.url if is_address(block.url) else ""
+
+
+def placeholder(block: Image | Document) -> str:
+    """What is said where a picture or a file cannot be carried."""
+    if isinstance(block, Image):
+        return f"[Image not carried over: {block.url or block.media_type or 'unknown'}]"
+    return f"[Document not carried over: {block.title or block.url or block.media_type or 'unknown'}]"
+
+
+def document_text(block: Document) -> str:
+    """A plain-text document as words, under its title."""
+    return f"{block.title}\n{block.text}" if block.title else block.text
+
+
+def word(block: Block) -> str:
+    """A block as words, where the wire takes nothing else."""
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, Document) and block.text:
+        return document_text(block)
+    return placeholder(block) if isinstance(block, Image | Document) else ""

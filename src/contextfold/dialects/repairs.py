@@ -1,24 +1,189 @@
-"""What the repairs of all dialects share: notes of what was done, the words that stand in, ids that pair again.
+"""What the rules and repairs of all dialects share: a request read once, ids that pair, notes of what was done.
 
-A repair keeps whatever the provider can be shown: a result without its call becomes labelled text, a call without its
-result gets the fixed words of an interrupted one. It refuses to guess: what has not even the form of a request stays as
-it is, and is told as a problem.
+A rule is one small function that names itself by a stable slug and says what to do; it changes nothing. A repair keeps
+whatever the provider can be shown: a result without its call becomes labelled text, a call without its result gets the
+fixed words of an interrupted one. It refuses to guess: what has not even the form of a request stays as it is, and is
+told as a problem. An id in a foreign alphabet is always spelled the same way, and of two alike one gets another.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from hashlib import sha256
+from typing import Any, NamedTuple
 
-from contextfold.domain import LATE, Problem, encode
+from msgspec.structs import replace
 
-from .ids import short_and_simple
+from contextfold.domain import LATE, Block, Message, Problem, ToolCall, ToolResult, decode, encode
+
 from .neutral import is_blank
-from .surrogates import lone_surrogate, whole_texts
+from .wire import Json, lone_surrogate, whole_texts
+
+
+class WirePiece(NamedTuple):
+    """A block of a message and its path in the request."""
+
+    path: str
+    block: Json
+
+    @property
+    def kind(self) -> object:
+        return self.block.get("type")
+
+    def id(self, field: str) -> str | None:
+        return id_in(self.block, field)
+
+
+class WireMessage(NamedTuple):
+    """One message of a request, as far as it can be read."""
+
+    path: str
+    role: object
+    content: object
+    pieces: tuple[WirePiece, ...]
+    fields: Json
+
+    @property
+    def is_empty(self) -> bool:
+        return self.content is None or self.content in ("", [], ())
+
+
+def is_filled(value: object) -> bool:
+    """Whether it is a text, and not an empty one."""
+    return isinstance(value, str) and value != ""
+
+
+def id_in(value: Json, field: str) -> str | None:
+    """An id that can be compared, whatever a client wrote there."""
+    found = value.get(field)
+    return found if found is None or isinstance(found, str) else repr(found)
+
+
+def read_messages(body: Json) -> tuple[list[WireMessage], list[Problem]]:
+    """The messages that can be read, and a problem for everything that has not even the form of one."""
+    messages = body.get("messages")
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes) or not messages:
+        return [], [malformed("messages", "Send a list with at least one message.")]
+    read: list[WireMessage] = []
+    problems: list[Problem] = []
+    for index, message in enumerate(messages):
+        path = f"messages[{index}]"
+        if isinstance(message, Mapping):
+            read.append(_wire(path, message, problems))
+        else:
+            problems.append(malformed(path, "A message is an object with role and content."))
+    return read, problems
+
+
+def _wire(path: str, message: Json, problems: list[Problem]) -> WireMessage:
+    content = message.get("content")
+    pieces: tuple[WirePiece, ...] = ()
+    if isinstance(content, str):
+        pieces = (WirePiece(f"{path}.content", {"type": "text", "text": content}),) if content else ()
+    elif isinstance(content, list | tuple):
+        pieces = read_pieces(f"{path}.content", content, problems)
+    elif content is not None:
+        problems.append(malformed(f"{path}.content", "Content is a string or a list."))
+    return WireMessage(path, message.get("role"), content, pieces, message)
+
+
+def read_pieces(path: str, content: Sequence[object], problems: list[Problem]) -> tuple[WirePiece, ...]:
+    """The blocks of a list; entries that are none become problems."""
+    pieces = []
+    for index, block in enumerate(content):
+        if isinstance(block, Mapping):
+            pieces.append(WirePiece(f"{path}[{index}]", block))
+        else:
+            problems.append(malformed(f"{path}[{index}]", "Entries of content are objects with a type."))
+    return tuple(pieces)
+
+
+def malformed(path: str, advice: str) -> Problem:
+    return Problem(path, "malformed", advice)
+
+
+LONGEST = 64
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def short(call: str) -> str:
+    """The id itself unless it is empty or too long for any provider."""
+    return call if 0 < len(call) <= LONGEST else _digested(call)
+
+
+def simple(call: str) -> str:
+    """The id itself unless it is written in letters that some provider rejects."""
+    return _digested(call) if _ODD.search(call) else call
+
+
+def short_and_simple(call: str) -> str:
+    """The id itself unless it is also written in letters that some provider rejects."""
+    return _digested(call) if _ODD.search(call) else short(call)
+
+
+def _digested(call: str) -> str:
+    """A readable part of the id, and a digest that keeps it unique."""
+    digest = sha256(call.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"{_ODD.sub('_', call)[: LONGEST - 11]}-{digest}"
+
+
+class IdFields(NamedTuple):
+    """Where a wire format writes the ids that pair calls with results, and what it never looks into for them."""
+
+    names: tuple[str, ...]
+    unread: tuple[str, ...] = ()  # what the model or a tool wrote
+
+
+def renamed(message: Message, aliases: tuple[tuple[int, str], ...], fields: IdFields) -> Message:
+    """The message with these blocks under other ids."""
+    names = dict(aliases)
+    blocks = tuple(_block(block, names.get(index, _id(block))) for index, block in enumerate(message.blocks))
+    pairs = [(_id(old), _id(new)) for old, new in zip(message.blocks, blocks, strict=True) if _pairs(old)]
+    return replace(message, blocks=blocks, raw=_renamed(message.raw, pairs, fields) if message.raw else b"")
+
+
+def _renamed(raw: bytes, pairs: list[tuple[str, str]], fields: IdFields) -> bytes:
+    """The bytes under the new ids; the very same where the wire names no ids and pairs by order."""
+    value = decode(raw)
+    walked = _walk(value, pairs, fields)
+    return raw if walked == value else encode(walked)
+
+
+def _pairs(block: Block) -> bool:
+    return isinstance(block, ToolCall | ToolResult)
+
+
+def _id(block: Block) -> str:
+    return block.id if isinstance(block, ToolCall) else block.call if isinstance(block, ToolResult) else ""
+
+
+def _block(block: Block, name: str) -> Block:
+    if isinstance(block, ToolCall):
+        return replace(block, id=name)
+    return replace(block, call=name) if isinstance(block, ToolResult) else block
+
+
+def _walk(value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
+    """Each pair renames one place, in the order of the blocks, so that one id may stand for two calls."""
+    if isinstance(value, list):
+        return [_walk(each, pairs, fields) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {key: _field(key, each, pairs, fields) for key, each in value.items()}
+
+
+def _field(key: str, value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
+    if key in fields.unread:
+        return value
+    if key in fields.names and pairs and value == pairs[0][0]:
+        return pairs.pop(0)[1]
+    return _walk(value, pairs, fields)
+
 
 Body = dict[str, Any]
-Block = dict[str, Any]
+BlockJson = dict[str, Any]
 
 # Names that other formats and older APIs have for the speakers, in the words of the two that all know.
 SPEAKERS: Mapping[object, str] = {

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from contextfold import dialects
 from contextfold.dialects import Dialect, Marks, boundary, newest_fold
-from contextfold.dialects.losses import are_strangers
+from contextfold.dialects.neutral import are_strangers
 from contextfold.domain import (
     Block,
     BlockShape,

@@ -19,7 +19,7 @@ from contextfold.cli.descriptions_ja import DESCRIPTIONS
 from contextfold.cli.help_ja import helped
 from contextfold.cli.translation import advice_in, in_japanese
 from contextfold.cli.words import say
-from contextfold.dialects.usage import neutral_bill
+from contextfold.dialects.wire import neutral_bill
 from contextfold.errors import CannotFit, CannotUnfold, ContextFoldError, Refused
 from contextfold.gateway.settings import gateway_settings
 from contextfold.models import Profile

@@ -7,7 +7,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
-from contextfold.dialects.losses import are_strangers, family
+from contextfold.dialects.neutral import are_strangers, family
 from contextfold.dialects.tools import losses, written
 from contextfold.testing import histories, nasty
 from contextfold.testing.wire import DialectName

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.dialects import anthropic, gemini, openai_chat, openai_responses
-from contextfold.dialects.surrogates import RULE
+from contextfold.dialects.wire import RULE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dialects.md").read_text(encoding="utf-8")
 

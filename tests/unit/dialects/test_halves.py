@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import contextfold as cf
 from contextfold.dialects import names
-from contextfold.dialects.surrogates import readable, whole
+from contextfold.dialects.wire import readable, whole
 from contextfold.domain import encode
 
 SPELLED: list[tuple[bytes, bytes]] = [

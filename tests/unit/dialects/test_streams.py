@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contextfold.dialects import Heard, Listener
-from contextfold.dialects.partial_json import partial
+from contextfold.dialects.assembly import partial
 from contextfold.errors import BadMessage
 
 

@@ -7,29 +7,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from contextfold.dialects.assembly import Assembler, Event
-from contextfold.dialects.cache_marks import Marks
-from contextfold.dialects.dialect import Dialect, Settings, Wish
+from contextfold.dialects.dialect import Dialect, Marks, Settings, Wish
 from contextfold.dialects.endpoint import Endpoint
-from contextfold.dialects.ids import IdFields
-from contextfold.dialects.losses import losses
-from contextfold.dialects.repairs import Repaired
-from contextfold.dialects.surrogates import readable
-from contextfold.dialects.usage import bill_beside_the_cache
-from contextfold.dialects.wire import Json
+from contextfold.dialects.neutral import losses
+from contextfold.dialects.repairs import IdFields, Repaired
+from contextfold.dialects.wire import Json, bill_beside_the_cache, readable
 from contextfold.domain import Bill, Message, Problem, Reply, View, ViewItem
 from contextfold.models import Model
 
-from . import settings
-from .endpoint import ENDPOINT
-from .marks import limited, marked
+from . import render
+from .endpoint import ENDPOINT, AnthropicStream
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, chunk
+from .render import CARRIES, OPENER, body, chunk, grown, limited, marked
 from .repair import repair
-from .request import OPENER, body, grown
-from .rules import RULES, Allowed, check
-from .rules.models import refused_sampling
-from .servers import settled
-from .stream import AnthropicStream
+from .rules import RULES, check
+from .turns import Allowed, refused_sampling, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +31,8 @@ class AnthropicDialect(Dialect):
     endpoint: ClassVar[Endpoint | None] = ENDPOINT
     id_fields: ClassVar[IdFields] = IdFields(("id", "tool_use_id"), ("input", "text"))
     takes_prefill: ClassVar[bool] = False
-    on_demand: ClassVar[str] = settings.ON_DEMAND
-    inline: ClassVar[str] = settings.THRESHOLD
+    on_demand: ClassVar[str] = render.ON_DEMAND
+    inline: ClassVar[str] = render.THRESHOLD
 
     allowed: Allowed | None = None
 
@@ -87,25 +79,25 @@ class AnthropicDialect(Dialect):
         return {"max_tokens": tokens}  # every request must say it
 
     def marks(self, view: View, model: Model, fixed: int, unchanged: int) -> Marks:
-        return settings.marks(view, model, fixed, unchanged)
+        return render.marks(view, model, fixed, unchanged)
 
     def marked_settings(self, given: Settings, marks: Marks) -> Settings:
-        return settings.marked_settings(given, marks)
+        return render.marked_settings(given, marks)
 
     def compacting(self, wish: Wish) -> tuple[Settings, tuple[str, ...]]:
-        return settings.compacting(wish)
+        return render.compacting(wish)
 
     def compaction_settings(self, tools: object) -> Settings:
-        return settings.compaction_settings(tools)
+        return render.compaction_settings(tools)
 
     def drops_stale(self, given: Settings) -> bool:
-        return settings.drops_stale(given)
+        return render.drops_stale(given)
 
     def dropping_stale(self, given: Settings) -> Settings:
-        return settings.dropping_stale(given)
+        return render.dropping_stale(given)
 
     def betas(self, given: Settings) -> tuple[str, ...]:
-        return (settings.BINDING,) if settings.drops_stale(given) else ()
+        return (render.BINDING,) if render.drops_stale(given) else ()
 
     def hears(self, event: Event) -> bool:
         return event.get("type") == "message_start"

@@ -1,17 +1,36 @@
-"""Items as Anthropic messages: the original bytes wherever they stand as they are, blocks written anew elsewhere.
+"""An Anthropic request as bytes: its messages, its cache marks, and what it says beside them.
 
-It never alters a thinking block and never writes one: thinking of another dialect is not portable.
+A message goes as its own bytes where it can, else its blocks are written anew. System and tools stand on top, and the
+user speaks first. The API takes four cache marks in a request, and callers put one on each message they send last: the
+newest stay, because they are where a prefix will be read again. A mark is no part of what is cached, so taking one off
+changes nothing but the mark.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
 
-from contextfold.dialects.ids import short_and_simple, simple
-from contextfold.dialects.losses import Carries
-from contextfold.dialects.media import is_address, is_played, placeholder, word
-from contextfold.dialects.neutral import LABEL, as_object, fits_role, is_blank, shown
-from contextfold.dialects.wire import Json
+from msgspec import Raw
+
+from contextfold.dialects import wire
+from contextfold.dialects.dialect import Marks, Wish, far_end, least_prefix, worth_marking
+from contextfold.dialects.neutral import (
+    LABEL,
+    Carries,
+    as_object,
+    fits_role,
+    is_address,
+    is_blank,
+    is_played,
+    placeholder,
+    shown,
+    word,
+    words,
+)
+from contextfold.dialects.repairs import short_and_simple, simple
+from contextfold.dialects.tools import offered
+from contextfold.dialects.wire import Json, assembled, elements, fields, listed, plain, put
 from contextfold.domain import (
     Block,
     Document,
@@ -23,12 +42,137 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    View,
     ViewItem,
+    decode,
     encode,
 )
+from contextfold.models import Model
 
 from .parse import NAME
 from .touch import SILENT_ERROR, is_unsigned, touched
+from .turns import refused_sampling
+
+ON_DEMAND, THRESHOLD, CLEARING = "compact-2026-09-04", "compact_20260112", "clear_tool_uses_20250919"
+BINDING = "thinking-binding-controls-2026-08-01"  # under which the provider takes the wish to drop stale reasoning
+LEAST = 50_000  # tokens; the smallest trigger that is taken
+LONGEST_COMPACTION = 8_000  # tokens
+_BETAS = {
+    "on-demand": ON_DEMAND,
+    "threshold": "compact-2026-01-12",
+    "clearing": "context-management-2025-06-27",
+}
+_EPHEMERAL = {"type": "ephemeral"}
+_DROP = {"prefix_mismatch_behavior": "drop_block"}
+
+
+def marks(view: View, model: Model, fixed: int, unchanged: int) -> Marks:
+    """Before the newest fold, where the last request ended if that is far, around the messages, at the end."""
+    items = worth_marking(view, model, fixed, {unchanged - 1, far_end(view, model)})
+    return Marks(items, fixed >= least_prefix(model), end=True)
+
+
+def marked_settings(settings: Mapping[str, Any], marks: Marks) -> Mapping[str, Any]:
+    """The settings with their marks; those that the caller put are the caller's."""
+    if not marks.end or "cache_control" in settings:
+        return settings
+    ended = {**settings, "cache_control": _EPHEMERAL}
+    for name in ("system", "tools") if marks.frame else ():
+        given = ended.get(name)
+        blocks = [{"type": "text", "text": given}] if isinstance(given, str) and given else given
+        if isinstance(blocks, list | tuple) and blocks:
+            if not any("cache_control" in block for block in blocks):
+                ended[name] = [*blocks[:-1], {**blocks[-1], "cache_control": _EPHEMERAL}]
+            break
+    return ended
+
+
+def compacting(wish: Wish) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The edits that the provider is to make by itself, and the features to declare.
+
+    A block that goes back needs what made it to be declared again.
+    """
+    forms = set(wish.made) | ({"threshold"} if wish.at else set())
+    value = max(wish.at or wish.usable, LEAST)
+    edits = [{"type": THRESHOLD, "trigger": {"type": "input_tokens", "value": value}}] if "threshold" in forms else []
+    if wish.clears and CLEARING in wish.model.compaction:
+        forms.add("clearing")
+        edits.insert(0, {"type": CLEARING, "trigger": {"type": "input_tokens", "value": wish.usable // 2}})
+    betas = tuple(beta for form, beta in _BETAS.items() if form in forms)
+    return ({"context_management": {"edits": edits}} if edits else {}), betas
+
+
+def compaction_settings(tools: object) -> Mapping[str, Any]:
+    """What makes a request one for compaction on demand."""
+    asked: dict[str, object] = {"max_tokens": LONGEST_COMPACTION, "compaction": {"type": "summarize"}}
+    return asked | ({"tools": tools} if tools else {})
+
+
+def drops_stale(settings: Mapping[str, Any]) -> bool:
+    """Whether the provider was asked to leave out by itself what no longer stands."""
+    match settings.get("thinking"):
+        case {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}:
+            return True
+        case _:
+            return False
+
+
+def dropping_stale(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings with that wish in them, where thinking is asked for at all; what the caller said about it stays."""
+    thinking = settings.get("thinking")
+    if not isinstance(thinking, Mapping) or "block_binding" in thinking:
+        return settings
+    return {**settings, "thinking": {**thinking, "block_binding": _DROP}}
+
+
+MOST = 4
+MARK = b'"cache_control":'
+_NEVER = ("thinking", "redacted_thinking")
+
+
+def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes]:
+    """The chunks with at most so many marks, the newest; `since` is where chunks begin that were not looked at yet."""
+    if not any(MARK in chunk for chunk in chunks[since:]):
+        return chunks
+    left = most
+    for index in range(len(chunks) - 1, -1, -1):
+        marks = chunks[index].count(MARK)
+        if marks > left:
+            chunks[index] = _unmarked(chunks[index])
+        left = max(0, left - marks)
+    return chunks
+
+
+def marked(chunk: bytes) -> bytes:
+    """The message with a mark on its last block; the very same bytes where there is no block, or none may be marked."""
+    parts = fields(chunk)
+    content = parts.get("content")
+    blocks = elements(content) if content is not None and bytes(content).lstrip()[:1] == b"[" else []
+    last = fields(blocks[-1]) if blocks else {}
+    if not last or plain(last.get("type")) in _NEVER or MARK in chunk:
+        return chunk
+    blocks[-1] = Raw(assembled({**last, "cache_control": put({"type": "ephemeral"})}))
+    return assembled({**parts, "content": listed(blocks)})
+
+
+def marks_in(*settings: object) -> int:
+    """Marks on system and tools, which count too."""
+    return sum(encode(each).count(MARK) for each in settings if each)
+
+
+def _unmarked(chunk: bytes) -> bytes:
+    messages = decode(b"[" + chunk + b"]")
+    return b",".join(encode(_without(message)) for message in messages)
+
+
+def _without(value: Any) -> Any:
+    """Everything but marks; what a tool was given is the model's own and stays."""
+    if isinstance(value, list):
+        return [_without(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: each if key == "input" else _without(each) for key, each in value.items() if key != "cache_control"}
+
 
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
@@ -164,3 +308,61 @@ CARRIES = Carries(
     only_users_show=True,
     takes_detail=False,
 )
+
+
+# The API wants the user to speak first; a view may begin with the assistant after a fold.
+OPENER = encode({"role": "user", "content": "[The conversation continues from here.]"})
+
+
+def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem | None) -> bytes:
+    """The request's bytes: settings in their order, then the messages."""
+    settings = offered(settings, NAME)
+    for name in refused_sampling(settings):
+        del settings[name]
+    if isinstance(settings.get("system"), dict):
+        settings["system"] = words(settings["system"])
+    messages = list(filter(None, chunks))
+    while messages and (_speaker(messages[0]) == "system" or _is_lifted(first, chunks, messages)):
+        settings["system"] = _with_system(settings.get("system"), messages.pop(0))
+    if messages and _speaker(messages[0]) == "assistant" and not _is_compacted(messages[0]):
+        messages.insert(0, OPENER)
+    marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
+    return wire.request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
+
+
+def grown(whole: bytes, chunks: Sequence[bytes]) -> bytes | None:
+    """The request with more messages; one more mark may mean one less in front of it."""
+    return None if any(MARK in chunk for chunk in chunks) else wire.grown(whole, chunks)
+
+
+def _is_lifted(first: ViewItem | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
+    """Whether the first message left is the view's first item, and that is a system message shown as text."""
+    return first is not None and first.shape.role == "system" and messages[0] is chunks[0]
+
+
+def _is_compacted(message: bytes) -> bool:
+    """Whether it begins with what the API made of everything before: that stands first, with nothing in front."""
+    content = decode(b"[" + message + b"]")[0].get("content")
+    return isinstance(content, list) and bool(content) and content[0].get("type") == "compaction"
+
+
+def _speaker(message: bytes) -> str:
+    return str(decode(b"[" + message + b"]")[0].get("role"))
+
+
+def _with_system(system: object, message: bytes) -> list[Any]:
+    """The system prompt, followed by what a system message at the head of the thread says."""
+    if isinstance(system, Raw):
+        system = decode(bytes(system))
+    before = system if isinstance(system, list) else _as_blocks(system)
+    return [*before, *_as_blocks(decode(message).get("content"))]
+
+
+def _as_blocks(content: object) -> list[Any]:
+    if isinstance(content, list):
+        return [_unlabelled(block) for block in content]
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _unlabelled(block: Any) -> Any:
+    return {**block, "text": block["text"].removeprefix(LABEL)} if "text" in block else block

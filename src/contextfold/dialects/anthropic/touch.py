@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from msgspec import Raw
 
-from contextfold.dialects.ids import simple
 from contextfold.dialects.neutral import folded_input, is_blank, said
+from contextfold.dialects.repairs import simple
 from contextfold.dialects.wire import assembled, elements, fields, listed, plain, put
 from contextfold.domain import LATE, Block, Message, Reasoning, Text, ToolCall, ToolResult, ViewItem
 

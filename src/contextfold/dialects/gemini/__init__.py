@@ -9,22 +9,18 @@ from typing import Any, ClassVar
 from contextfold.dialects.assembly import Assembler, Event
 from contextfold.dialects.dialect import Dialect, Settings
 from contextfold.dialects.endpoint import Endpoint
-from contextfold.dialects.ids import IdFields
-from contextfold.dialects.losses import losses
-from contextfold.dialects.repairs import Repaired
-from contextfold.dialects.surrogates import readable
-from contextfold.dialects.wire import Json, grown
+from contextfold.dialects.neutral import losses
+from contextfold.dialects.repairs import IdFields, Repaired
+from contextfold.dialects.wire import Json, grown, readable
 from contextfold.domain import Message, Problem, Reply, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .endpoint import ENDPOINT
+from .endpoint import ENDPOINT, GeminiStream
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, chunk
+from .render import CARRIES, CONFIG, OPENER, arguments, body, chunk, limited
 from .repair import repair
-from .request import CONFIG, OPENER, arguments, body, limited
 from .rules import RULES, check
-from .stream import GeminiStream
 
 SIGNED = "signed"
 

@@ -7,9 +7,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.rulebook import WirePiece, malformed, read_pieces
-from contextfold.dialects.surrogates import lone_surrogate
-from contextfold.dialects.wire import Json
+from contextfold.dialects.repairs import WirePiece, malformed, read_pieces
+from contextfold.dialects.wire import Json, lone_surrogate
 from contextfold.domain import Problem
 
 from .parse import KINDS, ROLES, held, kind_of, signature

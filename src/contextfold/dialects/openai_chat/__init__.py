@@ -7,25 +7,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from contextfold.dialects.assembly import Assembler, Event
-from contextfold.dialects.cache_marks import Marks, marked, marks
-from contextfold.dialects.dialect import Dialect, Settings
+from contextfold.dialects.dialect import Dialect, Marks, Settings, marked, marks
 from contextfold.dialects.endpoint import Endpoint
-from contextfold.dialects.ids import IdFields
-from contextfold.dialects.losses import losses
-from contextfold.dialects.repairs import Repaired
-from contextfold.dialects.surrogates import readable
-from contextfold.dialects.wire import Json
+from contextfold.dialects.neutral import losses
+from contextfold.dialects.repairs import IdFields, Repaired
+from contextfold.dialects.wire import Json, readable
 from contextfold.domain import Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .endpoint import ENDPOINT
-from .flavours import PLAIN, ChatFlavour, flavour_of, flavours
+from .endpoint import ENDPOINT, PLAIN, ChatFlavour, ChatStream, flavour_of, flavours
 from .parse import NAME, claims, parse, reply
 from .render import CARRIES, body, chunk
 from .repair import repair
 from .rules import RULES, check
-from .stream import ChatStream
 from .suit import in_turn, seasoned
 
 

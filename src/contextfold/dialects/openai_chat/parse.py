@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from contextfold.dialects.media import split_data_url
-from contextfold.dialects.neutral import side_of
+from contextfold.dialects.neutral import side_of, split_data_url
 from contextfold.dialects.wire import Json
 from contextfold.domain import (
     Block,

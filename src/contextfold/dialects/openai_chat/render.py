@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from contextfold.dialects.ids import short
-from contextfold.dialects.losses import Carries
-from contextfold.dialects.media import data_url, image_url, is_played, word
-from contextfold.dialects.neutral import instructing_role, is_blank, shown, words
-from contextfold.dialects.surrogates import whole
+from contextfold.dialects.neutral import (
+    Carries,
+    data_url,
+    image_url,
+    instructing_role,
+    is_blank,
+    is_played,
+    shown,
+    word,
+    words,
+)
+from contextfold.dialects.repairs import short
 from contextfold.dialects.tools import offered
-from contextfold.dialects.wire import Json, request
+from contextfold.dialects.wire import Json, request, whole
 from contextfold.domain import Block, Document, Image, Message, ToolCall, ToolResult, ViewItem, encode
 
 from .parse import LEGACY, NAME

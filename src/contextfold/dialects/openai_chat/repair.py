@@ -16,15 +16,15 @@ from contextfold.dialects.repairs import (
     FreshIds,
     Repaired,
     RepairNotes,
+    id_in,
     late_words,
     matched,
     mended,
     words_of,
 )
-from contextfold.dialects.rulebook import id_in
 from contextfold.domain import INTERRUPTED, encode
 
-from .flavours import PLAIN, ChatFlavour
+from .endpoint import PLAIN, ChatFlavour
 from .parse import ROLES
 from .rules import check
 from .suit import suited

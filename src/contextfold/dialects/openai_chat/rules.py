@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.rulebook import WireMessage, id_in, is_filled, read_messages
-from contextfold.dialects.surrogates import lone_surrogate
-from contextfold.dialects.wire import Json
+from contextfold.dialects.repairs import WireMessage, id_in, is_filled, read_messages
+from contextfold.dialects.wire import Json, lone_surrogate
 from contextfold.domain import Problem
 
-from .flavours import PLAIN, ChatFlavour
+from .endpoint import PLAIN, ChatFlavour
 from .parse import ROLES
 
 _ANSWERS = ("tool", "function")

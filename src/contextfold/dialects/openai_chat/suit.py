@@ -14,7 +14,7 @@ from contextfold.dialects.repairs import OPENING, RepairNotes
 from contextfold.dialects.wire import assembled, fields, put
 from contextfold.domain import ViewItem, decode, encode
 
-from .flavours import ChatFlavour
+from .endpoint import ChatFlavour
 
 Message = dict[str, Any]
 

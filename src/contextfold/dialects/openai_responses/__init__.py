@@ -7,26 +7,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from contextfold.dialects.assembly import Assembler, Event
-from contextfold.dialects.cache_marks import Marks, marked, marks
-from contextfold.dialects.dialect import Dialect, Settings, Wish
+from contextfold.dialects.dialect import Dialect, Marks, Settings, Wish, marked, marks
 from contextfold.dialects.endpoint import Endpoint
-from contextfold.dialects.ids import IdFields
-from contextfold.dialects.losses import losses
-from contextfold.dialects.repairs import Repaired
-from contextfold.dialects.surrogates import readable
-from contextfold.dialects.wire import Json
+from contextfold.dialects.neutral import losses
+from contextfold.dialects.repairs import IdFields, Repaired
+from contextfold.dialects.wire import Json, readable
 from contextfold.domain import Message, Problem, Reply, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
-from .endpoint import ENDPOINT
-from .items import side, turns
-from .parse import NAME, claims, parse, reads, reply
-from .render import CARRIES, chunk
+from .endpoint import ENDPOINT, ResponsesStream
+from .parse import NAME, claims, parse, reads, reply, side, turns
+from .render import CARRIES, CHAINS, body, chunk, limited
 from .repair import repair
-from .request import CHAINS, body, limited
 from .rules import RULES, check
-from .stream import ResponsesStream
 
 ADJACENT = "adjacent"
 

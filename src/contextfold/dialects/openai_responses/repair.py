@@ -22,8 +22,8 @@ from contextfold.dialects.repairs import (
 )
 from contextfold.domain import INTERRUPTED, encode
 
-from .items import OURS, ROLES, is_call, is_output, kind_of
-from .request import CHAINS
+from .parse import OURS, ROLES, is_call, is_output, kind_of
+from .render import CHAINS
 from .rules import PREFIXES, check
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from contextfold.dialects.rulebook import WirePiece, id_in, is_filled, malformed, read_pieces
-from contextfold.dialects.surrogates import lone_surrogate
-from contextfold.dialects.wire import Json
+from contextfold.dialects.repairs import WirePiece, id_in, is_filled, malformed, read_pieces
+from contextfold.dialects.wire import Json, lone_surrogate
 from contextfold.domain import Problem
 
-from .items import ROLES, is_call, is_output, kind_of
-from .request import CHAINS
+from .parse import ROLES, is_call, is_output, kind_of
+from .render import CHAINS
 
 # Ids of items carry the kind of the item; an id of another kind is rejected.
 PREFIXES: Mapping[str, str] = {

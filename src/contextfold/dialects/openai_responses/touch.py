@@ -15,8 +15,7 @@ from contextfold.dialects.neutral import folded_input, is_blank, late_blocks, sa
 from contextfold.dialects.wire import assembled, elements, fields, listed, put
 from contextfold.domain import Block, Message, Role, Text, ToolResult, ViewItem, decode, encode
 
-from .items import kind_of
-from .parse import ItemPlace, placed, read_items
+from .parse import ItemPlace, kind_of, placed, read_items
 
 
 def bare(raw: bytes) -> bytes:
