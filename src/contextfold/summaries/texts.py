@@ -169,7 +169,7 @@ ClearedKind: TypeAlias = Literal["image", "document", "reasoning"]
 
 EXCERPT = 200  # characters of a tool call's arguments in a placeholder
 PREVIEW = 2_000  # characters of an offloaded output, both ends together
-_SHOWN_RANGES = 12
+_SHOWN_RANGES = 3
 
 _WORDINGS: dict[Language, Wording] = {"en": ENGLISH, "ja": JAPANESE}
 
@@ -185,7 +185,7 @@ def summary_text(body: str, *, fold: int, ranges: Ranges, language: Language, no
     covers = covered(ranges)
     preface = words.summary.format(covers=covers, recall=words.recall_fold.format(fold=fold))
     nonce = nonce or nonce_of((body, covers))
-    return f"{preface}\n{frame('folded', body, nonce, (('fold', str(fold)), ('covers', covers)))}"
+    return f"{preface}\n{frame('folded', body, nonce, (('fold', str(fold)),))}"
 
 
 def window_text(fold: int, ranges: Ranges, messages: int, language: Language) -> str:
@@ -273,7 +273,7 @@ def fold_notice(kind: str, messages: int, before: int, after: int, language: Lan
 
 
 def covered(ranges: Ranges) -> str:
-    """Seqs as a reader writes them: `2-88, 90`; a very torn cover is closed by its last range."""
+    """Seqs as a reader writes them: `2-88, 90`; of a torn cover its ends: `2-28, 30-49, …, 390-412`."""
     spans: Sequence[tuple[int, int]] = list(ranges)
     if len(spans) > _SHOWN_RANGES:
         shown = [_span(*span) for span in spans[: _SHOWN_RANGES - 1]]

@@ -99,9 +99,8 @@ def test_every_kind_of_fold_has_a_line_for_people(kind: str, language: Language)
 
 
 def test_a_torn_cover_is_shortened_but_keeps_its_ends() -> None:
-    text = covered([(n, n) for n in range(0, 200, 2)])
-    assert text.startswith("seq 0, 2, 4")
-    assert text.endswith("…, 198")
+    assert covered([(n, n) for n in range(0, 200, 2)]) == "seq 0, 2, …, 198"
+    assert covered([(2, 9), (11, 11), (20, 30)]) == "seq 2-9, 11, 20-30"
     assert covered([]) == "…"
 
 
@@ -117,3 +116,12 @@ def test_the_two_languages_word_the_same_things() -> None:
     assert ENGLISH.marks.keys() == JAPANESE.marks.keys()
     assert ENGLISH.notices.keys() == JAPANESE.notices.keys()
     assert emergency_header("en") != emergency_header("ja")
+
+
+@pytest.mark.finding("Q5")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_summary_covers_is_said_once_and_stays_short(language: Language) -> None:
+    torn = [(n, n + 3) for n in range(2, 4_000, 5)]
+    text = summary_text("the body", fold=7, ranges=torn, language=language)
+    assert text.count(covered(torn)) == text.count("seq ") == 1
+    assert len(text) <= len(summary_text("the body", fold=7, ranges=torn[:3], language=language)) + 8
