@@ -26,7 +26,8 @@ from contextfold.tokens.encoders import encoder
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT.parent / "shared" / "measure" / "retention"
-MODELS = {"sonnet-4-5": "claude-sonnet-4-5", "opus-5-5": "claude-opus-5-5"}
+UNCACHED = "sonnet-4-5, bills without a cache"  # full history is priced without one as well
+MODELS = {"sonnet-4-5": "claude-sonnet-4-5", "opus-5-5": "claude-opus-5-5", UNCACHED: "claude-sonnet-4-5"}
 COUNTED_ALIKE = "gpt-5"  # a model whose tokens are the harness's, so that sizes mean the same on both sides
 ANSWER = 1_000
 
@@ -160,6 +161,7 @@ def replaying(price: str) -> Any:
     """A cost policy of the harness: a session at this model's prices, one for each run and window."""
     cost, literals = part("cost"), part("literals")
     tokens = part("tokens")
+    cost.PRICES[UNCACHED] = {"inp": 3.0, "write": 3.0, "read": 3.0, "out": 15.0}
 
     class Contextfold(cost.Base):  # type: ignore[misc, name-defined]  # the harness has no types
         def __init__(self, ctx: Any, window: int, _price: Any) -> None:
@@ -177,11 +179,12 @@ def replaying(price: str) -> Any:
             self.compactions += len(report.folds) > 0
             self.folds += report.folds
             ids = self.ids()
-            read = c.size(ids[: cost.common(self.last, ids)])
+            read = 0 if price == UNCACHED else c.size(ids[: cost.common(self.last, ids)])
+            fresh = c.size(ids) if price == UNCACHED else 0
             self.usage = {
-                "input_tokens": 0,
+                "input_tokens": fresh,
                 "cache_read_input_tokens": read,
-                "cache_creation_input_tokens": c.size(ids) - read,
+                "cache_creation_input_tokens": c.size(ids) - read - fresh,
                 "output_tokens": 1,
             }
             if k == len(c.calls) - 1:

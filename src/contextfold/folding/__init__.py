@@ -19,7 +19,7 @@ from .budget import (
 )
 from .clear import Clear
 from .decision import FoldDecision, Signals, after_folds, decide
-from .economics import Economy, Prediction, Rates, Standing, predicted, price_of_edit, rates_of
+from .economics import CacheShares, Economy, Prediction, Rates, Standing, predicted, price_of_edit, rates_of
 from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
 from .importance import Scoring
 from .native import Native
@@ -56,6 +56,7 @@ __all__ = [
     "Breaker",
     "Budget",
     "CacheEffect",
+    "CacheShares",
     "Clear",
     "Compacted",
     "Compactor",

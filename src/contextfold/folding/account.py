@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, cast
 from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, tool_key
 
 from .clear import Clear
-from .economics import UNSURE, Economy, Rates, paying_tail
+from .economics import UNSURE, WORKS, CacheShares, Economy, Rates, paying_tail
 from .survey import is_person
 
 FULL_SUMMARY = 2_000  # tokens of the summary that full history must make when the window is full
@@ -36,6 +36,13 @@ class PricedRequest:
     usable: int
     summary: int  # the newest summary fold in the view, 0 without one
     is_cold: bool  # nothing is left in the provider's cache
+    least: int = 0  # tokens below which the provider caches nothing
+
+    def as_billed(self, bill: Bill) -> PricedRequest:
+        """A bill that was read from the cache tells that it was warm, however long the pause."""
+        if self.is_cold and bill.read:
+            return replace(self, is_cold=False, cached=min(self.size, bill.read))
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class FullHistory:
         tokens = max(0, self.tokens + new)
         size = call.fixed + int(tokens * call.factor)
         before = 0 if call.is_cold else call.fixed + int(min(self.tokens, tokens) * call.factor)
+        before = before if before >= call.least else 0
         bill = self.bill + before * rates.read + (size - before) * rates.write
         if size <= window:
             return FullHistory(bill, tokens)
@@ -76,6 +84,7 @@ class Account:
     said: int = 0
     rent: int = 0  # tokens times requests that the next summary could have saved
     summary: int = 0
+    cache: CacheShares = WORKS
 
     @property
     def full_bill(self) -> float:
@@ -95,13 +104,20 @@ class Account:
         bill, full_bill, full, said, rent, summary = cast("list[Any]", numbers)
         late = FullHistory(full_bill, full)
         early_bill, early = details.get("early_bill"), details.get("early")
+        sooner = late
         if isinstance(early_bill, int | float) and isinstance(early, int):
-            return cls(bill, late, FullHistory(early_bill, early), said, rent, summary)
-        return cls(bill, late, late, said, rent, summary)
+            sooner = FullHistory(early_bill, early)
+        read, written = details.get("cache_read", 1.0), details.get("cache_written", 1.0)
+        cache = WORKS
+        if isinstance(read, int | float) and isinstance(written, int | float):
+            cache = CacheShares(read, written)
+        return cls(bill, late, sooner, said, rent, summary, cache)
 
     def details(self) -> dict[str, Detail]:
         """The account as a `Sent` event carries it."""
+        cache = {"cache_read": self.cache.read, "cache_written": self.cache.written} if self.cache != WORKS else {}
         return {
+            **cache,
             "bill": self.bill,
             "full_bill": self.late.bill,
             "full": self.late.tokens,

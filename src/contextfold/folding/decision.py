@@ -154,16 +154,17 @@ def _afforded(firing: Firing, budget: Budget, policy: Policy, model: Model, sign
     now = signals.standing
     if policy.economy is None or now is None:
         return firing
-    rates = rates_of(model, now.size)
+    rates = rates_of(model, now.size, now.cache)
     goal = policy.economy.affordable_goal(now, rates, firing.goal, budget.usable)
     return policy.economy.follows(now, rates, budget.usable) if goal is None else replace(firing, goal=goal)
 
 
 def _paying(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:
     """There is room, but a fold is worth its price."""
-    if policy.economy is None or signals.standing is None:
+    now = signals.standing
+    if policy.economy is None or now is None:
         return None
-    return policy.economy.fires(signals.standing, rates_of(model, used), budget.usable)
+    return policy.economy.fires(now, rates_of(model, used, now.cache), budget.usable)
 
 
 def _second_budgets(size: int, images: int, budget: Budget, used: int) -> Firing | None:

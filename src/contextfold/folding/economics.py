@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from contextfold.domain import Detail
+from contextfold.domain import Bill, Detail
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -39,12 +39,43 @@ class Rates:
     unit: str = "USD"
 
 
-def rates_of(model: Model, tokens: int) -> Rates:
-    """The rates of a request of this size."""
+LEARNED = 0.6  # of what a bill shows is believed at once: a miss may be chance, two of them are the way it is
+TELLING = 1_000  # tokens that should have been in the cache, below which a bill tells nothing about it
+
+
+@dataclass(frozen=True, slots=True)
+class CacheShares:
+    """What bills show of a provider's cache; until one comes, that it works as the model's facts say."""
+
+    read: float = 1.0  # of what should have been in it, how much was read from it
+    written: float = 1.0  # of all else, how much was paid as written to it
+
+    def shown(self, expected: int, bill: Bill) -> CacheShares:
+        """The shares of one bill, where `expected` tokens should have been in the cache."""
+        if bill.read is None:  # it does not tell
+            return self
+        rest = bill.input - bill.read
+        read = min(1.0, bill.read / expected) if expected >= TELLING else self.read
+        return CacheShares(read, min(1.0, bill.written / rest) if rest >= TELLING else self.written)
+
+    def after(self, expected: int, bill: Bill) -> CacheShares:
+        """What is believed once one more bill came."""
+        shown = self.shown(expected, bill)
+        read = self.read + LEARNED * (shown.read - self.read)
+        return CacheShares(read, self.written + LEARNED * (shown.written - self.written))
+
+
+WORKS = CacheShares()
+
+
+def rates_of(model: Model, tokens: int, cache: CacheShares = WORKS) -> Rates:
+    """The rates of a request of this size, with a cache that does as much as bills show."""
     if model.prices is None:
         return Rates(1.0, 1.0, 1.0, "tokens")
     prices = model.prices.at(tokens)
-    return Rates(prices.read / MILLION, prices.write / MILLION, prices.output / MILLION)
+    write = cache.written * prices.write + (1 - cache.written) * prices.input
+    read = cache.read * prices.read + (1 - cache.read) * write
+    return Rates(read / MILLION, write / MILLION, prices.output / MILLION)
 
 
 def paying_tail(usable: int) -> int:
@@ -98,6 +129,8 @@ class Standing:
     first: int = 0  # tokens that stay in front of a summary, beside system and tools
     newest: int = 0  # tokens of the newest exchange, which no fold takes
     kept: int = 0  # other tokens that stay: the live request, pins, the user's own words
+    cache: CacheShares = WORKS  # what bills showed of the provider's cache
+    least: int = 0  # tokens below which the provider caches nothing
 
     def left(self, summary: int) -> int:
         """The least a request comes down to, with a summary of this size."""
@@ -106,6 +139,7 @@ class Standing:
     def price_at(self, size: int, rates: Rates) -> float:
         """Of this request, folded to a size: all behind the first message is written anew."""
         cached = min(self.cached, self.fixed + self.first)
+        cached = cached if cached >= self.least else 0
         return cached * rates.read + (size - cached) * rates.write
 
     def bill_as_it_is(self, rates: Rates) -> float:

@@ -18,7 +18,7 @@ from contextfold.models import Model
 from contextfold.summaries import Refusal
 
 from .decision import FoldDecision
-from .economics import Prediction, predicted, rates_of
+from .economics import Prediction, Rates, predicted
 from .effects import Steps, call, record, tell
 from .offload import Offload
 from .plan import Compactor, Context, Plan, PlannedFold, Situation, Strategy, draft_folds, hidden, stand_in_shape
@@ -37,6 +37,8 @@ class Foldable(Summarizable, Protocol):
     def decide(self) -> FoldDecision: ...
 
     def situation(self, decision: FoldDecision) -> Situation: ...
+
+    def rates(self, tokens: int) -> Rates: ...
 
     def now(self) -> float: ...
 
@@ -191,7 +193,7 @@ def _predicted(
     touched = {seq for fold in folds for seq in (*fold.seqs, *fold.folds, *(seq for seq, _ in fold.blocks))}
     first = next((place for place, item in enumerate(view.items) if item.seq in touched), view.length)
     behind = int(view.tokens(first) * situation.factor)
-    return predicted(behind, removed, rates_of(desk.model, decision.used))
+    return predicted(behind, removed, desk.rates(decision.used))
 
 
 def _cost(told: Told) -> Mapping[str, Detail]:

@@ -42,16 +42,13 @@ from contextfold.folding import (
     PlannedFold,
     Steps,
     after_folds,
-    billed_cost,
     content_of,
     draft_fold,
     draft_folds,
-    rates_of,
     record,
     save,
     tell,
 )
-from contextfold.models import paid_for
 from contextfold.session import tools
 from contextfold.summaries import cleared_text, window_text
 
@@ -198,7 +195,7 @@ def append(
         drafts += compaction_drafts(desk, now, drafts, reply)
         if request is not None and billed:
             seq = now.last + len(drafts)
-            account = desk.books.settled(_billed(desk, request, bill))
+            account = desk.books.settled(desk.model, bill)
             measured = Measured(
                 now.last + 1,
                 request.model,
@@ -216,7 +213,7 @@ def append(
     if request is not None:
         desk.requests.answer()
         desk.turn.rest()
-        desk.books.answered(_billed(desk, request, bill))
+        desk.books.answered(desk.model, bill)
     is_whole = compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
@@ -240,13 +237,6 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
 def _sent(desk: Desk, request: Request) -> Sent:
     account = desk.books.next_account
     return desk.sent(request, {} if account is None else account.details())
-
-
-def _billed(desk: Desk, request: Request, bill: Bill) -> float | None:
-    """What the request's input really cost, where its bill tells what came from the cache."""
-    if desk.model.prices is None or bill.read is None:
-        return billed_cost(bill, rates_of(desk.model, request.report.after))
-    return paid_for(bill, desk.model.prices).input
 
 
 def _bill(reply: Reply, usage: Usage | None) -> Bill:

@@ -7,7 +7,7 @@ grows, and knows which part of a request the provider still has in its cache. It
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contextfold.domain import Bill, Detail, Logged, Measured, Sent, View, ViewItem
 from contextfold.folding import (
@@ -21,9 +21,10 @@ from contextfold.folding import (
     Rents,
     Standing,
     Staying,
+    billed_cost,
     rates_of,
 )
-from contextfold.models import Model, Paid, find, paid_for
+from contextfold.models import Model, Paid, Prices, find, paid_for
 from contextfold.thread import Thread
 from contextfold.tokens import Drift, Watch
 
@@ -39,6 +40,7 @@ class _SentRequest:
     fixed: int
     account: Account
     at: float
+    call: PricedRequest | None = None
 
 
 class Books:
@@ -81,7 +83,7 @@ class Books:
 
     def _stand(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, economy: Economy) -> Standing:
         calibration, model = thread.lens.calibration, thread.model
-        rates = rates_of(model, view.count.tokens + budget.fixed)
+        rates = rates_of(model, view.count.tokens + budget.fixed, self.account.cache)
         call = self._call(thread, view, budget, fixed, now)
         full = self.account.with_full_history(call, rates)
         weigh = thread.lens.counter
@@ -106,6 +108,8 @@ class Books:
             calibration.scaled(staying.first),
             calibration.scaled(staying.newest),
             calibration.scaled(staying.pinned + staying.live + min(staying.said, instructed)),
+            self.account.cache,
+            call.least,
         )
 
     def prepared(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> None:
@@ -116,8 +120,8 @@ class Books:
         if self._made is not None and self.economy is not None:
             thread, view, budget, fixed, now = self._made
             call = self._call(thread, view, budget, fixed, now)
-            account = self.account.after(call, self.economy, rates_of(thread.model, call.size))
-            self._prepared, self._made = _SentRequest(view, fixed, account, now), None
+            account = self.account.after(call, self.economy, rates_of(thread.model, call.size, self.account.cache))
+            self._prepared, self._made = _SentRequest(view, fixed, account, now, call), None
         return self._prepared
 
     @property
@@ -126,17 +130,24 @@ class Books:
         prepared = self._worked_out()
         return None if prepared is None else prepared.account
 
-    def settled(self, billed: float | None) -> Account | None:
-        """The account once the prepared request is paid; `billed` is what it really cost, where that is known."""
+    def settled(self, model: Model, bill: Bill) -> Account | None:
+        """The account once the prepared request is paid; a bill tells what it really cost, and what the cache does."""
         prepared = self._worked_out()
-        if prepared is None or billed is None:
+        if prepared is None or prepared.call is None or self.economy is None or not bill.input:
             return None if prepared is None else prepared.account
+        call = prepared.call.as_billed(bill)
+        shares = self.account.cache
+        rates = rates_of(model, call.size, shares.shown(call.cached, bill))
+        account = replace(self.account.after(call, self.economy, rates), cache=shares.after(call.cached, bill))
+        billed = billed_cost(bill, rates) if model.prices is None else _priced(model.prices, bill)
+        if billed is None:
+            return account
         is_alike = self._sent is None or self._sent.view.array is prepared.view.array
-        return prepared.account.corrected(self.account, billed, is_alike)
+        return account.corrected(self.account, billed, is_alike)
 
-    def answered(self, billed: float | None) -> None:
-        """The prepared request was sent, and `billed` so much."""
-        account, prepared = self.settled(billed), self._worked_out()
+    def answered(self, model: Model, bill: Bill) -> None:
+        """The prepared request was sent, and so much was billed."""
+        account, prepared = self.settled(model, bill), self._worked_out()
         if account is not None:
             self.account, self._sent, self._prepared = account, prepared, None
 
@@ -161,11 +172,13 @@ class Books:
         cached = 0
         if sent is not None and not is_cold and sent.fixed == fixed:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
+        least = (thread.model.cache.least or 0) if thread.model.cache is not None else 0
+        cached = cached if cached >= least else 0
         factor = min(calibration.factor, size / max(1, view.tokens()))  # nothing less than nothing is around them
         around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
         said = self._said.tokens(thread)
         newest = self._newest.of(view.array, lambda: _newest_summary(view))
-        return PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold)
+        return PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold, least)
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""
@@ -206,6 +219,11 @@ def _newest_bill(thread: Thread, sent: Logged) -> Mapping[str, Detail]:
     later = (entry.event for entry in reversed(thread.events) if entry.seq > sent.seq)
     found = (event.account for event in later if isinstance(event, Measured) and event.sent == sent.seq)
     return next(found, {})
+
+
+def _priced(prices: Prices, bill: Bill) -> float | None:
+    """What a bill's input comes to; None where it does not say what came from the cache."""
+    return None if bill.read is None else paid_for(bill, prices).input
 
 
 def _is_over(model: Model, pause: float) -> bool:

@@ -38,10 +38,12 @@ from contextfold.folding import (
     FoldDecision,
     PlannedFold,
     Policy,
+    Rates,
     Signals,
     Situation,
     budget_for,
     decide,
+    rates_of,
 )
 from contextfold.models import Model
 from contextfold.summaries import Language, language_of
@@ -175,6 +177,10 @@ class Desk:
             return decide(shown, budget, self.policy, model, signals)
 
         return self._decisions.of(asked, decided)
+
+    def rates(self, tokens: int) -> Rates:
+        """What a request of this size pays for each token, by the model's prices and by what bills show."""
+        return rates_of(self.model, tokens, self.books.account.cache)
 
     def situation(self, decision: FoldDecision) -> Situation:
         view = self.view()

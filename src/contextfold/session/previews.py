@@ -20,7 +20,6 @@ from contextfold.folding import (
     Steps,
     cache_effect,
     predicted,
-    rates_of,
 )
 
 from . import hidden, preparation
@@ -98,7 +97,7 @@ def _changed(trial: Desk, before: View, used: int, cache: CacheEffect | None) ->
     price = None
     if cache is not None:
         behind = trial.thread.lens.calibration.scaled(before.tokens() - cache.kept)
-        price = predicted(behind, used - now.used, rates_of(trial.model, used))
+        price = predicted(behind, used - now.used, trial.rates(used))
     hides, shows = _only_in(before, after), _only_in(after, before)
     return Preview(used, now.used, now.usable, now.fits, hides, shows, cache=cache, price=price)
 
