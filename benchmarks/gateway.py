@@ -111,16 +111,20 @@ def _growing(tokens: int, turns: int) -> list[bytes]:
     return bodies
 
 
-async def _throughput(client: aiohttp.ClientSession, url: str, body: bytes, requests: int, at_once: int) -> float:
-    waiting = iter(range(requests))
+async def _throughput(client: aiohttp.ClientSession, url: str, requests: int, at_once: int) -> float:
+    """Requests a second of so many clients, each with a conversation of its own that grows by a turn a request."""
 
-    async def worker() -> None:
-        for _ in waiting:
-            await _timed(client, url, body)
+    async def talk(number: int) -> None:
+        history: list[dict[str, str]] = []
+        for turn in range(requests // at_once):
+            if turn % 10 == 0:
+                history = [{"role": "user", "content": f"Client {number} begins {turn} at {url}."}]
+            await _timed(client, url, _body(history))
+            history += [{"role": "assistant", "content": "ok"}, {"role": "user", "content": f"Turn {turn}."}]
 
     start = time.perf_counter()
-    await asyncio.gather(*(worker() for _ in range(at_once)))
-    return requests / (time.perf_counter() - start)
+    await asyncio.gather(*(talk(number) for number in range(at_once)))
+    return requests // at_once * at_once / (time.perf_counter() - start)
 
 
 async def _measure(direct: str, gateway: str, share: float) -> dict[str, dict[str, Any]]:
@@ -133,11 +137,11 @@ async def _measure(direct: str, gateway: str, share: float) -> dict[str, dict[st
             first, *rest = _growing(tokens, max(4, int(turns * share)))
             opening = await _timed(client, gateway + TURN, first)
             found[name] = {"opening": opening, **await _paired(client, direct, gateway, rest)}
-        body, requests = small[0], int(1_000 * share)
+        requests = int(1_280 * share)
         found["32 at once, requests/s"] = {
-            "direct": await _throughput(client, direct + TURN, body, requests, 32),
-            "bare": await _throughput(client, gateway + BARE, body, requests, 32),
-            "kept": await _throughput(client, gateway + TURN, body, requests, 32),
+            "direct": await _throughput(client, direct + TURN, requests, 32),
+            "bare": await _throughput(client, gateway + BARE, requests, 32),
+            "kept": await _throughput(client, gateway + TURN, requests, 32),
         }
     return found
 

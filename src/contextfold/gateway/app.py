@@ -40,7 +40,7 @@ class Gateway:
         self._settings = settings
         self._door = Door(secrets.token, frozenset(name.lower() for name in settings.hosts), port, frozenset({HEALTH}))
         self._upstreams = Upstreams(settings.addresses())
-        self._tenants = Tenants(secrets.tenant_key, settings, open_space)
+        self.tenants = Tenants(secrets.tenant_key, settings, open_space)
         self._keeper = Keeper(settings, self.metrics)
         self.is_closing = False
 
@@ -68,7 +68,7 @@ class Gateway:
         """Keep what was heard, then let go of stores and connections."""
         await self._keeper.settle()
         await self._upstreams.close()
-        await asyncio.get_running_loop().run_in_executor(None, self._tenants.close)
+        await asyncio.get_running_loop().run_in_executor(None, self.tenants.close)
 
     async def _served(self, visit: Visit, receive: Receive, send: Send) -> None:
         if visit.header(b"upgrade").lower() == "websocket":
@@ -89,8 +89,8 @@ class Gateway:
         found = _turn_asked(visit)
         upstream = upstream or (_provider(visit).name if found is None else found[1].provider.name)
         endpoint = None if found is None else found[1]
-        space = self._tenants.space(visit)
-        with self._tenants.entered(space) as is_in:
+        space = self.tenants.space(visit)
+        with self.tenants.entered(space) as is_in:
             if not is_in:
                 await _refuse(send, endpoint, 429, "", "Too many requests at once from this client. Wait for some.")
                 return
@@ -106,7 +106,7 @@ class Gateway:
             outgoing: Outgoing | RefusedTurn = Outgoing(upstream, visit, body)
             if found is not None:
                 arrival = Arrival(upstream, visit, *found, body)
-                outgoing = await self._keeper.take(self._tenants.ledger(space), arrival)
+                outgoing = await self._keeper.take(self.tenants.ledger(space), arrival)
             if isinstance(outgoing, RefusedTurn):
                 await _refuse(send, endpoint, outgoing.status, outgoing.kind, outgoing.words)
                 return

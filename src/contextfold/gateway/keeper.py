@@ -22,10 +22,11 @@ from .door import Visit
 from .ledger import Asking, KeptTurn, Ledger
 from .metrics import Metrics
 from .relay import Outgoing
-from .settings import GatewaySettings
+from .settings import ClientPolicy, GatewaySettings
 
 _IDENTITY = ("", "identity")
-_OUT_OF_ORDER = "the store was out of order"
+_OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
+_HEAD_START = 0.001  # seconds in which a request gets on its way before somebody reads it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +63,20 @@ class Keeper:
         if arrival.visit.header(b"content-encoding").lower() not in _IDENTITY:
             self.metrics.add("unread_total", why="compressed request")
             return plain
-        is_strict = self._is_strict(arrival.visit)
+        policy = self._policy(arrival.visit)
+        answer = TurnAnswer(self, ledger, arrival, plain)
+        is_free = self.settings.passes_at_once(policy, len(arrival.body)) and not ledger.clerk.is_behind
+        if is_free and not _may_be_chained(arrival):
+            answer.taking = asyncio.ensure_future(self._taken_beside(answer))
+            self.later(answer.taking)
+            return replace(plain, exchange=answer)
         try:
-            if is_strict:
-                asking, turn = await ledger.run(lambda: _taken(ledger, arrival))
-            else:
-                asking, turn = await ledger.run_ahead(
-                    lambda: _taken(ledger, arrival), lambda error: self._unread(ledger, _OUT_OF_ORDER, error)
-                )
+            turn = await self._taken(answer, is_strict=policy.mode == "strict")
         except BadMessage as error:
-            self._unread(ledger, "a request that cannot be read", error)
+            self._unread(ledger, _UNREADABLE, error)
             return plain
         except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
-            if is_strict:
+            if policy.mode == "strict":
                 journal(logging.ERROR, "refused", why=_OUT_OF_ORDER, error=type(error).__name__)
                 return RefusedTurn(503, "", "The gateway cannot keep this conversation now, and is set to be strict.")
             self._unread(ledger, _OUT_OF_ORDER, error)
@@ -82,9 +84,27 @@ class Keeper:
         if isinstance(turn, CannotFit):
             self.metrics.add("cannot_fit_total")
             return RefusedTurn(400, "too_long", str(turn))
-        self._count(turn)
-        answer = TurnAnswer(self, ledger, asking, turn, plain)
         return replace(plain, body=answer.body(), exchange=answer)
+
+    async def _taken(self, answer: TurnAnswer, *, is_strict: bool) -> CannotFit | None:
+        """Have a request kept and made to fit; the error where it cannot be."""
+        ledger = answer.ledger
+        if is_strict:
+            found = await ledger.clerk.kept(answer.take)
+        else:
+            found = await ledger.clerk.ahead(answer.take, lambda error: self._unread(ledger, _OUT_OF_ORDER, error))
+        if isinstance(found, CannotFit):
+            return found
+        self._count(found)
+        return None
+
+    async def _taken_beside(self, answer: TurnAnswer) -> None:
+        """Have a request kept that is on its way already, since nothing of it will be changed."""
+        await asyncio.sleep(_HEAD_START)
+        try:
+            await self._taken(answer, is_strict=False)
+        except Exception as error:  # noqa: BLE001  # the client's request is not at fault, and was sent
+            self._unread(answer.ledger, _UNREADABLE if isinstance(error, BadMessage) else _OUT_OF_ORDER, error)
 
     async def settle(self) -> None:
         """Wait until everything that was heard is kept."""
@@ -108,42 +128,68 @@ class Keeper:
         journal(logging.WARNING, "not kept", why=why, error=type(error).__name__)
         ledger.missed(why)
 
+    def _policy(self, visit: Visit) -> ClientPolicy:
+        return self.settings.policy_of(client_name(visit, "", "").client, "")
+
     def _is_strict(self, visit: Visit) -> bool:
-        return self.settings.policy_of(client_name(visit, "", "").client, "").mode == "strict"
+        return self._policy(visit).mode == "strict"
 
     async def kept(self, answer: TurnAnswer, error: BaseException | None) -> None:
         """Have an answer kept: before the client's last byte where the gateway is strict, else soon after."""
         keeping = asyncio.ensure_future(self._keep(answer, error))
-        if self._is_strict(answer.asking.visit):
+        if self._is_strict(answer.visit):
             await keeping
         else:
             self.later(keeping)
 
     async def _keep(self, answer: TurnAnswer, error: BaseException | None) -> None:
+        if answer.taking is not None:
+            await answer.taking
+        if not answer.is_taken:
+            return
         try:
-            await answer.ledger.run(lambda: answer.write(error))
+            await answer.ledger.clerk.kept(lambda: answer.write(error))
         except Exception as raised:
             self._unread(answer.ledger, "an answer that could not be kept", raised)
-            if self._is_strict(answer.asking.visit):
+            if self._is_strict(answer.visit):
                 raise
 
 
 class TurnAnswer:
     """The answer to one turn: told what comes back, and asked once whether to try again."""
 
-    def __init__(self, keeper: Keeper, ledger: Ledger, asking: Asking, turn: KeptTurn, plain: Outgoing) -> None:
-        self.ledger, self.asking = ledger, asking
-        self._keeper, self._turn, self._plain = keeper, turn, plain
+    def __init__(self, keeper: Keeper, ledger: Ledger, arrival: Arrival, plain: Outgoing) -> None:
+        self.ledger, self.visit = ledger, arrival.visit
+        self.taking: asyncio.Task[None] | None = None  # where the request is kept while it is on its way
+        self._keeper, self._arrival, self._plain = keeper, arrival, plain
+        self._kept: tuple[Asking, KeptTurn] | None = None
         self._pieces: list[bytes] = []
         self._size = self._line = 0
         self._is_stream = self._is_deaf = self._was_retried = False
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether the request is kept, so that its answer can be."""
+        return self._kept is not None
+
+    def take(self) -> KeptTurn | CannotFit:
+        """Keep the request. Belongs on the clerk's thread."""
+        arrival = self._arrival
+        envelope = arrival.endpoint.open(arrival.body, arrival.asked)
+        asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope, self.taking is not None)
+        turn = self.ledger.take(asking)
+        if not isinstance(turn, CannotFit):
+            self._kept = asking, turn
+        return turn
+
     def body(self) -> bytes:
         """What goes out: the client's own bytes where nothing had to change."""
-        fitted = self._turn.fitted
-        if fitted is None or (fitted.messages is None and fitted.output is None):
+        if self._kept is None:
             return self._plain.body
-        return self.asking.endpoint.close(self.asking.envelope, fitted.messages, fitted.output)
+        asking, turn = self._kept
+        if turn.fitted is None or (turn.fitted.messages is None and turn.fitted.output is None):
+            return self._plain.body
+        return asking.endpoint.close(asking.envelope, turn.fitted.messages, turn.fitted.output)
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
@@ -170,13 +216,16 @@ class TurnAnswer:
             await self._keeper.kept(self, error)
 
     async def again(self, status: int, refusal: bytes) -> Outgoing | None:
-        is_too_long = self.asking.endpoint.overflows(status, refusal)
-        if self._was_retried or not self._turn.may_fold or not is_too_long:
+        if self._was_retried or not self._arrival.endpoint.overflows(status, refusal):
+            return None
+        if self.taking is not None:
+            await self.taking
+        if self._kept is None or not self._kept[1].may_fold:
             return None
         self._was_retried = True
-        told, before = refusal.decode("utf-8", "replace"), self.body()
+        before = self.body()
         try:
-            self._turn = await self.ledger.run(lambda: self.ledger.take_again(self._turn, self.asking, told))
+            await self.ledger.clerk.kept(lambda: self._take_again(refusal.decode("utf-8", "replace")))
         except ContextFoldError:
             return None  # the provider's own refusal says best what is wrong
         if self.body() == before:
@@ -184,25 +233,33 @@ class TurnAnswer:
         self._keeper.metrics.add("retries_total")
         return replace(self._plain, body=self.body(), exchange=self)
 
+    def _take_again(self, told: str) -> None:
+        if self._kept is not None:
+            asking, turn = self._kept
+            self._kept = asking, self.ledger.take_again(turn, asking, told)
+
     def write(self, error: BaseException | None) -> None:
-        """Keep what was heard, as far as it may be sent back. Belongs on the ledger's thread."""
-        listener = Listener(self.asking.dialect.name)
+        """Keep what was heard, as far as it may be sent back. Belongs on the clerk's thread."""
+        if self._kept is None:
+            return
+        _, turn = self._kept
+        listener = Listener(self._arrival.dialect.name)
         if self._is_stream:
             for piece in self._pieces:
                 listener.hear(piece)
         elif error is None:
             value = decode(b"".join(self._pieces))
             if isinstance(value, Mapping):
-                self.ledger.answered(self._turn, value)
+                self.ledger.answered(turn, value)
                 return
             for event in value if isinstance(value, list) else ():
                 listener.hear(event)
         heard = listener.heard(error)
         if heard.answer is not None:
-            self.ledger.answered(self._turn, heard.answer)
+            self.ledger.answered(turn, heard.answer)
 
 
-def _taken(ledger: Ledger, arrival: Arrival) -> tuple[Asking, KeptTurn | CannotFit]:
-    envelope = arrival.endpoint.open(arrival.body, arrival.asked)
-    asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope)
-    return asking, ledger.take(asking)
+def _may_be_chained(arrival: Arrival) -> bool:
+    """Whether a request may go on from an answer that the provider keeps: then it is longer than its body."""
+    chain = arrival.endpoint.chain
+    return bool(chain) and chain.encode() in arrival.body

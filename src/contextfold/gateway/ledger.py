@@ -1,15 +1,12 @@
-"""All conversations of one tenant: its space of the store, the families in it, and the one thread that works on them.
+"""All conversations of one tenant: its space of the store, the families in it, and the clerk who works on them.
 
-Everything here happens in the order it was asked for, off the event loop; a slow disk makes its own tenant wait and
-nobody else. Holds no key and no header of a request.
+Everything here happens in the order it was asked for, off the event loop. Holds no key and no header of a request.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -21,6 +18,7 @@ from contextfold.session import Request, Session
 from contextfold.store import Store
 from contextfold.thread import Thread
 
+from .clerk import Clerk
 from .clients import ClientName, client_name, is_compacting, is_named
 from .door import Visit
 from .followed import FittedTurn, Followed, FollowedThread
@@ -42,6 +40,7 @@ class Asking:
     dialect: Dialect
     endpoint: Endpoint
     envelope: Envelope
+    is_sent: bool = False  # it is on its way as it came: nothing is folded for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class _Chained:
 
 
 class Ledger:
-    """One tenant's conversations. Every verb but `run` and `close` belongs on its thread."""
+    """One tenant's conversations. Every verb but `missed` and `close` belongs on its clerk's thread."""
 
     def __init__(self, open_store: Callable[[], Store], settings: GatewaySettings) -> None:
         self._open, self._settings = open_store, settings
@@ -82,44 +81,7 @@ class Ledger:
         self._threads: dict[tuple[str, str, str], FollowedThread] = {}
         self._chains: dict[str, _Chained] = {}
         self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
-        self._worker = ThreadPoolExecutor(1, "contextfold-gateway")
-
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do something on the ledger's thread, after everything that was asked for before."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
-
-    async def run_ahead(self, work: Callable[[], T], lost: Callable[[Exception], None]) -> T:
-        """Like `run`, in one batch: the result is there before it is on disk, and `lost` is told where it never is.
-
-        The commit overlaps with whatever the caller does next.
-        """
-        loop = asyncio.get_running_loop()
-        early: asyncio.Future[T] = loop.create_future()
-
-        def hand_over(value: T) -> None:
-            if not early.done():
-                early.set_result(value)
-
-        def job() -> None:
-            try:
-                with self.store.batch():
-                    value = work()
-                    loop.call_soon_threadsafe(hand_over, value)
-            except BaseException:
-                self._start_over()
-                raise
-
-        def ended(committed: asyncio.Future[None]) -> None:
-            error = committed.exception()
-            if error is None:
-                return
-            if not early.done():
-                early.set_exception(error)
-            elif isinstance(error, Exception):
-                lost(error)
-
-        loop.run_in_executor(self._worker, job).add_done_callback(ended)
-        return await early
+        self.clerk = Clerk(lambda: self.store.batch(), self._start_over)
 
     def _start_over(self) -> None:
         """What was written may have been taken back: believe nothing but the log."""
@@ -129,10 +91,7 @@ class Ledger:
 
     def close(self) -> None:
         """Finish what was asked for and let go of the store."""
-        self._worker.submit(self._shut).result()
-        self._worker.shutdown()
-
-    def _shut(self) -> None:
+        self.clerk.close()
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -163,7 +122,7 @@ class Ledger:
         may_fold = policy.mode != "observe" and not is_aside
         turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction)
         try:
-            return replace(turn, fitted=_fitted(turn, envelope))
+            return replace(turn, fitted=_fitted(turn, asking))
         except CannotFit as error:
             return error
 
@@ -259,8 +218,11 @@ class Ledger:
         return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.endpoint))
 
 
-def _fitted(turn: KeptTurn, envelope: Envelope) -> FittedTurn:
+def _fitted(turn: KeptTurn, asking: Asking) -> FittedTurn:
     """What goes out. A client that compacts wants to do it itself: it is left alone as long as what it sends fits."""
+    envelope = asking.envelope
+    if asking.is_sent:
+        return turn.thread.fit(envelope, turn.followed, may_fold=False)
     if turn.may_fold and turn.is_compaction:
         weighed = turn.thread.fit(envelope, turn.followed, may_fold=False)
         if weighed.report.after <= weighed.report.usable:

@@ -18,6 +18,7 @@ Mode = Literal["observe", "fold", "strict"]
 
 HOST, PORT = "127.0.0.1", 8787
 MEBI = 1 << 20
+SMALL = 8 * 1024  # bytes of a request that fits any model's window: a token is a byte at least
 
 
 class ClientPolicy(Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +75,15 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
         """How this client's conversations with this model are treated."""
         general = ClientPolicy(self.mode, self.policy, self.window, self.limit)
         return self.clients.get(client, ClientPolicy()).over(self.models.get(model, ClientPolicy()).over(general))
+
+    def passes_at_once(self, policy: ClientPolicy, size: int) -> bool:
+        """Whether a body of so many bytes goes out as it came whatever is in it, so that it need not be read first."""
+        if policy.mode == "observe":
+            return True
+        told = (policy, *self.clients.values(), *self.models.values())
+        narrow = (most for each in told for most in (each.window, each.limit) if most is not None)
+        is_usual = not any(each.policy or each.mode == "strict" for each in told)
+        return policy.mode == "fold" and is_usual and size <= min(narrow, default=SMALL) and size <= SMALL
 
     def addresses(self) -> dict[str, str]:
         """Where every provider is: the usual places, and what is set."""

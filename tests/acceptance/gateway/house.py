@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -50,12 +50,20 @@ class House:
         """Until everything that was heard is in the store."""
         asyncio.run_coroutine_threadsafe(self.gateway.settle(), self._loop).result(30)
 
+    def occupy(self, credential: str, work: Callable[[], object]) -> None:
+        """Give the one who works for a credential something to do; others of it wait for that."""
+
+        async def ask() -> None:
+            ledger = self.gateway.tenants.ledger(_space(credential))
+            self._busy = asyncio.ensure_future(ledger.clerk.kept(work))
+
+        asyncio.run_coroutine_threadsafe(ask(), self._loop).result(10)
+
     @contextmanager
     def store(self, credential: str) -> Iterator[cf.Store]:
         """What the gateway kept for one credential."""
         self.settle()
-        space = space_of(Visit("POST", b"/", b"", ((b"x-api-key", credential.encode()),)), SECRETS.tenant_key)
-        with cf.open(self.path, space=space) as store:
+        with cf.open(self.path, space=_space(credential)) as store:
             yield store
 
     def threads(self, credential: str, begins: str = "") -> dict[str, list[Any]]:
@@ -65,6 +73,10 @@ class House:
         """
         with self.store(credential) as store:
             return {row.title: said(store.thread(row.title)) for row in store.threads(prefix=begins)}
+
+
+def _space(credential: str) -> str:
+    return space_of(Visit("POST", b"/", b"", ((b"x-api-key", credential.encode()),)), SECRETS.tenant_key)
 
 
 def said(thread: cf.Thread) -> list[Any]:

@@ -1,6 +1,7 @@
 """How requests of one conversation relate, as real clients send them: growth, resumption, forks, edits, side calls."""
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -282,3 +283,19 @@ def test_settings_hold_per_client_and_model(tmp_path: Path, upstream: PlainUpstr
         assert observed.forwarded == history
         folded.ask(history)
         assert folded.forwarded != history
+
+
+def test_a_small_request_passes_while_another_conversation_is_being_worked_on(
+    house: House, upstream: PlainUpstream
+) -> None:
+    client, gate = Client(house, upstream), threading.Event()
+    client.ask([user("One.")])
+    upstream.answer(Answer([json.dumps({"type": "message", "role": "assistant", "content": []}).encode()]))
+    house.occupy(KEY, lambda: gate.wait(20))
+    try:
+        body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": [user("Meanwhile.")]}
+        reply = web().post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": KEY})
+    finally:
+        gate.set()
+    assert reply.status_code == 200
+    assert [user("Meanwhile.")] in [messages[:1] for messages in house.threads(KEY).values()]

@@ -68,8 +68,13 @@ def test_forty_calls_over_responses_fit_and_every_item_is_kept(house: House, ser
     tools: Any = [{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}]
     with openai.OpenAI(base_url=f"{house.url}/v1", api_key=server.token, max_retries=0) as client:
         for _ in range(CALLS + 1):
+            # Given beside the SDK's own field, which walks through every item at every turn.
             reply = client.responses.create(
-                model="gpt-6-sol", input=history, tools=tools, store=False, include=["reasoning.encrypted_content"]
+                model="gpt-6-sol",
+                extra_body={"input": history},
+                tools=tools,
+                store=False,
+                include=["reasoning.encrypted_content"],
             )
             history += [item.to_dict() for item in reply.output]
             calls = [item.call_id for item in reply.output if item.type == "function_call"]

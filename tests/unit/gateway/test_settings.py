@@ -1,7 +1,7 @@
 import pytest
 
 from contextfold.errors import BadConfiguration
-from contextfold.gateway import gateway_settings
+from contextfold.gateway import ClientPolicy, GatewaySettings, gateway_settings
 from contextfold.gateway.clients import client_name, is_compacting
 from contextfold.gateway.door import Visit
 from contextfold.gateway.metrics import Metrics
@@ -70,3 +70,19 @@ def test_metrics_are_text_that_prometheus_reads() -> None:
     assert 'contextfold_gateway_turns_total{client="aider"} 2' in lines
     assert 'contextfold_gateway_turns_total{client="od\\"d\\n"} 1' in lines
     assert "# TYPE contextfold_gateway_under_way gauge" in lines
+
+
+@pytest.mark.parametrize(
+    ("settings", "size", "passes"),
+    [
+        (GatewaySettings(), 4_000, True),
+        (GatewaySettings(), 40_000, False),
+        (GatewaySettings(window=2_000), 4_000, False),
+        (GatewaySettings(models={"tiny": ClientPolicy(limit=2_000)}), 4_000, False),
+        (GatewaySettings(policy="sliding_window"), 4_000, False),
+        (GatewaySettings(mode="strict"), 4_000, False),
+        (GatewaySettings(mode="observe", window=2_000), 40_000, True),
+    ],
+)
+def test_what_goes_out_unread_fits_whatever_is_in_it(settings: GatewaySettings, size: int, passes: bool) -> None:
+    assert settings.passes_at_once(settings.policy_of("any", "any"), size) == passes
