@@ -89,6 +89,31 @@ def test_every_verb_on_a_damaged_store_answers_right_or_tells(
     assert told > AT_ONCE
 
 
+@pytest.mark.finding("K14")
+def test_a_flip_in_the_wal_leaves_an_earlier_whole_store_as_the_storage_promise_says(tmp_path: Path) -> None:
+    whole, path = tmp_path / "whole.db", tmp_path / "store.db"
+    said = [f"turn {turn} " * 50 for turn in range(40)]
+    with opened(whole) as store:
+        thread = store.thread("long")
+        for words in said:
+            thread.append({"role": "user", "content": words})
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{whole}{suffix}", f"{path}{suffix}")
+    wal = path.with_name("store.db-wal")
+    content = bytearray(wal.read_bytes())
+    content[len(content) * 2 // 3] ^= 1
+    wal.write_bytes(content)
+    with opened(path) as store:
+        left = [message.text for message in store.thread("long").view.messages]
+        assert store.verify() == []
+    assert left == said[: len(left)]
+    assert 0 < len(left) < len(said)
+    promise = (Path(__file__).parents[2] / "docs/storage.md").read_text("utf-8")
+    assert (
+        "Bytes that flip in the WAL\n  before it was moved into the file therefore take acknowledged events" in promise
+    )
+
+
 TREES = ("names", "threads", "events", "bodies", "forgotten", "activity", "activity_in_order", "threads_by_name")
 PAIRS = [(source, target) for source in TREES for target in TREES if source != target]
 KNOWN = [("names", "events"), ("activity_in_order", "threads_by_name"), ("threads_by_name", "activity_in_order")]

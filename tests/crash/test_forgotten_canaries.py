@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
+from multiprocessing import Pipe
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -10,9 +12,10 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import decode, encode
+from contextfold.domain import Sent, decode, encode
 from contextfold.folding import Policy
 from contextfold.summaries import Prompt
+from tests.crash.writers import Writer, fold_beside_a_forgetter
 
 pytestmark = [pytest.mark.crash, pytest.mark.finding("K4")]
 
@@ -276,6 +279,57 @@ def test_a_summary_that_was_being_written_in_the_background_is_not_kept(tmp_path
         assert not any("canarybird1z sings" in fold.text for report in reports for fold in report.folds)
 
 
+def test_a_fold_that_another_process_was_about_to_write_is_not_written(tmp_path: Path) -> None:
+    path = filled_with_words(tmp_path)
+    heard, go_on = Pipe(duplex=False)
+    writer = Writer(fold_beside_a_forgetter, path, heard, True)
+    said = writer.said()
+    with cf.open(path) as store:
+        assert next(said) == ("ready",)
+        go_on.send_bytes(b"fold")
+        assert next(said) == ("halted",)
+        store.forget("secret", 1)
+        go_on.send_bytes(b"write")
+        assert next(said)[:3] == ("folded", "0", "stale")
+        assert (writer.end(), store.verify()) == (0, [])
+    assert left_in(tmp_path, {b"canarybird1z"}) == set()
+
+
+def test_a_fold_that_another_process_writes_while_a_message_is_forgotten_goes_with_it(tmp_path: Path) -> None:
+    path = filled_with_words(tmp_path)
+    heard, go_on = Pipe(duplex=False)
+    writer = Writer(fold_beside_a_forgetter, path, heard, False)
+    said = writer.said()
+    with cf.open(path) as store:
+        connection = store._log.connection  # type: ignore[attr-defined]
+
+        def fold_first(_: object, sql: str, __: object) -> bool:
+            if sql.startswith("BEGIN IMMEDIATE"):
+                connection.exec_trace = None
+                go_on.send_bytes(b"fold")
+                assert next(said)[:2] == ("folded", "1")
+            return True
+
+        assert next(said) == ("ready",)
+        connection.exec_trace = fold_first
+        assert store.forget("secret", 1) == 2
+        assert connection.exec_trace is None
+        assert (writer.end(), store.verify()) == (0, [])
+    assert left_in(tmp_path, {b"canarybird1z"}) == set()
+
+
+def filled_with_words(folder: Path) -> Path:
+    """A store with a thread whose first message alone holds a canary."""
+    with cf.open(folder / "store.db") as store:
+        thread = store.thread("secret", model=MODELS["anthropic"])
+        for turn in range(30):
+            thread.append(
+                {"role": "user", "content": f"turn {turn} " + ("words " * 60 if turn else "canarybird1z " * 60)}
+            )
+            thread.append({"role": "assistant", "content": f"answer {turn} " + "and more " * 40})
+    return folder / "store.db"
+
+
 def speaking(store: cf.Store, policy: Policy) -> Iterator[Any]:
     """The reports of the requests of a conversation that goes on and on."""
     session = cf.Session.on(store, "secret", MODELS["anthropic"], policy=policy, window=12_000)
@@ -296,6 +350,34 @@ def test_a_process_that_has_read_it_says_it_no_more_once_another_has_forgotten(t
         for each in (thread, fork):
             assert not [word for word in words if word in each.body()]
         assert store.recall("canarybird1z", "secret", budget=5_000) == ()
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_no_digest_is_left_that_a_guess_at_a_forgotten_message_could_be_tried_on(
+    tmp_path: Path, is_whole: bool
+) -> None:
+    with cf.Session.open(tmp_path / "store.db", thread="secret", model=MODELS["anthropic"]) as session:
+        for words in ("hello", "the door opens with 7315", "and now"):
+            session.append({"role": "user", "content": words})
+            session.prepare(max_tokens=50, system="Guard the door.")
+            session.append({"role": "assistant", "content": "ok"})
+        store, sent = session.store, [each for each in session.thread.events if isinstance(each.event, Sent)]
+        fork = session.fork(name="fork")
+        fork.append({"role": "user", "content": "elsewhere"})
+        shown = [*(session.request_at(each.seq).json for each in sent), fork.prepare(max_tokens=50).json]
+        fork.append({"role": "assistant", "content": "ok"})
+        guesses = {sha256(body).hexdigest().encode() for body in shown}
+        assert left_in(tmp_path, guesses) == guesses
+        seq = next(each.seq for each in session.thread.events if each.seq > sent[0].seq + 1)
+        store.forget("secret", None if is_whole else seq)
+        first = sha256(shown[0]).hexdigest().encode()
+        assert left_in(tmp_path, guesses) == (set() if is_whole else {first})
+        assert store.verify() == []
+        if not is_whole:
+            assert session.request_at(sent[0].seq).json == shown[0]
+            with pytest.raises(cf.NotFound, match="forgotten"):
+                session.request_at(sent[1].seq)
+        assert session.prepare(max_tokens=50).json
 
 
 def test_a_memory_goes_with_the_message_it_was_made_from(tmp_path: Path) -> None:

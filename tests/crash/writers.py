@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import signal
 import threading
 import time
@@ -16,6 +17,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import apsw
+
+import contextfold as cf
 from contextfold.domain import ThreadRow
 from contextfold.errors import Conflict, StoreError
 from contextfold.logs import SqliteLog, open_sqlite
@@ -197,3 +201,32 @@ def interrupt_a_wait(say: Connection, path: Path) -> None:
     say.send_bytes(b"next %d" % appended(log, "a", b"next")[0].seq)
     log.close()
     other.close()
+
+
+def fold_beside_a_forgetter(say: Connection, path: Path, go_on: Connection, is_halted: bool) -> None:
+    """Fold a thread behind a summary that repeats its words; where asked, halt just before the fold is written."""
+    faulthandler.dump_traceback_later(60, exit=True)
+    summary = cf.recipes.summary(
+        summarizer=lambda prompt: f"{canaries_in(str(prompt))} sings in src/parse.py, port 8443."
+    )
+    with cf.open(path) as store:
+        session = cf.Session.on(store, "secret", "claude-sonnet-5-5", policy=summary.with_(backoff=0.0))
+        list(session.view.messages)
+        say.send_bytes(b"ready")
+        go_on.recv_bytes()
+
+        def halt(_: apsw.Cursor, sql: str, __: object) -> bool:
+            if sql.startswith("BEGIN IMMEDIATE") and is_halted:
+                store._log.connection.exec_trace = None  # type: ignore[attr-defined]
+                say.send_bytes(b"halted")
+                go_on.recv_bytes()
+            return True
+
+        store._log.connection.exec_trace = halt  # type: ignore[attr-defined]
+        report = session.fold(to=500)
+        refusals = " ".join(str(attempt.refusal) for attempt in report.attempts)
+        say.send_bytes(f"folded {len(report.folds)} {refusals}".encode())
+
+
+def canaries_in(text: str) -> str:
+    return " ".join(sorted(set(re.findall("canarybird[0-9]+z", text)))) or "Nobody"

@@ -69,6 +69,8 @@ _SENTENCES: dict[str, str] = {
     "A fold covers whole messages or parts of messages. Make two folds.": "一つの折りたたみが覆うのは、メッセージ全体か、その一部のどちらかです。二つに分けてください。",
     "{a} blocks are covered by {b} texts. Give one text for each block.": "{a} 個の部分に対して文が {b} 個です。部分ごとに一つ与えてください。",
     # -- places and threads
+    "Something in thread {a} was forgotten. Look again.": "スレッド {a} で何かが消去されました。もう一度見てください。",
+    "something was forgotten while the summary was being written": "要約の作成中に何かが消去されました",
     "There is no {a} on this branch. The nearest are {b}.": "この枝に {a} はありません。近いもの: {b}。",
     "There is no event {a} in thread {b}. The newest is {c}.": "スレッド {b} にイベント {a} はありません。最新は {c} です。",
     "There is no message {a} in thread {b}. Its messages are in `thread.events`.": "スレッド {b} にメッセージ {a} はありません。`contextfold show` で確認できます。",
@@ -97,7 +99,7 @@ _SENTENCES: dict[str, str] = {
     "{a} cannot be written: {b}. Choose another place.": "{a} に書けません: {b}。別の場所を選んでください。",
     "No layer holds a note {a}. Those there are stand in `state.entries`.": "メモ {a} を持つ層はありません。`state.entries` にあるものから選んでください。",
     "A permission needs a name.": "許可には名前が必要です。",
-    "Request {a} was recorded without its settings, by an older version, so its bytes are not known. `view_at({b})` shows its messages.": "リクエスト {a} は古い版が設定なしで記録したため、バイト列が分かりません。`contextfold show --at {b}` でメッセージを見られます。",
+    "The settings of request {a} are not here: an older version kept none, or something that it showed was forgotten. Its bytes are not known. `view_at({b})` shows its messages.": "リクエスト {a} の設定がありません。古い版が記録しなかったか、見せた内容が消去されたため、バイト列は分かりません。`contextfold show --at {b}` でメッセージを見られます。",
     "Request {a} cannot be rebuilt byte for byte: something that it showed was forgotten, or this version writes it otherwise. `view_at({b})` shows what is left of it.": "リクエスト {a} をそのままのバイト列では再現できません。内容が消去されたか、この版の書き方が違います。`contextfold show --at {b}` で残りを見られます。",
     "{a} is no request of thread {b}, nor the answer to one. {c}": "{a} はスレッド {b} のリクエストでも、その回答でもありません。{c}",
     "There is no scope {a}. Use one of: {b}.": "範囲 {a} はありません。選べるもの: {b}。",

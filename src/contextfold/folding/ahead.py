@@ -87,5 +87,8 @@ def settle(desk: Foldable, ahead: Ahead, is_on_branch: bool) -> Steps[Made]:
         made.attempts.append(Attempt(ahead.strategy.name, (), Refusal.STALE, reason, *told))
         return made
     decision = replace(ahead.decision, used=desk.decide().used)
-    made.attempts.append((yield from fold_as_planned(desk, ahead.strategy, decision, ahead.plan, texts, told, made)))
+    strategy, plan, erasures = ahead.strategy, ahead.plan, ahead.erasures
+    made.attempts.append(
+        (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made, erasures=erasures))
+    )
     return made

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from contextfold.domain import Counter, Detail, StandIn, View
+from contextfold.domain import Counter, Detail, NewEvent, Projection, StandIn, View
 from contextfold.errors import CannotCover
 from contextfold.models import Model
 from contextfold.summaries import Refusal
@@ -128,7 +128,7 @@ def _attempt(desk: Foldable, strategy: Strategy, decision: FoldDecision, made: M
         return Attempt(strategy.name, (), unwritten.refusal, unwritten.error)
     if desk.erasures() != erasures:
         return Attempt(strategy.name, (), Refusal.STALE, FORGOTTEN_MEANWHILE, *told)
-    return (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made))
+    return (yield from fold_as_planned(desk, strategy, decision, plan, texts, told, made, erasures=erasures))
 
 
 def _compacted(desk: Foldable, planned: PlannedFold, compactor: Compactor) -> Steps[tuple[list[str], Told]]:
@@ -149,15 +149,17 @@ def fold_as_planned(
     texts: Sequence[str],
     told: Told,
     made: Made,
+    *,
+    erasures: int,
 ) -> Steps[Attempt]:
-    """Write the folds of a plan, if they still shrink the view as it is now."""
+    """Write the folds of a plan, if they still shrink the view as it is now, and nothing was forgotten since."""
     view, situation = desk.view(), desk.situation(decision)
     folds, texts = _worthwhile(desk, view, plan.folds, texts)
     gain, least = _gain(desk, view, folds, texts), desk.policy.least_gain
     if gain < least:
         return Attempt(strategy.name, (), Refusal.GREW if gain <= 0 else Refusal.UNPROFITABLE, "", *told)
     folds, texts = _with_reasoning(desk, view, folds, texts, made)
-    return (yield from _write(desk, strategy, decision, situation, folds, texts, gain, made, told))
+    return (yield from _write(desk, strategy, decision, situation, folds, texts, gain, made, told, erasures=erasures))
 
 
 def _write(
@@ -170,6 +172,8 @@ def _write(
     gain: int,
     made: Made,
     told: Told,
+    *,
+    erasures: int,
 ) -> Steps[Attempt]:
     after = max(0, decision.used - int(gain * situation.factor))
     view = desk.view()
@@ -177,8 +181,14 @@ def _write(
     details: dict[str, Detail] = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.name}
     details |= {**_cost(told), **edit.details()}
     context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
+
+    def drafts(now: Projection) -> list[NewEvent]:
+        if desk.erasures() != erasures:
+            raise CannotCover(FORGOTTEN_MEANWHILE)
+        return draft_folds(now, folds, texts, context)
+
     try:
-        logged = yield from record(lambda now: draft_folds(now, folds, texts, context))
+        logged = yield from record(drafts)
     except CannotCover as error:
         return Attempt(strategy.name, (), Refusal.STALE, str(error), *told)
     for planned, text, entry in zip(folds, texts, logged, strict=True):

@@ -1,6 +1,6 @@
 """What is left of an event when it is forgotten: its place and its sizes, and none of the words in its outline.
 
-Tools' names, call ids and details go with the body; of an idempotency key a hash is left. The id of a call stays where
+Names of tools, call ids, digests and details go with the body; of a key a hash is left. The id of a call stays where
 a message that was not forgotten still holds the other half: it is in that message's bytes anyway, and a view must find
 the pair.
 """
@@ -68,7 +68,10 @@ class Redaction:
                 return replace(event, details=_numbers(event.details))
             case Checkpointed() if is_whole:
                 return replace(event, name=_GONE, snapshot="", details={})
-            case Rewound() | Sent() if is_whole:
+            case Sent():  # digests are not salted: whoever guesses what was said could try it
+                details = _numbers(event.details) if is_whole else event.details
+                return replace(event, details=details, system="", tools="", settings="", body="")
+            case Rewound() if is_whole:
                 return replace(event, details=_numbers(event.details))
             case ToolsProjected() if is_whole:
                 return replace(event, visible=(), details=_numbers(event.details))

@@ -267,6 +267,7 @@ class Desk:
         if request.prefix:
             details[PREFIX] = request.prefix
         record = request.record
+        is_as_sent = record.times_forgotten == self.thread.lens.times_forgotten
         return Sent(
             request.head,
             request.model,
@@ -277,7 +278,7 @@ class Desk:
             digest(record.tools) if record.tools else "",
             {**details, **facts},
             digest(record.terms) if record.terms else "",
-            body_digest(record.body) if record.body else "",
+            body_digest(record.body) if record.body and is_as_sent else "",
             record.marks,
         )
 

@@ -303,7 +303,7 @@ def _request(
         prefix=rendering.prefix(view),
         betas=betas,
         record=_record(
-            desk.turn.frame,
+            desk,
             fields,
             betas,
             marks,
@@ -314,7 +314,7 @@ def _request(
 
 
 def _record(
-    frame: RequestFrame,
+    desk: Desk,
     fields: Mapping[str, object],
     betas: Sequence[str],
     marks: dialects.Marks,
@@ -326,7 +326,8 @@ def _record(
     if bare is not others:
         fields = {name: bare.get(name, fields[name]) for name in fields if name in bare or name not in others}
     terms = encode(RequestTerms.of(fields, betas, marks))
-    return RequestRecord(write(fields), terms, frame.system_json, frame.tools_json, marks.items)
+    frame, forgotten = desk.turn.frame, desk.thread.lens.times_forgotten
+    return RequestRecord(write(fields), terms, frame.system_json, frame.tools_json, marks.items, forgotten)
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:

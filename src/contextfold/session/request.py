@@ -38,6 +38,7 @@ class RequestRecord(NamedTuple):
     system: bytes = b""
     tools: bytes = b""
     marks: tuple[int, ...] = ()  # items marked for the provider's cache
+    times_forgotten: int = 0  # by then; the digest of words that were forgotten since is not kept
 
     @property
     def blobs(self) -> tuple[bytes, ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from contextfold.domain import Attached, Checkpointed, Folded, Logged, Noted, Rewound
+from contextfold.domain import Attached, Checkpointed, Folded, Logged, Noted, Rewound, Sent
 from contextfold.errors import NotFound, WorkspaceError
 from contextfold.loggers import logger
 from contextfold.thread.live import Live
@@ -119,11 +119,20 @@ def bodies_about(live: Live, thread: str, seq: int | None) -> list[int] | None:
     is_own = live.row.name == thread
     if seq is None and is_own:
         return None
-    about = [logged.seq for logged in live.log.read(live.row.name) if _tells(logged, seq)]
+    about = repeats_of(live, seq)
     return [seq, *about] if is_own and seq is not None else about
 
 
-def _tells(logged: Logged, seq: int | None) -> bool:
-    """Whether a stand-in, note or attachment may repeat what the message said: anything derived after it may."""
-    derived = isinstance(logged.event, Folded | Attached | Noted)
-    return derived and (seq is None or logged.seq > seq)
+def repeats_of(live: Live, seq: int | None) -> list[int]:
+    """The seqs of stand-ins, notes and attachments that may repeat what a message said."""
+    return [each.seq for each in _after(live, seq) if isinstance(each.event, Folded | Attached | Noted)]
+
+
+def requests_about(live: Live, seq: int | None) -> list[int]:
+    """The seqs of requests that may have shown a message: the digest of what was sent would confirm a guess."""
+    return [each.seq for each in _after(live, seq) if isinstance(each.event, Sent) and each.event.body]
+
+
+def _after(live: Live, seq: int | None) -> Iterator[Logged]:
+    """What may repeat what a message said: a thread's own events behind it; all of them where none is named."""
+    return (logged for logged in live.log.read(live.row.name) if seq is None or logged.seq > seq)

@@ -33,7 +33,7 @@ from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import LogStretch, Thread, locked
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock
 
-from .belongings import artifacts_in, bodies_about, named_outside, snapshots_in
+from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
 from .library import Library, read
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
@@ -223,8 +223,8 @@ class Store:
         """Erase a message and every stand-in made from it, or a whole thread, for good; how many bodies were erased.
 
         Forks share their origin's messages, so they are searched too. The chain still verifies what remains. Tools'
-        names, call ids, keys and details go with a message, and the files of outputs that were put aside; with a thread
-        go the snapshots of workspaces that only its checkpoints name.
+        names, call ids, keys and details go with a message, the files of outputs that were put aside, and what is known
+        of requests that may have shown it; with a thread go the snapshots that only its checkpoints name.
         """
         made_as = self._known(thread).name
         descent = self._descent(made_as)
@@ -233,7 +233,7 @@ class Store:
         erased = 0
         for name in descent:
             live = self._live_thread(name)
-            erased += self._log.forget(name, bodies_about(live, made_as, seq))
+            erased += self._erase(live, made_as, seq)
             live.start_over()
         for name in () if made_as.startswith(MEMORIES) else descent:
             origin = self._known(name).origin
@@ -243,6 +243,18 @@ class Store:
         self._library.forget()
         self._forget_beside(made_as, snapshots, snapshots_in)
         self._forget_beside("", artifacts, artifacts_in)
+        return erased
+
+    def _erase(self, live: Live, thread: str, seq: int | None) -> int:
+        """Erase what a thread says of it, and what others wrote meanwhile that may repeat it."""
+        name, erased, asked = live.row.name, 0, set[int]()
+        about = bodies_about(live, thread, seq)
+        while about is None or about:
+            erased += self._log.forget(name, about)
+            asked.update(self._log.forgotten(name) if about is None else about)
+            about = [each for each in repeats_of(live, seq) if each not in asked]
+        if requests := requests_about(live, seq):
+            self._log.forget(name, requests)
         return erased
 
     def _forget_beside(

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Final, NoReturn, ParamSpec, Protocol, TypeV
 from weakref import WeakValueDictionary
 
 from contextfold import dialects
-from contextfold.domain import EventLog, Logged, NewEvent, Projection, ThreadRow, Words
+from contextfold.domain import Attached, EventLog, Folded, Logged, NewEvent, Noted, Projection, ThreadRow, Words
 from contextfold.errors import Conflict, Corrupt, KeyConflict, NotFound, StoreError
 
 from .lens import Bodies, LogStretch
@@ -189,7 +189,7 @@ class Live:
                 break
             drafts = drafting(self.projection)
             try:
-                logged = self.log.append(self.row.name, drafts, expected=self.projection.last, blobs=blobs)
+                logged = self._append(drafts, blobs)
             except KeyConflict:
                 raise
             except Conflict:
@@ -204,6 +204,17 @@ class Live:
             expected=expected or 0,
             actual=self.projection.head,
         )
+
+    def _append(self, drafts: Sequence[NewEvent], blobs: Sequence[bytes]) -> tuple[Logged, ...]:
+        """What repeats words of others is written only if none were forgotten since the thread was read, by anybody."""
+        name, last = self.row.name, self.projection.last
+        if not any(isinstance(draft.event, Folded | Attached | Noted) for draft in drafts):
+            return self.log.append(name, drafts, expected=last, blobs=blobs)
+        with self.log.batch():
+            logged = self.log.append(name, drafts, expected=last, blobs=blobs)
+            if self._erasures != self.bodies.erasures:  # known for sure only now that nobody else can write
+                raise Conflict(f"Something in thread {name!r} was forgotten. Look again.", expected=last, actual=last)
+            return logged
 
     def _take(self, logged: Sequence[Logged], drafts: Sequence[NewEvent]) -> None:
         if logged and logged[-1].seq <= self.projection.last:
