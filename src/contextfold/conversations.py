@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import takewhile
 from threading import Lock, RLock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from contextfold import dialects
+from contextfold.dialects import elements, fields
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook, Hooks, Request, Session, System, Tools
 from contextfold.store import Store
 from contextfold.store import open as open_store
 
+_REFUSED = 400  # the status of a refusal that an error speaks of
 MOST_OPEN = 64  # conversations that are held ready; one that was let go is opened again from its store
 
+T = TypeVar("T")
 Place: TypeAlias = str | os.PathLike[str] | Store | None  # a file, a store that is open, or memory
 
 
@@ -36,12 +41,32 @@ class Folding:
     on_fold: Hook = None
 
 
+class WrittenObjects:
+    """An owner's objects as they were written last: only one that is another is written again."""
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[object, bytes]] = []
+
+    def of(self, objects: Sequence[T], write: Callable[[T], bytes]) -> dict[bytes, T]:
+        """Each object under its bytes, in order. Two that are written alike are one."""
+        old = self._pairs
+        known = sum(1 for _ in takewhile(lambda pair: pair[0][0] is pair[1], zip(old, objects, strict=False)))
+        self._pairs = [*old[:known], *((each, write(each)) for each in objects[known:])]
+        return {raw: each for (_, raw), each in zip(self._pairs, objects, strict=True)}
+
+    @property
+    def bytes(self) -> list[bytes]:
+        """What the objects were written as, in order."""
+        return [raw for _, raw in self._pairs]
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """One conversation: its session, and whoever holds the lock may use it."""
 
     session: Session
     lock: RLock = field(default_factory=RLock)
+    written: WrittenObjects = field(default_factory=WrittenObjects)
 
     def turn(
         self,
@@ -64,6 +89,21 @@ class Conversation:
         """Write what came back, and what it was billed."""
         with self.lock:
             return self.session.append(message, usage=usage, dialect=dialect)
+
+    def overflowed(self, error: BaseException) -> bool:
+        """Whether a provider's error says that the request was too long; then the next one is shorter."""
+        told = str(error).encode("utf-8", "replace")
+        endpoints = [dialect.endpoint for dialect in dialects.all_known() if dialect.endpoint is not None]
+        if not any(endpoint.overflows(_REFUSED, told) for endpoint in endpoints):
+            return False
+        with self.lock:
+            self.session.overflowed(error)
+        return True
+
+
+def sent(request: Request, field: str = "messages") -> list[bytes]:
+    """The messages of a request one by one, as they are written in it."""
+    return [bytes(raw) for raw in elements(fields(request.json)[field])]
 
 
 class Conversations:

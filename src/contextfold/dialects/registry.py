@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from itertools import groupby
 from typing import Any
@@ -24,6 +25,11 @@ from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
 
 GROUP = "contextfold.dialects"
+# Frameworks' own messages: read where they are named, never guessed, and imported when they are.
+FRAMEWORKS: Mapping[str, tuple[str, str]] = {
+    "langchain": ("contextfold.dialects.langchain", "LangChainDialect"),
+    "pydantic-ai": ("contextfold.dialects.pydantic_ai", "PydanticAIDialect"),
+}
 MOST_SPOKEN = "openai-chat"
 _WORDS, _SIDES = {"role", "content"}, ("user", "assistant", "system")
 
@@ -62,7 +68,7 @@ def all_known() -> tuple[Dialect, ...]:
 def known(name: str) -> str:
     """The name itself if there is such a dialect, ours looked at first; else nothing."""
     plain = name.partition(":")[0]
-    return name if plain in BUILT_IN or (plain and plain in names()) else ""
+    return name if plain in BUILT_IN or plain in FRAMEWORKS or (plain and plain in names()) else ""
 
 
 def names() -> tuple[str, ...]:
@@ -72,6 +78,10 @@ def names() -> tuple[str, ...]:
 
 @cache
 def _from_outside(name: str) -> Dialect:
+    if name in FRAMEWORKS:
+        module, cls = FRAMEWORKS[name]
+        found: Dialect = getattr(import_module(module), cls)()
+        return found
     for entry in entry_points(group=GROUP, name=name):
         return _load(entry)
     raise BadConfiguration(f"There is no dialect {name!r}. Use one of: {', '.join(names())}.")

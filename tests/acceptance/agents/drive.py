@@ -40,7 +40,7 @@ class Agent:
             done = subprocess.run(
                 [str(INSTALLED / program), *arguments],
                 cwd=directory,
-                env=_environment(url, token, directory),
+                env=environment(url, token, directory),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -72,7 +72,7 @@ def what_was_read(asked: Question) -> str:
     return "I read: " + ", ".join(text for text in NOTES.values() if text in shown)
 
 
-def _environment(url: str, token: str, directory: Path) -> dict[str, str]:
+def environment(url: str, token: str, directory: Path) -> dict[str, str]:
     """Nothing of ours but the addresses and a key; homes and settings are the directory's."""
     return {
         "PATH": os.environ["PATH"],

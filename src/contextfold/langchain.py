@@ -1,0 +1,141 @@
+"""LangChain's agents, and those of deepagents: `create_agent(model, tools, middleware=[Fold("agent.db")])`.
+
+The agent's state keeps every message as it is; what the model is asked with is folded. Each thread of LangGraph is a
+thread of the store, and so is each run of a sub-agent. Its messages are a dialect of their own, so nothing that a
+provider wrote is lost on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import BaseMessage, messages_from_dict
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from contextfold.conversations import Conversation, Conversations, Folding, Place, name_of, sent
+from contextfold.domain import decode, encode
+from contextfold.folding import Policy
+from contextfold.preferences import Chosen
+from contextfold.session import Hook
+
+NAME = "langchain"
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedCall:
+    """A call of the model as it is made: the conversation, and the request with the messages that fit."""
+
+    conversation: Conversation
+    request: Any
+
+
+class Fold(AgentMiddleware):
+    """Folds what the model sees. In deepagents, `replaces="SummarizationMiddleware"` stands in that one's place."""
+
+    def __init__(
+        self,
+        store: Place = None,
+        *,
+        thread: str | None = None,
+        policy: Policy | str | None = None,
+        profile: Chosen = None,
+        window: int | None = None,
+        limit: int | None = None,
+        on_fold: Hook = None,
+        replaces: str = "",
+    ) -> None:
+        super().__init__()
+        self.conversations = Conversations(store, Folding(policy, profile, window, limit, on_fold))
+        self._thread, self._name = thread, replaces or "ContextFold"
+        self._tools: tuple[list[Any], list[dict[str, Any]]] = [], []  # as they were given last, and as they are counted
+
+    @property
+    def name(self) -> str:
+        """What LangChain tells middleware apart by."""
+        return self._name
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Ask the model with what fits, and keep what it answers."""
+        call = self._folded(request)
+        try:
+            response = handler(call.request)
+        except Exception as error:
+            if not call.conversation.overflowed(error):
+                raise
+            call = self._folded(request)
+            response = handler(call.request)
+        _keep(call, response)
+        return response
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """The same, awaited; the store is read and written on another thread."""
+        call = await asyncio.to_thread(self._folded, request)
+        try:
+            response = await handler(call.request)
+        except Exception as error:
+            if not call.conversation.overflowed(error):
+                raise
+            call = await asyncio.to_thread(self._folded, request)
+            response = await handler(call.request)
+        await asyncio.to_thread(_keep, call, response)
+        return response
+
+    def _folded(self, request: Any) -> FoldedCall:
+        model = request.model
+        name = getattr(model, "model_name", "") or getattr(model, "model", "") or ""
+        conversation = self.conversations.of(self._thread or _thread(request), str(name), NAME)
+        with conversation.lock:
+            owned = conversation.written.of(request.messages, _dump)
+            prepared = conversation.turn(
+                conversation.written.bytes,
+                system=str(request.system_prompt or ""),
+                tools=self._counted(request.tools),
+                max_tokens=getattr(model, "max_tokens", None),
+            )
+        messages = [owned[raw] if raw in owned else _message(raw) for raw in sent(prepared)]
+        return FoldedCall(conversation, request.override(messages=messages))
+
+    def _counted(self, tools: Sequence[Any]) -> list[dict[str, Any]]:
+        """The tools as a provider is told of them; asked of LangChain again only where they are others."""
+        given, counted = self._tools
+        if len(given) != len(tools) or any(one is not other for one, other in zip(given, tools, strict=True)):
+            counted = [convert_to_openai_tool(tool) for tool in tools]
+            self._tools = list(tools), counted
+        return counted
+
+
+def _thread(request: Any) -> str:
+    """LangGraph's thread, and below it the sub-agent: the last part of the namespace is another one at each step."""
+    info = getattr(request.runtime, "execution_info", None)
+    space = "|".join((getattr(info, "checkpoint_ns", "") or "").split("|")[:-1])
+    thread = getattr(info, "thread_id", None)
+    if thread is None:
+        first = request.messages[0] if request.messages else None
+        thread = name_of(encode(_value(first.content)) if first is not None else b"", NAME)
+    return f"{thread}/{space}" if space else str(thread)
+
+
+def _value(content: Any) -> Any:
+    return str.__str__(content) if isinstance(content, str) else content
+
+
+def _dump(message: BaseMessage) -> bytes:
+    return encode(message.model_dump(mode="json"))
+
+
+def _message(raw: bytes) -> BaseMessage:
+    value = decode(raw)
+    message: BaseMessage = messages_from_dict([{"type": value["type"], "data": value}])[0]
+    return message
+
+
+def _keep(call: FoldedCall, response: Any) -> None:
+    """Write the answer behind what was asked; what a middleware made of it comes with the next turn."""
+    for message in getattr(response, "result", None) or [response]:
+        if getattr(message, "type", "") in ("ai", "AIMessageChunk"):
+            call.conversation.answered(_dump(message))
+            return
