@@ -32,7 +32,7 @@ from contextfold.errors import BadMessage
 
 from . import neutral, wire
 from .dialect import Dialect, Settings
-from .surrogates import readable
+from .wire import readable
 
 NAME = "langchain"
 _ROLES: Mapping[str, Role] = {
