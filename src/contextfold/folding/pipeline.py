@@ -48,6 +48,10 @@ class Foldable(Summarizable, Protocol):
         """How many events were forgotten so far: what was made of words that are gone since is not written."""
         ...
 
+    def keep(self, planned: PlannedFold, fold: int) -> None:
+        """A fold was written: the next digest goes on with the notebook of this one."""
+        ...
+
     def compaction(self, planned: PlannedFold) -> tuple[Mapping[str, Any], str]: ...
 
     @property
@@ -192,6 +196,7 @@ def _write(
     except CannotCover as error:
         return Attempt(strategy.name, (), Refusal.STALE, str(error), *told)
     for planned, text, entry in zip(folds, texts, logged, strict=True):
+        desk.keep(planned, entry.seq)
         made.folds.append(replace(_made(desk, view, planned, text, entry.seq), predicted=edit))
     return Attempt(strategy.name, tuple(entry.seq for entry in logged), None, "", *told)
 

@@ -28,7 +28,7 @@ from contextfold.domain import (
     encode,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, Refusal, SummaryRequest
+from contextfold.summaries import Language, Notebook, Refusal, SummaryRequest
 
 from .budget import Budget
 
@@ -65,6 +65,7 @@ class PlannedFold:
     folds: tuple[int, ...] = ()
     blocks: tuple[tuple[int, int], ...] = ()
     summary: SummaryRequest | None = None
+    notebook: Notebook | None = None  # what a digest of that summary is made with, and the next one goes on with
     compactor: Compactor | None = None  # the provider itself is asked; `words` gets its `Compacted` as JSON
     details: Mapping[str, Detail] = field(default_factory=dict)
 
@@ -109,6 +110,7 @@ class Situation:
     subject: Callable[[ViewItem], object] = lambda _item: None  # what an attachment is about; None stands for itself
     previous: Mapping[int, str] = field(default_factory=dict)  # texts of the summaries that show, by fold
     behind: Callable[[int], Iterable[ViewItem]] = lambda _fold: ()  # the items that a fold hides, newest first
+    notebook: Callable[[Sequence[int]], Notebook | None] = lambda _folds: None  # of which the text of these was made
     read: Callable[[ViewItem], Message] = lambda item: Message(item.shape.role, ())  # an item as it was said
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
     conversation: Conversation | None = None  # for a summary by the model that is spoken to

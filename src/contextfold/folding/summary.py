@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from contextfold.domain import StandIn, View, ViewItem
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Refusal, SourceMessage, SummaryRequest, is_digest, summary_text
+from contextfold.summaries import Notebook, Refusal, SourceMessage, SummaryRequest, is_digest, summary_text
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
@@ -22,7 +22,7 @@ from .survey import Atom, Survey, is_person
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
 MUST_STAY = 6  # one part in so many of such a size is for the live request and the newest call, if that is enough
-READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work; beyond, only a part of them is read
+READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work, where no notebook holds what matters of them
 READ_PER_TOKEN = 32  # and so many for each token of room: small windows fold often, and each fold would read all again
 FRAME = 160  # raw tokens around a summary's own words
 MESSAGE = 8  # raw tokens that a message costs beside its words
@@ -116,6 +116,8 @@ class Condense:
         """`cut` atoms stay, but show only a part of what was said: a digest tells of the rest."""
         ranges, folds, language = survey.ranges(covered), survey.folds(covered), situation.language
         updated = [fold for fold in folds if fold in situation.previous]
+        notebook = situation.notebook(updated)
+        earlier, is_part = _read_again(updated, situation) if notebook is None else ((), False)
         request = SummaryRequest(
             sources=survey.sources([*fresh, *cut]),
             previous="\n\n".join(situation.previous[fold] for fold in updated),
@@ -123,14 +125,19 @@ class Condense:
             language=language,
             budget=size,
             kept=survey.sources(atom for atom in _behind(survey, covered) if atom not in cut),
-            earlier=_read_again(updated, situation),
+            earlier=earlier,
+            is_part=is_part,
+            staying=len(survey.sources(cut)),
         )
 
         def words(fold: int, text: str) -> StandIn:
             return StandIn(summary_text(text, fold=fold, ranges=ranges, language=language, nonce=situation.nonce))
 
         details = {"messages": survey.count(fresh), "first": ranges[0][0], "last": ranges[-1][1]}
-        return PlannedFold("summary", words, survey.seqs(covered), folds, summary=request, details=details)
+        notebook = notebook or Notebook()
+        return PlannedFold(
+            "summary", words, survey.seqs(covered), folds, summary=request, notebook=notebook, details=details
+        )
 
     # -- what stays ---------------------------------------------------------------------------------------------
 
@@ -196,21 +203,22 @@ def _is_cut(survey: Survey, atom: Atom) -> bool:
     return not survey.is_stand_in(atom) and any(survey.items[place].folded for place in atom.places)
 
 
-def _read_again(folds: Sequence[int], situation: Situation) -> tuple[SourceMessage, ...]:
-    """What earlier summaries stand for, each message once.
+def _read_again(folds: Sequence[int], situation: Situation) -> tuple[tuple[SourceMessage, ...], bool]:
+    """What earlier summaries stand for, each message once, and whether it is only a part of it.
 
-    Where that is too much to read each time: the newest of what people said and of all else, half of the bytes each, in
-    place of a digest, which was made of such lines; nothing in place of a summary that somebody wrote.
+    Where that is too much to read: the newest of what people said and of all else, half of the bytes each, behind a
+    digest, which was made of such lines; nothing in place of a summary that somebody wrote.
     """
     most = min(READ_AGAIN, READ_PER_TOKEN * situation.budget.usable)
     hidden = {item.seq: item for fold in folds for item in situation.behind(fold) if item.kind == "message"}
-    if sum(item.shape.size for item in hidden.values()) > most:
+    is_part = sum(item.shape.size for item in hidden.values()) > most
+    if is_part:
         if not all(is_digest(situation.previous[fold]) for fold in folds):
-            return ()
+            return (), False
         people = _within((item for item in hidden.values() if is_person(item)), most // 2)
         others = _within((item for item in hidden.values() if not is_person(item)), most // 2)
         hidden = {item.seq: item for item in (*people, *others)}
-    return tuple(SourceMessage(seq, situation.read(hidden[seq])) for seq in sorted(hidden))
+    return tuple(SourceMessage(seq, situation.read(hidden[seq])) for seq in sorted(hidden)), is_part
 
 
 def _within(newest_first: Iterable[ViewItem], room: int) -> Iterator[ViewItem]:

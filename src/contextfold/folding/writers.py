@@ -15,6 +15,7 @@ from contextfold.domain import Counter, View
 from contextfold.errors import ProviderFailed
 from contextfold.models import find
 from contextfold.summaries import (
+    Notebook,
     OutOfTime,
     Prompt,
     Refusal,
@@ -88,6 +89,7 @@ class _Task:
     situation: Situation
     policy: Policy
     hidden: int  # raw tokens that it would stand for
+    notebook: Notebook | None
     attempts: list[Attempt]
 
     def note(self, refusal: Refusal, error: str, writer: Writer, answer: Answer | None = None) -> None:
@@ -148,7 +150,9 @@ def _summary(
     policy, refusal = desk.policy, Refusal.FAILED
     is_left_alone, has_failed = desk.breaker.failures >= policy.breaker, False
     request = replace(request, prompt=policy.prompt)
-    task = _Task(request, situation, policy, hidden(desk.counter, desk.view(), planned), made.attempts)
+    task = _Task(
+        request, situation, policy, hidden(desk.counter, desk.view(), planned), planned.notebook, made.attempts
+    )
     for writer in chain_of(policy, situation):
         if writer == EXTRACTIVE:
             if has_failed:
@@ -170,7 +174,8 @@ def _digest(task: _Task) -> str:
     """The digest, or a quick one where it took too long, which the report then says."""
     policy, request, count = task.policy, task.request, task.situation.count
     try:
-        return digest(request, count, Stopwatch.on(request, policy.digest_clock, policy.digest_seconds))
+        watch = Stopwatch.on(request, policy.digest_clock, policy.digest_seconds)
+        return digest(request, count, watch, task.notebook)
     except OutOfTime:
         error = f"The digest took longer than {policy.digest_seconds:g} s; a quick one stands instead."
         task.attempts.append(Attempt("digest", (), Refusal.TIMED_OUT, error))
@@ -239,7 +244,7 @@ def _with_ledger(task: _Task, text: str) -> str:
         return text
     budget, count = task.request.budget, task.situation.count
     room = max(budget - count(text), budget // 4)
-    missing = ledger(replace(task.request, budget=room), count, text)
+    missing = ledger(replace(task.request, budget=room), count, text, task.notebook)
     return f"{text.rstrip()}\n\n{missing}" if missing else text
 
 

@@ -46,7 +46,7 @@ from contextfold.folding import (
     rates_of,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, language_of
+from contextfold.summaries import Language, NotebookShelf, language_of
 from contextfold.thread import Drafting, Thread, body_digest
 from contextfold.thread.request_bytes import DETAIL as PREFIX
 
@@ -74,6 +74,7 @@ class Desk:
         self.background = Background()  # the summary that is being written meanwhile
         self.breaker = Breaker()  # whether summarizers are asked at all
         self.guard = Guard()
+        self.shelf = NotebookShelf()  # what the newest digest was made of
         self.attachers = Attachers()
         self.tools = ToolGate()
         self.notes, self.display = NoteState(), LayerDisplay()
@@ -87,7 +88,7 @@ class Desk:
         """A twin to try folds on: nothing reaches the log, nobody is told, and no model is asked for a summary."""
         policy = self.policy.with_(summarizer=None, fallback=("extractive",), economy=None)
         twin = Desk(self.thread.trial(), policy)
-        twin.turn, twin.requests = copy(self.turn), self.requests.copy()
+        twin.turn, twin.requests, twin.shelf = copy(self.turn), self.requests.copy(), NotebookShelf(self.shelf)
         return twin
 
     @property
@@ -198,11 +199,17 @@ class Desk:
             subject=self.subject,
             previous={seq: self.thread.lens.stand_in(seq).text for seq in self._summaries(view)},
             behind=lambda fold: hidden_by(self.thread.branch, fold),
+            notebook=lambda folds: self.shelf.find(folds, self.erasures()),
             read=self.thread.lens.read,
             is_forced=decision.is_forced,
             conversation=self.turn.conversation,
             compacts=lambda dialect: compacts_on_demand(self.model, dialect),
         )
+
+    def keep(self, planned: PlannedFold, fold: int) -> None:
+        """A fold was written: the next digest goes on with the notebook of this one."""
+        if planned.summary is not None and planned.notebook is not None:
+            self.shelf.keep(planned.notebook, planned.summary, fold, self.erasures())
 
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""

@@ -1,11 +1,11 @@
 """What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
 
-from .chances import reuse
 from .checks import Refusal, check
 from .earlier import is_digest
 from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
+from .notebook import Notebook, NotebookShelf, reuse
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
 from .request import SourceMessage, SummaryRequest
 from .texts import (
@@ -30,6 +30,8 @@ from .texts import (
 __all__ = [
     "ClearedKind",
     "Language",
+    "Notebook",
+    "NotebookShelf",
     "OutOfTime",
     "Prompt",
     "Refusal",

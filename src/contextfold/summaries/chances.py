@@ -1,26 +1,24 @@
-"""The chance that a term is needed again, from how it was used so far, and what that makes of whole messages.
+"""The chance that a term is needed again, from how it was used so far.
 
 A logistic of a few plain facts, fitted on recorded agent runs: how long ago it was seen, whether the assistant itself
-used it, how often, and what the last requests were about. No words are preferred over others.
+used it, how often, and what the last requests were about. No words are preferred over others. The facts are gathered
+passage by passage, so that one more costs what it says; a chance is worked out when somebody asks for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log1p
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .passages import DigestLine, HistoryPassage, Topic, history_of, lines_of
-from .request import SourceMessage
+from .journal import Journal, put
+from .passages import HistoryPassage, Topic
 from .terms import Term, sub_words, terms_in
 
 _BYTES_A_TOKEN = 4
-DEFINES = re.compile(
-    r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
-    r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
-)
 
 
 @dataclass(slots=True)
@@ -34,8 +32,110 @@ class TermUse:
     by_user: bool = False
     defined: bool = False
     in_heading: bool = False
-    in_last_words: bool = False
     crowd: int = 1_000_000  # terms in the least crowded passage that has it
+
+    def state(self) -> tuple[Any, ...]:
+        return (
+            self.seen,
+            self.used,
+            self.uses,
+            self.appearances,
+            self.by_user,
+            self.defined,
+            self.in_heading,
+            self.crowd,
+        )
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        (
+            self.seen,
+            self.used,
+            self.uses,
+            self.appearances,
+            self.by_user,
+            self.defined,
+            self.in_heading,
+            self.crowd,
+        ) = state
+
+    def note(self, passage: HistoryPassage, position: float, crowd: int) -> None:
+        """It stands in a passage of so many terms."""
+        self.seen = position
+        self.appearances += 1
+        self.crowd = min(self.crowd, crowd)
+        if passage.speaker in ("assistant", "call"):
+            self.used = position
+            self.uses += 1
+        elif passage.speaker == "user":
+            self.by_user = True
+
+    def head(self, position: float) -> None:
+        """It stands in the name of the file or command that a passage is about."""
+        self.in_heading, self.seen, self.used = True, position, position
+        self.uses += 1
+        self.crowd = min(self.crowd, 3)
+
+
+class TermUses:
+    """How terms and rare words were used, up to some passage."""
+
+    def __init__(self) -> None:
+        self.terms: dict[Term, TermUse] = {}
+        self.words: dict[str, tuple[int, float]] = {}  # passages with it, position last said by the assistant
+        self.position = 0.0  # where the history ends, in thousands of tokens
+        self.journal: Journal | None = None
+        self._headed: tuple[int, frozenset[Topic]] = (0, frozenset())  # of one message
+
+    def state(self) -> tuple[Any, ...]:
+        return self.position, self._headed
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        self.position, self._headed = state
+
+    def read(
+        self, passage: HistoryPassage, terms: Collection[Term], defined: Collection[Term], words: Collection[str]
+    ) -> None:
+        """One more passage, with what its lines name and define, and their plain words."""
+        if self.journal is not None:
+            self.journal.changes(self)
+        self.position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
+        for term in terms:
+            self._record(term).note(passage, self.position, len(terms))
+        for term in defined:
+            self.terms[term].defined = True
+        if passage.topic is not None and self._is_new_heading(passage.topic, passage.seq):
+            for term in passage.topic.terms:
+                self._record(term).head(self.position)
+        for word in words:
+            self._say(word, by_assistant=passage.speaker == "assistant")
+
+    def forget(self, most: int, needed: Collection[Term]) -> None:
+        """Keep the terms that lines still name, and as many of the newest others as there is room for."""
+        if len(self.terms) > most:
+            others = sorted((use.seen, term) for term, use in self.terms.items() if term not in needed)
+            for _, term in others[: len(self.terms) - most]:
+                del self.terms[term]
+        if len(self.words) > most:  # dictionaries keep the order in which words were first said
+            for word in list(self.words)[: len(self.words) - most]:
+                del self.words[word]
+
+    def _is_new_heading(self, topic: Topic, seq: int) -> bool:
+        at, topics = self._headed
+        self._headed = (seq, topics | {topic}) if at == seq else (seq, frozenset((topic,)))
+        return at != seq or topic not in topics
+
+    def _record(self, term: Term) -> TermUse:
+        record = self.terms.get(term)
+        if record is None:
+            record = TermUse()
+            put(self.journal, self.terms, term, record)
+        elif self.journal is not None:
+            self.journal.changes(record)
+        return record
+
+    def _say(self, word: str, *, by_assistant: bool) -> None:
+        passages, said = self.words.get(word, (0, -1.0))
+        put(self.journal, self.words, word, (passages + 1, self.position if by_assistant else said))
 
 
 class Asked(NamedTuple):
@@ -45,52 +145,53 @@ class Asked(NamedTuple):
     words: frozenset[str]
 
 
-def records(lines: Sequence[DigestLine]) -> tuple[dict[Term, TermUse], float]:
-    """The record of every term, and the position where the history ends."""
-    found: dict[Term, TermUse] = {}
-    position = 0.0
-    headed: set[tuple[Topic, int]] = set()
-    names: dict[Topic, set[Term]] = {}
-    for passage, own in _by_passage(lines):
-        position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
-        here: set[Term] = set()
-        for line in own:
-            here.update(line.terms)
-        for term in here:
-            _note(found.setdefault(term, TermUse()), passage, position, len(here))
-        topic = passage.topic
-        if topic is not None and (topic, passage.seq) not in headed:
-            headed.add((topic, passage.seq))
-            for term in names.setdefault(topic, terms_in(topic.name)):
-                record = found.setdefault(term, TermUse())
-                record.in_heading, record.seen, record.used = True, position, position
-                record.uses += 1
-                record.crowd = min(record.crowd, 3)
-    _mark_definitions(lines, found)
-    _mark_last_words(lines, found)
-    return found, position
-
-
-def chances(lines: Sequence[DigestLine], wanted: str) -> dict[Term, float]:
+class Chances(dict[Term, float]):
     """For each term the chance that it is needed again; `wanted` is what the user said last."""
-    found, end = records(lines)
-    asked = Asked(frozenset(terms_in(wanted)), sub_words(wanted))
-    return {term: chance(term, record, end, asked) for term, record in found.items()}
+
+    def __init__(self, uses: TermUses, wanted: str, last_words: Collection[Term] = ()) -> None:
+        super().__init__()
+        self._uses, self._last_words = uses, last_words
+        self._asked = Asked(frozenset(terms_in(wanted)), sub_words(wanted))
+
+    def __missing__(self, term: Term) -> float:
+        record = self._uses.terms.get(term)
+        found = 0.0
+        if record is not None:
+            found = chance(term, record, self._uses.position, self._asked, in_last_words=term in self._last_words)
+        self[term] = found
+        return found
 
 
-def chance(term: Term, record: TermUse, end: float, asked: Asked) -> float:
+class WordChances(dict[str, float]):
+    """The chance that a plain word is said again; 0 unless it is rare: talk has words that are no names."""
+
+    def __init__(self, uses: TermUses, wanted: str) -> None:
+        super().__init__()
+        self._uses, self._asked = uses, frozenset(plain_words(wanted))
+
+    def __missing__(self, word: str) -> float:
+        passages, said = self._uses.words.get(word, (0, -1.0))
+        found = 0.0
+        if 0 < passages <= _RARE:
+            recent = 2.4 - 0.45 * log1p(self._uses.position - said) if said >= 0 else 0
+            found = 1 / (1 + exp(3.6 - recent - 1.4 * (word in self._asked)))
+        self[word] = found
+        return found
+
+
+def chance(term: Term, record: TermUse, end: float, asked: Asked, *, in_last_words: bool = False) -> float:
     """How likely it is that this term is needed again, from 0 to 1: a logistic of how it was used."""
     logit = _START - 0.43 * log1p(end - record.seen) - 0.2 * log1p(record.crowd)
     if record.used >= 0:
         logit += 1.6 - 0.2 * log1p(end - record.used)
     logit += 0.08 * log1p(record.appearances) + 0.1 * log1p(record.uses) + 0.15 * record.defined
-    logit += 0.6 * record.by_user + 0.3 * record.in_last_words + 0.4 * record.in_heading
+    logit += 0.6 * record.by_user + 0.3 * in_last_words + 0.4 * record.in_heading
     logit += _KIND.get(term.kind, 0.0)
     if "/" in term.key:
         logit += 0.75
     if term in asked.terms:
         logit += 1.0
-    words = sub_words(term.key)
+    words = _words_in(term.key)
     if words:
         logit += 0.55 * len(words & asked.words) / len(words)
     return 1 / (1 + exp(-logit))
@@ -98,25 +199,7 @@ def chance(term: Term, record: TermUse, end: float, asked: Asked) -> float:
 
 _START = -2.95
 _KIND = {"path": -0.3, "hash": 0.4, "url": -1.2, "number": -0.9, "error": -0.2, "quoted": -0.2}
-
-
-def word_chances(lines: Sequence[DigestLine], wanted: str) -> dict[str, float]:
-    """The chance that a rare plain word is said again: what was talked about has words that are no names."""
-    seen: dict[str, list[float]] = {}  # passages with it, position last said by the assistant
-    position = 0.0
-    for passage, own in _by_passage(lines):
-        position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
-        for word in {word for line in own for word in plain_words(line.text)}:
-            entry = seen.setdefault(word, [0, -1.0])
-            entry[0] += 1
-            if passage.speaker == "assistant":
-                entry[1] = position
-    asked = set(plain_words(wanted))
-    return {
-        word: 1 / (1 + exp(3.6 - (2.4 - 0.45 * log1p(position - said) if said >= 0 else 0) - 1.4 * (word in asked)))
-        for word, (passages, said) in seen.items()
-        if passages <= _RARE
-    }
+_words_in = lru_cache(maxsize=50_000)(sub_words)
 
 
 def plain_words(text: str) -> list[str]:
@@ -126,70 +209,3 @@ def plain_words(text: str) -> list[str]:
 
 _RARE = 6
 _WORDS = re.compile(r"[a-z]{5,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")
-
-
-def _by_passage(lines: Iterable[DigestLine]) -> Iterable[tuple[HistoryPassage, list[DigestLine]]]:
-    own: list[DigestLine] = []
-    for line in lines:
-        if own and own[0].passage is not line.passage:
-            yield own[0].passage, own
-            own = []
-        own.append(line)
-    if own:
-        yield own[0].passage, own
-
-
-def _note(record: TermUse, passage: HistoryPassage, position: float, crowd: int) -> None:
-    record.seen = position
-    record.appearances += 1
-    record.crowd = min(record.crowd, crowd)
-    if passage.speaker in ("assistant", "call"):
-        record.used = position
-        record.uses += 1
-    elif passage.speaker == "user":
-        record.by_user = True
-
-
-def _mark_definitions(lines: Sequence[DigestLine], found: dict[Term, TermUse]) -> None:
-    for line in lines:
-        if line.terms and DEFINES.match(line.text):
-            for term in line.terms:
-                found[term].defined = True
-
-
-def _mark_last_words(lines: Sequence[DigestLine], found: dict[Term, TermUse]) -> None:
-    last = next((line.passage for line in reversed(lines) if line.passage.speaker == "assistant"), None)
-    for line in reversed(lines):
-        if last is not None and line.passage.order < last.order:
-            break
-        if line.passage is last:
-            for term in line.terms:
-                found[term].in_last_words = True
-
-
-# -- whole messages ---------------------------------------------------------------------------------------------------
-
-_HALF = 0.001  # expected uses for each character at which a message is worth half of the most
-
-
-def reuse(sources: Iterable[SourceMessage]) -> dict[int, float]:
-    """For each seq from 0 to 1; what says nothing has no entry."""
-    history = history_of(sources)
-    lines = lines_of(history.passages)
-    wanted = "\n".join([passage.text for passage in history.passages if passage.speaker == "user"][-2:])
-    chance = chances(lines, wanted)
-    newest = {term: line.passage.seq for line in lines for term in line.terms}
-    gains: dict[int, float] = {}
-    for term, seq in newest.items():
-        gains[seq] = gains.get(seq, 0.0) + chance[term]
-    sizes = _sizes(lines)
-    return {
-        seq: density / (density + _HALF) for seq, size in sizes.items() for density in (gains.get(seq, 0.0) / size,)
-    }
-
-
-def _sizes(lines: Iterable[DigestLine]) -> dict[int, int]:
-    sizes: dict[int, int] = {}
-    for line in lines:
-        sizes[line.passage.seq] = sizes.get(line.passage.seq, 0) + len(line.text)
-    return sizes

@@ -7,9 +7,10 @@ once. A line pays for the heading it opens; the lines after it under the same he
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from .chances import Chances, WordChances
 from .passages import DigestLine, Topic
 from .terms import Term
 
@@ -33,30 +34,31 @@ class Exposure:
             self.terms[term] = self.terms.get(term, 1.0) * AGAIN
         self.words.update(words)
 
-    def add_line(self, line: DigestLine, words: Iterable[str]) -> None:
+    def add_line(self, line: DigestLine) -> None:
         self.places.add(line.place)
-        self.add(line.terms, words)
+        self.add(line.terms, line.talk)
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
     """How much a line brings."""
 
-    chances: Mapping[Term, float]
-    word_chances: Mapping[str, float]
-    words: Callable[[DigestLine], Collection[str]]
-    factor: Callable[[DigestLine], float]
+    chances: Chances
+    word_chances: WordChances
 
     def of_terms(self, terms: Iterable[Term], shown: Exposure) -> float:
-        left = shown.terms
-        return sum(self.chances.get(term, 0.0) * left.get(term, 1.0) for term in terms)
+        chances, left = self.chances, shown.terms
+        gain = 0.0
+        for term in terms:
+            gain += chances[term] * left.get(term, 1.0)
+        return gain
 
     def of_line(self, line: DigestLine, shown: Exposure) -> float:
         gain = self.of_terms(line.terms, shown)
-        for word in self.words(line):
+        for word in line.talk:
             if word not in shown.words:
-                gain += WORD_WORTH * self.word_chances.get(word, 0.0)
-        return gain * self.factor(line)
+                gain += WORD_WORTH * self.word_chances[word]
+        return gain * line.factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,6 @@ class LinePrices:
 
     line: Callable[[DigestLine], int]
     heading: Callable[[Topic], int]
-    names: Callable[[Topic], Collection[Term]]  # the terms a heading shows
 
 
 class Coverage:
@@ -99,7 +100,7 @@ class Coverage:
             room -= price
             if isinstance(one, DigestLine):
                 lines.append(one)
-                self.shown.add_line(one, self.worth.words(one))
+                self.shown.add_line(one)
             topic = one.passage.topic if isinstance(one, DigestLine) else one
             if topic is not None and topic not in self.shown.topics:
                 opened.append(topic)
@@ -107,29 +108,39 @@ class Coverage:
         return lines, opened
 
     def _fill(self) -> None:
-        places: list[tuple[int, DigestLine | Topic]] = [(line.place, line) for line in self._lines]
-        places += [(-1 - place, topic) for place, topic in enumerate(self._topics)]
-        rated = ((-self._rate(one)[0], place, one) for place, one in places)
-        self._heap = [entry for entry in rated if entry[0] < 0]
-        heapq.heapify(self._heap)
+        """Rate everything once. Most lines are never looked at again, so this loop is where the time goes."""
+        heap: list[tuple[float, int, DigestLine | Topic]] = []
+        for line in self._lines:
+            rated = self._rate(line)[0]
+            if rated > 0:
+                heap.append((-rated, line.place, line))
+        for place, topic in enumerate(self._topics):
+            rated = self._rate(topic)[0]
+            if rated > 0:
+                heap.append((-rated, -1 - place, topic))
+        heapq.heapify(heap)
+        self._heap = heap
 
     def _rate(self, one: DigestLine | Topic) -> tuple[float, int]:
         """Worth per token, and tokens. What is shown already is worth nothing."""
-        gain, price, topic = 0.0, 0, one if isinstance(one, Topic) else one.passage.topic
-        if isinstance(one, DigestLine):
-            if one.place in self.shown.places:
+        shown, gain, price = self.shown, 0.0, 0
+        if isinstance(one, Topic):
+            topic: Topic | None = one
+            own: tuple[Term, ...] = ()
+        else:
+            if one.place in shown.places:
                 return 0.0, 0
-            gain, price = self.worth.of_line(one, self.shown), self.prices.line(one)
-        if topic is not None and topic not in self.shown.topics:
-            names, own = self.prices.names(topic), one.terms if isinstance(one, DigestLine) else ()
-            gain += self.worth.of_terms((term for term in names if term not in own), self.shown)
+            gain, price = self.worth.of_line(one, shown), one.price or self.prices.line(one)
+            topic, own = one.passage.topic, one.terms
+        if topic is not None and topic not in shown.topics:
+            gain += self.worth.of_terms([term for term in topic.terms if term not in own], shown)
             price += self.prices.heading(topic)
         return (gain / price**SIZE_POWER, price) if price else (0.0, 0)
 
     def _open(self, topic: Topic) -> None:
         """Show the heading; the lines under it have become cheaper, so they are rated again."""
         self.shown.topics.add(topic)
-        self.shown.add(self.prices.names(topic))
+        self.shown.add(topic.terms)
         for line in self._by_topic.get(topic, ()):
             rated = self._rate(line)[0]
             if rated > 0:

@@ -8,18 +8,18 @@ shows nothing of the reasoning.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from .chances import DEFINES, chances, plain_words, word_chances
+from .chances import Chances, WordChances, plain_words
 from .coverage import Coverage, Exposure, LinePrices, Worth
 from .cuts import MARK, Count, common_root, head
 from .frames import neutral
 from .layout import Page, heading
-from .passages import DigestLine, History, Topic, history_of, lines_of, split
+from .notebook import Notebook
+from .passages import DigestLine, Topic, split
 from .request import SummaryRequest
-from .sayings import keep, sayings, sentences, told
+from .sayings import by_recency, keep, sentences, told
 from .terms import Term, terms_in
 from .texts import wording
 
@@ -30,36 +30,27 @@ _ROUNDS = 3
 _SPARE = 8  # tokens not worth another round
 
 _NAMED = frozenset({"ident", "error", "flag", "path", "hash"})  # kinds that say something beside the file they stand in
-_FAILS = re.compile(
-    r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
-    re.IGNORECASE,
-)
 
 
 class Composer:
     """Makes one page. `standing` is text the reader has beside it; `look` is called often, and may raise."""
 
     def __init__(
-        self, request: SummaryRequest, count: Count, standing: str = "", look: Callable[[], None] = lambda: None
+        self,
+        notebook: Notebook,
+        request: SummaryRequest,
+        count: Count,
+        standing: str = "",
+        look: Callable[[], None] = lambda: None,
     ) -> None:
-        self.request, self.count, self.standing, self.look = request, count, standing, look
-        previous = "" if request.earlier else request.previous
-        self.history: History = history_of((*request.earlier, *request.sources), previous, request.kept)
-        self.lines: list[DigestLine] = lines_of(self.history.passages, look)
+        self.notebook, self.request, self.count, self.standing, self.look = notebook, request, count, standing, look
         self.words = wording(request.language)
-        self.root = common_root(self.history.files)
+        self.root = common_root(notebook.reader.files)
         self.shown = Exposure()
-        said = [passage for passage in self.history.passages if passage.speaker == "user"]
-        wanted = "\n".join(passage.text for passage in said[-2:])
-        self.said = [passage for passage in said if passage.order < self.history.folded]
-        self.chances = chances(self.lines, wanted)
-        self.word_chances = word_chances(self.lines, wanted)
+        self.chances: Chances = notebook.chances()
+        self.word_chances = WordChances(notebook.uses, notebook.wanted)
         self._kept = frozenset(source.seq for source in request.kept)
-        self._costs: dict[int, int] = {}
-        self._factors: dict[int, float] = {}
-        self._line_words: dict[int, Sequence[str]] = {}
         self._headings: dict[Topic, int] = {}
-        self._topic_names: dict[Topic, tuple[Term, ...]] = {}
 
     def page(self) -> Page:
         """The page; its text may still be a little over the budget, because parts are counted one by one."""
@@ -90,44 +81,46 @@ class Composer:
 
     def _coverage(self, page: Page) -> Coverage:
         told_already = " ".join(page.requests)
-        candidates = [line for line in self.lines if line.is_newest and not self._stands(line, told_already)]
-        topics = (*self.history.files.values(), *self.history.commands)
-        worth = Worth(self.chances, self.word_chances, self._words_of, self._factor)
-        return Coverage(candidates, topics, worth, self.shown, LinePrices(self._cost, self._heading_cost, self._names))
+        candidates = [line for line in self.notebook.lines.values() if not self._stands(line, told_already)]
+        worth, prices = Worth(self.chances, self.word_chances), LinePrices(self._cost, self._heading_cost)
+        return Coverage(candidates, self.notebook.topics(), worth, self.shown, prices)
 
     def _stands(self, line: DigestLine, told_already: str) -> bool:
         """Whether the line is to be read as it is elsewhere: in view, on the page, or in the text beside it."""
-        if line.passage.order >= self.history.folded or line.text in self.standing:
+        if self.notebook.is_in_view(line.passage) or line.text in self.standing:
             return True
         if line.passage.speaker != "user":
             return False
         return all(piece in told_already or piece in self.standing for piece in sentences(line.text))
 
     def _requests(self, room: int) -> list[str]:
-        missing = [saying for saying in sayings(self.said) if saying.text not in self.standing]
+        said = [each for order, each in self.notebook.said.items() if order < self.notebook.folded]
+        missing = [saying for saying in by_recency(said) if saying.text not in self.standing]
         return told(keep(missing, room, self.count))
 
     def _plan(self, room: int) -> list[str]:
         """Open steps before done ones, as many as fit, in their order."""
-        if self.standing or self.history.plan.seq in self._kept:
+        plan = self.notebook.reader.plan
+        if self.standing or plan.seq in self._kept:
             return []
-        steps = self.history.plan.lines()
+        steps = plan.lines()
         ordered = [step for step in steps if not step[0]] + [step for step in reversed(steps) if step[0]]
         fit = set(self._fill([f"- {text}" for _, text in ordered], room))
         return [line for _, text in steps if (line := f"- {text}") in fit]
 
     def _last(self, room: int) -> list[str]:
         """The calls that wait for a result, and the assistant's last words."""
-        spoken = [passage for passage in self.history.passages if passage.speaker == "assistant"]
-        if self.standing or (spoken and spoken[-1].order >= self.history.folded):
+        spoken = self.notebook.spoken
+        if self.standing or (spoken is not None and self.notebook.is_in_view(spoken)):
             return []
-        lines = [f"#{spoken[-1].seq} - {text}" for text in split(spoken[-1].text)] if spoken else []
-        waiting = [heading(topic, self.words) for topic in self.history.commands[-8:] if not topic.answered]
+        lines = [f"#{spoken.seq} - {text}" for text in split(spoken.text)] if spoken is not None else []
+        newest = list(self.notebook.reader.commands.values())[-8:]
+        waiting = [heading(topic, self.words) for topic in newest if not topic.answered]
         return self._fill(waiting + lines, room)
 
     def _files(self, room: int) -> list[Topic]:
         """The files most likely needed again, with or without a line of theirs."""
-        files = [topic for topic in self.history.files.values() if topic.name not in self.standing]
+        files = [topic for topic in self.notebook.reader.files.values() if topic.name not in self.standing]
         best = sorted(files, key=lambda topic: (-self._wanted(topic), -topic.order))
         out = []
         for topic in best:
@@ -154,23 +147,30 @@ class Composer:
         """For each name not shown yet a heading on the page, of a file if there is one."""
         opened = set(page.topics) | {line.passage.topic for line in page.lines}
         where: dict[Term, Topic] = {}
-        for line in self.lines:
+        for line in sorted(self._about(opened), key=lambda line: line.place):
             topic = line.passage.topic
-            if topic is None or topic not in opened or line.is_replaced or line.passage.order >= self.history.folded:
-                continue
             for term in line.terms:
-                if term.kind in _NAMED and term not in self.shown.terms and (topic.is_file or term not in where):
+                is_new = term.kind in _NAMED and term not in self.shown.terms
+                if topic is not None and is_new and (topic.is_file or term not in where):
                     where[term] = topic
         told_longer = {term.key.rpartition("/")[2] for term in where if "/" in term.key}
         return {term: topic for term, topic in where.items() if term.key not in told_longer}
 
+    def _about(self, topics: Collection[Topic | None]) -> Iterator[DigestLine]:
+        """The hidden lines about these, but for what an edit replaced."""
+        for line in self.notebook.lines.values():
+            passage = line.passage
+            is_told = passage.topic is not None and passage.topic in topics and not passage.is_replaced
+            if is_told and not self.notebook.is_in_view(passage):
+                yield line
+
     def _wanted(self, topic: Topic) -> float:
-        return max((self.chances.get(term, 0.0) for term in self._names(topic)), default=0.0)
+        return max((self.chances[term] for term in topic.terms), default=0.0)
 
     def _show_what_stands(self) -> None:
-        for line in self.lines:
-            if line.passage.order >= self.history.folded:
-                self.shown.add(line.terms, self._words_of(line))
+        for line in self.notebook.lines.values():
+            if self.notebook.is_in_view(line.passage):
+                self.shown.add(line.terms, line.talk)
         self._show(self.standing.splitlines())
 
     def _show(self, texts: Iterable[str]) -> None:
@@ -187,50 +187,16 @@ class Composer:
         return out
 
     def _cost(self, line: DigestLine) -> int:
-        cost = self._costs.get(line.place)
-        if cost is None:
+        if not line.price:
             self.look()
-            cost = self._costs[line.place] = self.count(line.text) + 2
-        return cost
+            line.price = self.count(line.text) + 2
+        return line.price
 
     def _heading_cost(self, topic: Topic) -> int:
         cost = self._headings.get(topic)
         if cost is None:
             cost = self._headings[topic] = self.count(heading(topic, self.words, self.root)) + 1
         return cost
-
-    def _names(self, topic: Topic) -> tuple[Term, ...]:
-        names = self._topic_names.get(topic)
-        if names is None:
-            names = self._topic_names[topic] = tuple(sorted(terms_in(topic.name)))
-        return names
-
-    def _words_of(self, line: DigestLine) -> Sequence[str]:
-        """The rare words of what was said; lines of code and output are weighed by their names alone."""
-        if line.passage.speaker not in ("assistant", "previous"):
-            return ()
-        words = self._line_words.get(line.place)
-        if words is None:
-            words = self._line_words[line.place] = sorted(self.word_chances.keys() & set(plain_words(line.text)))
-        return words
-
-    def _factor(self, line: DigestLine) -> float:
-        factor = self._factors.get(line.place)
-        if factor is None:
-            factor = self._factors[line.place] = _factor(line)
-        return factor
-
-
-def _factor(line: DigestLine) -> float:
-    """What a line's gain is multiplied by, for what it is rather than for what it names."""
-    factor = 1.2 if line.passage.speaker in ("assistant", "call") else 1.0
-    if line.passage.is_error or _FAILS.search(line.text):
-        factor *= 1.15
-    if DEFINES.match(line.text):
-        factor *= 1.1
-    if line.text.count(" ") < 3 and line.text.isascii():
-        factor *= 0.6
-    return factor * 0.3 if line.is_replaced else factor
 
 
 MEGABYTE = 1_000_000  # characters that a digest's time is allowed for
@@ -259,12 +225,15 @@ class Stopwatch:
             raise OutOfTime
 
 
-def digest(request: SummaryRequest, count: Count, watch: Stopwatch | None = None) -> str:
+def digest(
+    request: SummaryRequest, count: Count, watch: Stopwatch | None = None, notebook: Notebook | None = None
+) -> str:
     """The digest of the request's sources and its previous summary, within its budget; empty if there is nothing.
 
-    Raises `OutOfTime` where a watch says so.
+    A notebook that stands for the previous summary is gone on with: then nothing earlier is read again. Raises
+    `OutOfTime` where a watch says so.
     """
-    return _composed(request, count, "", watch)
+    return _composed(request, count, "", watch, notebook)
 
 
 def quick_digest(request: SummaryRequest, count: Count) -> str:
@@ -286,16 +255,22 @@ def quick_digest(request: SummaryRequest, count: Count) -> str:
 _QUICK_CHARACTERS = 200  # of one message
 
 
-def ledger(request: SummaryRequest, count: Count, missing_from: str) -> str:
+def ledger(request: SummaryRequest, count: Count, missing_from: str, notebook: Notebook | None = None) -> str:
     """What the digest has and a summary written by a model lacks, to stand behind that summary."""
-    return _composed(request, count, missing_from)
+    return _composed(request, count, missing_from, None, notebook)
 
 
-def _composed(request: SummaryRequest, count: Count, standing: str, watch: Stopwatch | None = None) -> str:
+def _composed(
+    request: SummaryRequest, count: Count, standing: str, watch: Stopwatch | None, notebook: Notebook | None
+) -> str:
     if request.budget <= 0:
         return ""
-    composer = Composer(request, count, standing, watch.look if watch else lambda: None)
-    return _fitted(composer.page(), request.budget, count) if composer.history.folded else ""
+    look = watch.look if watch else lambda: None
+    notebook = notebook or Notebook()
+    with notebook.opened(request, count, look):
+        if not notebook.folded:
+            return ""
+        return _fitted(Composer(notebook, request, count, standing, look).page(), request.budget, count)
 
 
 def _fitted(page: Page, budget: int, count: Count) -> str:

@@ -1,15 +1,15 @@
-"""The history as passages and lines: who said it, about which file or command, and whether it went wrong.
+"""The history as passages: who said it, about which file or command, and whether it went wrong.
 
-A passage is one block, or one side of one change; a line is the piece of it that a digest is made of, verbatim and
-short enough to be weighed by itself. Reasoning is no passage: it was never said. What agents put on the user's side by
+A passage is one block, or one side of one change; its lines are the pieces that a digest is made of, verbatim and short
+enough to be weighed by themselves. Reasoning is no passage: it was never said. What agents put on the user's side by
 themselves (reminders, environment notes) is no person's; what a person said inside a tool's result is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from contextfold.domain import (
@@ -30,6 +30,7 @@ from contextfold.domain import (
 )
 
 from .earlier import DigestEntry, entries
+from .journal import Journal, Reversible, put
 from .request import SourceMessage
 from .terms import Term, terms_in
 
@@ -69,11 +70,17 @@ class TaskPlan:
             return True
         return False
 
-    def restore(self, line: str) -> None:
+    def tell_again(self, line: str) -> None:
         """A step as an earlier digest told it."""
         found = _TOLD.fullmatch(line)
         if found:
             self.steps[str(len(self.steps) + 1)] = (found.group(1), found.group(2))
+
+    def state(self) -> tuple[Any, ...]:
+        return self.seq, dict(self.steps)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        self.seq, self.steps = state
 
     def lines(self) -> list[tuple[bool, str]]:
         """Whether it is done, and one line, for each step in order."""
@@ -116,11 +123,21 @@ class Topic:
     seq: int = 0
     failed: bool = False
     answered: bool = True
+    terms: tuple[Term, ...] = ()  # in its name
+
+    def __post_init__(self) -> None:
+        self.terms = tuple(sorted(terms_in(self.name)))
+
+    def state(self) -> tuple[Any, ...]:
+        return self.order, dict(self.actions), self.seq, self.failed, self.answered
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        self.order, self.actions, self.seq, self.failed, self.answered = state
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistoryPassage:
-    """A piece of text with its place."""
+    """A piece of text with its place. `text` is let go of where its lines are all that is needed of it."""
 
     order: int
     seq: int
@@ -130,58 +147,51 @@ class HistoryPassage:
     is_error: bool = False
     is_replaced: bool = False
 
-
-@dataclass(slots=True)
-class History:
-    """Everything said, in order, and the files and commands it was about."""
-
-    passages: list[HistoryPassage] = field(default_factory=list)
-    files: dict[str, Topic] = field(default_factory=dict)
-    commands: list[Topic] = field(default_factory=list)
-    plan: TaskPlan = field(default_factory=TaskPlan)
-    folded: int = 0  # how many of the passages are to be folded; those after them stay in view
+    @property
+    def without_text(self) -> HistoryPassage:
+        return replace(self, text="")
 
 
-def history_of(sources: Iterable[SourceMessage], previous: str = "", kept: Iterable[SourceMessage] = ()) -> History:
-    """The passages of the previous summary, of the sources, and of what stays in view after them."""
-    reader = _Reader(History())
-    reader.read_earlier(previous)
-    for source in sources:
-        reader.read(source)
-    reader.history.folded = len(reader.history.passages)
-    for source in kept:
-        reader.read(source)
-    return reader.history
+class PassageReader:
+    """Reads messages into passages, in order, and remembers the files and commands, the plan, and open calls.
 
+    Whatever it changes it tells the journal first, where there is one.
+    """
 
-@dataclass(slots=True)
-class _Reader:
-    history: History
-    calls: dict[str, tuple[Topic, ...]] = field(default_factory=dict)
-    tools: dict[str, str] = field(default_factory=dict)  # names by the ids of calls
+    def __init__(self) -> None:
+        self.files: dict[str, Topic] = {}
+        self.commands: dict[int, Topic] = {}  # by their number
+        self.plan = TaskPlan()
+        self.passages = 0  # read so far
+        self.journal: Journal | None = None
+        self._numbered = 0
+        self._calls: dict[str, tuple[str, tuple[Topic, ...]]] = {}  # the tool, and what it was used on
+        self._found: list[HistoryPassage] = []
 
-    def read_earlier(self, previous: str) -> None:
+    def state(self) -> tuple[Any, ...]:
+        return self.passages, self._numbered
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        self.passages, self._numbered = state
+
+    def read_earlier(self, previous: str) -> list[HistoryPassage]:
         """A digest of ours is read back into what it was made of; any other text is lines."""
         topic: Topic | None = None
+        self._changes(self, self.plan)
         for entry in entries(previous):
             if entry.opens:
                 topic = self._reopened(entry)
             elif entry.section in ("files", "commands"):
-                self.add(entry.seq, "previous", entry.text, topic)
+                self._add(entry.seq, "previous", entry.text, topic)
             elif entry.section == "plan":
-                self.history.plan.restore(entry.text)
+                self.plan.tell_again(entry.text)
             else:
-                self.add(entry.seq, _SPEAKERS.get(entry.section, "previous"), entry.text)
+                self._add(entry.seq, _SPEAKERS.get(entry.section, "previous"), entry.text)
+        return self._handed_out()
 
-    def _reopened(self, entry: DigestEntry) -> Topic:
-        order = len(self.history.passages)
-        topic = Topic(entry.opens, entry.section == "files", order, dict(entry.actions), entry.seq, entry.failed)
-        if topic.is_file:
-            return self.history.files.setdefault(entry.opens, topic)
-        self.history.commands.append(topic)
-        return topic
-
-    def read(self, source: SourceMessage) -> None:
+    def read(self, source: SourceMessage) -> list[HistoryPassage]:
+        """The passages of one message."""
+        self._changes(self)
         for block in as_told(source.message):
             match block:
                 case Text():
@@ -191,63 +201,96 @@ class _Reader:
                 case ToolResult():
                     self._answered(source.seq, block)
                 case Document():
-                    self.add(source.seq, "note", f"{block.title}\n{block.text}")
+                    self._add(source.seq, "note", f"{block.title}\n{block.text}")
                 case Image() | Opaque() | Reasoning():
                     pass
+        return self._handed_out()
 
-    def add(self, seq: int, speaker: Speaker, text: str, topic: Topic | None = None, **marks: bool) -> None:
+    def forget_calls(self, most: int) -> None:
+        """Keep the newest calls: results come soon, or never."""
+        for call in list(self._calls)[:-most]:
+            del self._calls[call]
+
+    def _handed_out(self) -> list[HistoryPassage]:
+        found, self._found = self._found, []
+        return found
+
+    def _changes(self, *ones: Reversible) -> None:
+        if self.journal is not None:
+            for one in ones:
+                self.journal.changes(one)
+
+    def _reopened(self, entry: DigestEntry) -> Topic:
+        topic = Topic(
+            entry.opens, entry.section == "files", self.passages, dict(entry.actions), entry.seq, entry.failed
+        )
+        if not topic.is_file:
+            return self._numbered_command(topic)
+        if entry.opens not in self.files:
+            put(self.journal, self.files, entry.opens, topic)
+        return self.files[entry.opens]
+
+    def _add(self, seq: int, speaker: Speaker, text: str, topic: Topic | None = None, **marks: bool) -> None:
         if text.strip():
-            order = len(self.history.passages)
-            self.history.passages.append(HistoryPassage(order, seq, speaker, text, topic, **marks))
+            self._found.append(HistoryPassage(self.passages, seq, speaker, text, topic, **marks))
+            self.passages += 1
 
     def _said(self, seq: int, by_assistant: bool, text: str) -> None:
         if by_assistant:
-            self.add(seq, "assistant", text)
+            self._add(seq, "assistant", text)
             return
         side = users_side(text)
         for added in side.added:
-            self.add(seq, "note", added)
+            self._add(seq, "note", added)
         for typed in side.typed:
-            self.add(seq, "user", typed)
+            self._add(seq, "user", typed)
 
     def _called(self, seq: int, call: ToolCall) -> None:
-        self.tools[call.id] = call.name
-        arguments, plan = arguments_of(call), self.history.plan
+        arguments, plan = arguments_of(call), self.plan
+        self._changes(plan)
         if plan.replace(seq, plan_in(arguments)) or (isinstance(arguments, dict) and plan.touch(seq, arguments)):
+            put(self.journal, self._calls, call.id, (call.name, ()))
             return
         topics = tuple(self._used(seq, use) for use in touches_of(call))
         for topic in topics:
             topic.answered = False
-        self.calls[call.id] = topics
+        put(self.journal, self._calls, call.id, (call.name, topics))
 
     def _used(self, seq: int, use: Touch) -> Topic:
         topic = self._file(seq, use) if use.path else self._command(seq, use)
-        self.add(seq, "call", use.old, topic, is_replaced=True)
-        self.add(seq, "call", use.new, topic)
+        self._add(seq, "call", use.old, topic, is_replaced=True)
+        self._add(seq, "call", use.new, topic)
         return topic
 
     def _file(self, seq: int, use: Touch) -> Topic:
-        topic = self.history.files.setdefault(use.path, Topic(use.path, True, len(self.history.passages)))
+        if use.path not in self.files:
+            put(self.journal, self.files, use.path, Topic(use.path, True, self.passages))
+        topic = self.files[use.path]
+        self._changes(topic)
         topic.actions[use.action] = topic.actions.get(use.action, 0) + 1
-        topic.order, topic.seq = len(self.history.passages), seq
+        topic.order, topic.seq = self.passages, seq
         return topic
 
     def _command(self, seq: int, use: Touch) -> Topic:
-        topic = Topic(use.label, False, len(self.history.passages), seq=seq)
-        self.history.commands.append(topic)
+        return self._numbered_command(Topic(use.label, False, self.passages, seq=seq))
+
+    def _numbered_command(self, topic: Topic) -> Topic:
+        self._numbered += 1
+        put(self.journal, self.commands, self._numbered, topic)
         return topic
 
     def _answered(self, seq: int, result: ToolResult) -> None:
-        topics = self.calls.get(result.call, ())
+        tool, topics = self._calls.get(result.call, ("", ()))
         text = "\n".join(_texts(result))
         failed = result.is_error or bool(_FAILED.search(text[:600]))
         for topic in topics:
+            self._changes(topic)
             topic.answered, topic.failed = True, failed
-        said = said_in_result(result, self.tools.get(result.call, ""))
+        said = said_in_result(result, tool)
         for words in said:
-            self.add(seq, "user", words)
+            self._add(seq, "user", words)
         if not said:  # around a person's words stand only the client's
-            self.add(seq, "result", text, topics[0] if topics else None, is_error=failed)
+            self._add(seq, "result", text, topics[0] if topics else None, is_error=failed)
 
 
 def _texts(result: ToolResult) -> Iterator[str]:
@@ -269,6 +312,16 @@ _BLANK = re.compile(r"\A[\W_]*+\Z")
 _RUN = re.compile(r"(\S)\1{15,}")
 
 
+DEFINES = re.compile(
+    r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
+    r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
+)
+_FAILS = re.compile(
+    r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
+    re.IGNORECASE,
+)
+
+
 @dataclass(slots=True, eq=False)
 class DigestLine:
     """One candidate. `place` orders all lines of a history."""
@@ -277,25 +330,32 @@ class DigestLine:
     text: str
     passage: HistoryPassage
     terms: tuple[Term, ...]
-    is_newest: bool = True  # of all lines that say the same
-    is_replaced: bool = False  # a later edit took it out of its file
+    words: tuple[str, ...]
+    manner: float  # what its gain is multiplied by, for how it is worded
+    price: int = 0  # tokens, once they were counted
+    factor: float = field(init=False)  # what its gain is multiplied by, for what it is rather than for what it names
+    talk: tuple[str, ...] = field(
+        init=False
+    )  # plain words of what was said; code and output are weighed by names alone
+
+    def __post_init__(self) -> None:
+        passage = self.passage
+        self.talk = self.words if passage.speaker in ("assistant", "previous") else ()
+        self.factor = self.manner * (1.2 if passage.speaker in ("assistant", "call") else 1.0)
+        if passage.is_error and not _FAILS.search(self.text):
+            self.factor *= 1.15
+        if passage.is_replaced:
+            self.factor *= 0.3
 
 
-def lines_of(passages: Sequence[HistoryPassage], look: Callable[[], None] = lambda: None) -> list[DigestLine]:
-    """Every line, oldest first; `look` is called before each, and may raise."""
-    lines: list[DigestLine] = []
-    newest: dict[str, DigestLine] = {}
-    for passage in passages:
-        for text in split(passage.text):
-            look()
-            older = newest.get(text)
-            terms = older.terms if older else tuple(sorted(terms_in(text)))
-            line = DigestLine(len(lines), text, passage, terms, is_replaced=passage.is_replaced)
-            if older:
-                older.is_newest = False
-            lines.append(line)
-            newest[text] = line
-    return lines
+def manner_of(text: str) -> float:
+    """What the gain of these words is multiplied by, whoever said them."""
+    factor = 1.15 if _FAILS.search(text) else 1.0
+    if DEFINES.match(text):
+        factor *= 1.1
+    if text.count(" ") < 3 and text.isascii():
+        factor *= 0.6
+    return factor
 
 
 def split(text: str) -> Iterator[str]:

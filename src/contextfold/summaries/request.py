@@ -38,6 +38,9 @@ class SummaryRequest:
 
     # What the previous summary stands for, where it can be read again: a digest is made from it anew, and forgets less.
     earlier: tuple[SourceMessage, ...] = ()
+    is_part: bool = False  # of it, because all of it would be too much; then the previous summary tells of the rest
+
+    staying: int = 0  # so many of the last sources stay in view, cut short: they are told of, and read again next time
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:

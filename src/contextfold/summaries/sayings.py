@@ -42,19 +42,44 @@ class Saying:
     opens_line: bool = True  # whether it began a line of what was typed
 
 
-def sayings(passages: Sequence[HistoryPassage]) -> list[Saying]:
-    """Every sentence the user typed, weighed."""
+def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
+    """Every sentence that was typed, weighed by what it says."""
     out: list[Saying] = []
-    last = len(passages) - 1
-    for place, passage in enumerate(passages):
-        pieces = list(_pieces(passage.text))
-        fenced = False
-        for index, (piece, opens_line) in enumerate(pieces):
-            if _FENCE.search(piece):
-                fenced = not fenced
-            weight = _weight(piece, index, len(pieces), fenced) * _recency(place, last)
-            out.append(Saying(passage, index, piece, weight, opens_line))
+    pieces, fenced = list(_pieces(text)), False
+    for index, (piece, opens_line) in enumerate(pieces):
+        if _FENCE.search(piece):
+            fenced = not fenced
+        out.append(Saying(passage, index, piece, _weight(piece, index, len(pieces), fenced), opens_line))
     return out
+
+
+def by_recency(said: Sequence[Sequence[Saying]]) -> list[Saying]:
+    """What was typed, message by message, weighed by when it was said too."""
+    last = len(said) - 1
+    return [
+        replace(saying, weight=saying.weight * _recency(place, last))
+        for place, sayings_ in enumerate(said)
+        for saying in sayings_
+    ]
+
+
+def lasting(said: dict[int, list[Saying]]) -> None:
+    """Let go of the lightest sentences where there are very many; the first message and the newest stay whole."""
+    if sum(map(len, said.values())) <= _MOST_SAYINGS:
+        return
+    older = list(said)[1:-_NEWEST]
+    light = sorted(
+        (saying for order in older for saying in said[order]), key=lambda each: each.weight / (12 + len(each.text))
+    )
+    gone = {id(saying) for saying in light[: sum(map(len, said.values())) - _MOST_SAYINGS * 3 // 4]}
+    for order in older:
+        said[order] = [saying for saying in said[order] if id(saying) not in gone]
+        if not said[order]:
+            del said[order]
+
+
+_MOST_SAYINGS = 2_000
+_NEWEST = 20  # messages
 
 
 def sentences(text: str) -> list[str]:

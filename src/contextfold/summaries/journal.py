@@ -1,0 +1,64 @@
+"""What changing things held before, so that a change can be taken back.
+
+A notebook reads what stays in view only to learn what matters, and reads what is about to be folded before it is known
+whether the fold will be made. Copying the notebook for that would cost its whole size each time; this costs what
+changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Reversible(Protocol):
+    """Something that changes, and can be put back to what it was."""
+
+    def state(self) -> tuple[Any, ...]: ...
+
+    def restore(self, state: tuple[Any, ...]) -> None: ...
+
+
+class Journal:
+    """What things held at some moment, as far as they changed since."""
+
+    def __init__(self) -> None:
+        self._states: dict[int, tuple[Reversible, tuple[Any, ...]]] = {}
+        self._entries: dict[int, tuple[dict[Any, Any], dict[Any, Any]]] = {}
+
+    def changes(self, one: Reversible) -> None:
+        """Say so before something changes; only the first time matters."""
+        if id(one) not in self._states:
+            self._states[id(one)] = one, one.state()
+
+    def put(self, entries: dict[K, V], key: K, value: V) -> None:
+        """Set an entry of a dictionary."""
+        known = self._entries.get(id(entries))
+        if known is None:
+            known = self._entries[id(entries)] = entries, {}
+        if key not in known[1]:
+            known[1][key] = entries.get(key)
+        entries[key] = value
+
+    def undo(self) -> None:
+        """Put everything back."""
+        for one, state in self._states.values():
+            one.restore(state)
+        for entries, before in self._entries.values():
+            for key, value in before.items():
+                if value is None:
+                    del entries[key]
+                else:
+                    entries[key] = value
+        self._states.clear()
+        self._entries.clear()
+
+
+def put(journal: Journal | None, entries: dict[K, V], key: K, value: V) -> None:
+    """Set an entry of a dictionary, in a way that can be taken back where there is a journal."""
+    if journal is None:
+        entries[key] = value
+    else:
+        journal.put(entries, key, value)
