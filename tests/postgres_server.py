@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -141,3 +142,8 @@ def drop_schema(address: str) -> None:
     settings = PostgresSettings.of(address)
     with psycopg.connect(settings.dsn, autocommit=True) as connection:
         connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(settings.schema)))
+
+
+def through(address: str, port: int) -> str:
+    """The same store, reached over a port of the loopback."""
+    return re.sub(r"@[^/]*/", f"@127.0.0.1:{port}/", address, count=1) + "&sslmode=disable"

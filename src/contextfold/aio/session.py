@@ -155,7 +155,8 @@ class Session(Travels, Layered, Recalls):
         `usage` is what an answer was billed, where it does not say so itself: input (all of the prompt), of that read
         and written (by the cache), and output, in tokens; or a provider's own usage.
         """
-        return await self._drive(answer.append(self.desk, message, key, dialect, usage))
+        steps = answer.append(self.desk, message, key, dialect, usage)
+        return await self._drive(steps, look=self.desk.looks_before_writing)
 
     async def follow(self, messages: Iterable[object], *, usage: answer.Usage | None = None) -> plain.FollowReport:
         """Bring the thread to what a list says that you own: append what is new, go back where it differs."""

@@ -47,8 +47,8 @@ class Travels:
     def _beside(self, session: plain.Session) -> Self:
         """The twin of another session on the same store."""
 
-    async def _drive(self, steps: Steps[T]) -> T:
-        return await drive_async(steps, self.desk, self._worker.run)
+    async def _drive(self, steps: Steps[T], *, look: bool = True) -> T:
+        return await drive_async(steps, self.desk, self._worker.run, look=look)
 
     async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""

@@ -36,6 +36,7 @@ from .events import (
 )
 from .folds import Fold, FoldTree
 from .log import (
+    DistantLog,
     EventLog,
     ListedThread,
     Logged,
@@ -115,6 +116,7 @@ __all__ = [
     "Counter",
     "Cover",
     "Detail",
+    "DistantLog",
     "Document",
     "Edit",
     "Environment",

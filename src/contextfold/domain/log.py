@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -103,6 +103,19 @@ class ThreadChange(Struct, frozen=True):
     seq: int
     kind: str  # the event's, in lower case; "thread" for what happened to a thread as a whole
     at: float
+
+
+@runtime_checkable
+class DistantLog(Protocol):
+    """What a log can do beside, where each question costs a trip over a network."""
+
+    def standing(self, threads: Sequence[str]) -> tuple[int, int]:
+        """The newest seq of the last of these threads, and how many events of all of them were forgotten: one trip."""
+        ...
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Inside, what was learnt of a thread is not asked for again: what belongs to one moment is one look."""
+        ...
 
 
 class EventLog(Protocol):

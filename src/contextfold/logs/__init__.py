@@ -1,5 +1,6 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
+from .addresses import is_postgres, postgres_logs, shown_address
 from .entries import Sealed, SealedLog
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
@@ -19,6 +20,9 @@ __all__ = [
     "export_thread",
     "import_lines",
     "import_thread",
+    "is_postgres",
     "open_sqlite",
+    "postgres_logs",
     "rescue",
+    "shown_address",
 ]

@@ -141,6 +141,12 @@ class Desk:
         """Take what others wrote: once, when a verb begins."""
         self.thread.catch_up()
 
+    @property
+    def looks_before_writing(self) -> bool:
+        """Whether to look before a message is written. A trip is saved where the log is far away: it knows what it
+        writes on, and answers that somebody else wrote. Results are checked against what is known of their calls."""
+        return self.tools.tools is not None or not self.thread.lens.is_far
+
     def alone(self, work: Callable[[], T]) -> T:
         """Do something while nobody else uses the thread."""
         return self.thread.alone(work)

@@ -48,13 +48,13 @@ class Doing(Protocol):
         ...
 
 
-def drive(steps: Steps[T], doing: Doing) -> T:
+def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     """Run a verb's steps to their end.
 
-    The log is looked at once, before the first of them. Between two effects a step has the thread for itself; while an
-    effect is carried out, which may take long, others have it.
+    The log is looked at once, before the first of them, unless `look` says that writing will tell as much. Between two
+    effects a step has the thread for itself; while an effect is carried out, which may take long, others have it.
     """
-    return _drive(steps, doing, doing.alone(lambda: _first(steps, doing)))
+    return _drive(steps, doing, doing.alone(lambda: _first(steps, doing, look)))
 
 
 def _drive(steps: Steps[T], doing: Doing, effect: Effect | _End, *, aside: bool = False) -> T:
@@ -78,9 +78,10 @@ def _at_once(work: Callable[[], T]) -> T:
     return work()
 
 
-def _first(steps: Steps[Any], doing: Doing) -> Effect | _End:
+def _first(steps: Steps[Any], doing: Doing, look: bool) -> Effect | _End:
     """Take what others wrote, then begin."""
-    doing.look()
+    if look:
+        doing.look()
     return _next(steps, None, None)
 
 
@@ -180,11 +181,13 @@ def _now(answer: object, timeout: float | None = None) -> object:
 Run = Callable[[Callable[[], Any]], Any]
 
 
-async def drive_async(steps: Steps[T], doing: Doing, run: Run, first: Effect | _End | None = None) -> T:
+async def drive_async(
+    steps: Steps[T], doing: Doing, run: Run, first: Effect | _End | None = None, *, look: bool = True
+) -> T:
     """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
     try:
         alone = doing.alone if first is None else _at_once  # steps that were begun in the background need no thread
-        effect = await run(lambda: doing.alone(lambda: _first(steps, doing))) if first is None else first
+        effect = await run(lambda: doing.alone(lambda: _first(steps, doing, look))) if first is None else first
         while not isinstance(effect, _End):
             answer, error = None, None
             try:

@@ -18,7 +18,7 @@ from contextfold.errors import NotFound
 from contextfold.folding import FoldDecision, Offload, Policy, Report, rates_of
 from contextfold.models import Model, Paid, limit_in
 from contextfold.preferences import Chosen, policy_for
-from contextfold.store import Store
+from contextfold.store import Store, one_look
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
@@ -140,22 +140,23 @@ class Session(Travels, Layered, Recalls):
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
-        opened = store.thread(thread, model=model)
-        if window is not None:
-            opened.lens.assume(opened.model.with_window(window))
-        chosen = policy_for(configure(), opened.model.name, policy, profile)
-        if limit is not None:
-            chosen = chosen.with_(limit=limit)
-        if artifacts is not None:
-            chosen = chosen.with_(door=replace(chosen.door or Offload(), artifacts=str(artifacts)))
-        directory = None if artifacts is None else Path(artifacts)
-        if dialect is not None:
-            opened.lens.speak(dialect)
-        desk = Desk(opened, chosen, hooks or Hooks(), directory)
-        preparation.surround(desk, Surroundings())
-        desk.resume()
-        preparation.remember(desk)
-        desk.books.resume(opened, desk.turn.frame.tokens)
+        with one_look(store):
+            opened = store.thread(thread, model=model)
+            if window is not None:
+                opened.lens.assume(opened.model.with_window(window))
+            chosen = policy_for(configure(), opened.model.name, policy, profile)
+            if limit is not None:
+                chosen = chosen.with_(limit=limit)
+            if artifacts is not None:
+                chosen = chosen.with_(door=replace(chosen.door or Offload(), artifacts=str(artifacts)))
+            directory = None if artifacts is None else Path(artifacts)
+            if dialect is not None:
+                opened.lens.speak(dialect)
+            desk = Desk(opened, chosen, hooks or Hooks(), directory)
+            preparation.surround(desk, Surroundings())
+            desk.resume()
+            preparation.remember(desk)
+            desk.books.resume(opened, desk.turn.frame.tokens)
         if chosen.auto_recall:
             desk.attachers.put_first(AutoRecall(store, desk))
         return cls(store, desk, owns_store=owns_store)
@@ -201,7 +202,8 @@ class Session(Travels, Layered, Recalls):
         `usage` is what an answer was billed, where it does not say so itself: input (all of the prompt), of that read
         and written (by the cache), and output, in tokens; or a provider's own usage.
         """
-        return drive(answer.append(self.desk, message, key, dialect, usage), self.desk)
+        steps = answer.append(self.desk, message, key, dialect, usage)
+        return drive(steps, self.desk, look=self.desk.looks_before_writing)
 
     def follow(self, messages: Iterable[object], *, usage: answer.Usage | None = None) -> FollowReport:
         """Bring the thread to what a list says that you own: append what is new, go back where it differs.

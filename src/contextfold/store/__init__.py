@@ -7,7 +7,7 @@ from contextfold.thread.live import KEPT_BYTES
 from .belongings import snapshots_in
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 from .recollection import Recollection
-from .store import Store, open, past_of
+from .store import Store, one_look, open, past_of
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Store",
     "Taken",
     "as_plain",
+    "one_look",
     "open",
     "past_of",
     "snapshots_in",

@@ -5,33 +5,29 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from contextfold import logs, models, tokens, transcripts
 from contextfold.domain import (
-    INTERRUPTED,
-    LATE,
     Counter,
+    DistantLog,
     ListedThread,
     Logged,
-    Measure,
-    Message,
     Origin,
     Problem,
-    Text,
     ThreadChange,
     ThreadOrder,
     ThreadPage,
     ThreadRow,
-    Words,
 )
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
 from contextfold.recall import Passage, RecallIndex
 from contextfold.thread import LogStretch, Thread, locked
-from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock
+from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock, words_for
+from contextfold.thread.moves import next_fork_name
 
 from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
 from .library import Library, read
@@ -51,7 +47,7 @@ def open(
     recall: bool = True,
     read_only: bool = False,
 ) -> Store:
-    """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
+    """Open a store: a SQLite file (mode 0600), made on first use, memory when no path is given, or `postgresql://…`.
 
     With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
     holds may take before the ones used least lately leave it. With `read_only` nothing is ever written, a file must be
@@ -61,6 +57,9 @@ def open(
         if read_only:
             raise BadConfiguration("There is nothing to read in memory that is new. Name a file with read_only=True.")
         return Store(logs.MemoryLog(), keep_bytes=keep_bytes)
+    if logs.is_postgres(path):
+        far = logs.postgres_logs().open_postgres(path, space=space, read_only=read_only)
+        return Store(far, keep_bytes=keep_bytes)
     derived = (RecallIndex(read),) if recall and not read_only else ()
     log = logs.open_sqlite(path, space=space, derived=derived, read_only=read_only)
     return Store(log, keep_bytes=keep_bytes)
@@ -73,6 +72,7 @@ class Store:
         self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time, keep_bytes: int = KEPT_BYTES
     ) -> None:
         self._log, self._clock = log, clock
+        self._distant = log if isinstance(log, DistantLog) else None
         self._live = LiveThreads(keep_bytes)
         self._library = Library(log)
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
@@ -120,8 +120,9 @@ class Store:
         `parent` names the thread whose work this one does: a sub-agent's.
         """
         settings = _settings(model=model, parent=parent)
-        row = self._log.create(ThreadRow(name, created=self._clock(), settings=settings))
-        return self._hold(row, model)
+        with one_look(self):
+            row = self._log.create(ThreadRow(name, created=self._clock(), settings=settings))
+            return self._hold(row, model)
 
     @locked
     def threads(
@@ -319,15 +320,15 @@ class Store:
     def _hold(self, row: ThreadRow, model: str | None) -> Thread:
         chosen = models.find(model or row.settings.get("model", ""))
         counter = tokens.counter_for(chosen)
-        live = self._live_thread(row.name, counter)
+        live = self._live_thread(row.name, counter, row)
         live.rename(row)  # somebody may have
         return Thread(live, chosen, counter, self._clock, lambda: self._sync(live), self._lock, self._fork)
 
-    def _live_thread(self, name: str, counter: Counter | None = None) -> Live:
+    def _live_thread(self, name: str, counter: Counter | None = None, row: ThreadRow | None = None) -> Live:
         live = self._live.get(name)
         if live is None:
-            row = self._log.row(name) or ThreadRow(name)
-            live = Live(self._log, row, self._lineage(row), _words(counter or tokens.counter_for(None)))
+            row = row or self._log.row(name) or ThreadRow(name)
+            live = Live(self._log, row, self._lineage(row), words_for(counter or tokens.counter_for(None)))
             self._enter(live)
         self._live.use(live)
         return live
@@ -355,7 +356,10 @@ class Store:
 
     def _sync(self, live: Live) -> None:
         """Take what other processes wrote to this thread, if anybody wrote; no other thread is looked at."""
-        if not self._log.is_current():
+        if self._distant is not None:
+            if not live.stands_at(*self._distant.standing(live.names)):
+                live.catch_up()
+        elif not self._log.is_current():
             self._looks += 1
         live.catch_up_to(self._looks)
         self._live.use(live)
@@ -365,24 +369,13 @@ class Store:
             raise BadConfiguration(f"There is a thread {name!r} already. Choose another name for the fork.")
         origin = self._live_thread(self._known(thread.name).name)
         settings = _settings(model=thread.model.name)
-        new = ThreadRow(name or self._free_name(thread.name), at, Origin(origin.row.name, at), self._clock(), settings)
+        new = ThreadRow(
+            name or next_fork_name(self._log, thread.name), at, Origin(origin.row.name, at), self._clock(), settings
+        )
         row = self._log.create(new)
         live = Live(self._log, row, self._lineage(row), origin.words, origin.projection)
         self._enter(live)
         return self._hold(row, None)
-
-    def _free_name(self, name: str) -> str:
-        """The name of the next fork. Found in leaps, then by halves: a thread may have very many."""
-        taken, free = 0, 1
-        while self._log.row(f"{name}/fork-{free}") is not None:
-            taken, free = free, 2 * free
-        while free - taken > 1:
-            middle = (taken + free) // 2
-            if self._log.row(f"{name}/fork-{middle}") is None:
-                free = middle
-            else:
-                taken = middle
-        return f"{name}/fork-{free}"
 
 
 def past_of(store: Store, thread: str) -> Recollection:
@@ -391,14 +384,11 @@ def past_of(store: Store, thread: str) -> Recollection:
         return store._recollection(thread)  # noqa: SLF001
 
 
+def one_look(store: Store) -> AbstractContextManager[None]:
+    """What is done inside takes one look at the log for granted; counts where the log is on another machine."""
+    far = store._distant  # noqa: SLF001  # a part of the store that is no verb of its users
+    return nullcontext() if far is None else far.one_look()
+
+
 def _settings(**given: str | None) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _words(counter: Counter) -> Words:
-    """The weights of the fixed words a view may add, by the counter of whoever opens the thread first."""
-
-    def weigh(text: str) -> Measure:
-        return counter.shape(Message("user", (Text(text),))).blocks[0].measure
-
-    return Words(weigh(INTERRUPTED), weigh(LATE))

@@ -21,6 +21,7 @@ from contextfold.domain import (
     Count,
     Counter,
     Detail,
+    DistantLog,
     Edit,
     EventLog,
     Logged,
@@ -54,14 +55,23 @@ class Bodies:
 
     def __init__(self, log: EventLog, lineage: Sequence[LogStretch], room: int = KEPT_BYTES) -> None:
         self._log, self._lineage, self._room = log, tuple(lineage), room
+        self._distant = log if isinstance(log, DistantLog) else None
         self._kept: dict[int, bytes] = {}
         self._size = 0
         self.times_dropped = 0
 
     @property
+    def is_far(self) -> bool:
+        """Whether looking at the log costs a trip over a network."""
+        return self._distant is not None
+
+    @property
     def erasures(self) -> int:
         """How many events were forgotten so far, whoever did it: words that were read before may not be used after."""
-        return sum(len(self._log.forgotten(thread)) for thread, _ in self._lineage)
+        names = [thread for thread, _ in self._lineage]
+        if self._distant is not None:
+            return self._distant.standing(names)[1]
+        return sum(len(self._log.forgotten(thread)) for thread in names)
 
     @property
     def size(self) -> int:
@@ -152,6 +162,11 @@ class ModelLens:
             elif isinstance(entry.event, Measured) and entry.event.model in (self.model.name, self.model.id):
                 raw = sent.get(entry.event.sent)
                 self.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether looking at the log costs a trip over a network."""
+        return self._bodies.is_far
 
     @property
     def erasures(self) -> int:

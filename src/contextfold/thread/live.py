@@ -19,7 +19,23 @@ from typing import Any, Concatenate, Final, NoReturn, ParamSpec, Protocol, TypeV
 from weakref import WeakValueDictionary
 
 from contextfold import dialects
-from contextfold.domain import Attached, EventLog, Folded, Logged, NewEvent, Noted, Projection, ThreadRow, Words
+from contextfold.domain import (
+    INTERRUPTED,
+    LATE,
+    Attached,
+    Counter,
+    EventLog,
+    Folded,
+    Logged,
+    Measure,
+    Message,
+    NewEvent,
+    Noted,
+    Projection,
+    Text,
+    ThreadRow,
+    Words,
+)
 from contextfold.errors import Conflict, Corrupt, KeyConflict, NotFound, StoreError
 
 from .lens import Bodies, LogStretch
@@ -101,6 +117,11 @@ class Live:
             self._begin_at(row.origin.seq)
         self.catch_up()
 
+    @property
+    def names(self) -> list[str]:
+        """The threads of the log that its events live in, itself last."""
+        return [stretch.thread for stretch in self._lineage]
+
     def trial(self) -> TrialLive:
         """A twin to try things on."""
         return TrialLive(self.log, self.row, self._lineage, self.words, twin=self.projection.copy())
@@ -134,6 +155,10 @@ class Live:
         for logged in self.log.read(self.row.name, after=self.projection.last):
             self._project(logged)
         self._is_behind = False
+
+    def stands_at(self, last: int, erasures: int) -> bool:
+        """Whether it has taken all that the log holds by now."""
+        return not self._is_torn and (self.projection.last, self._erasures) == (last, erasures)
 
     def join(self, looks: int, written: Callable[[Live], None]) -> None:
         """Be held by a store that has looked at the log so often, and wants to be told of each write."""
@@ -308,3 +333,12 @@ class LiveThreads:
         self._all.clear()
         self._kept.clear()
         self._size = 0
+
+
+def words_for(counter: Counter) -> Words:
+    """The weights of the fixed words a view may add, by the counter of whoever opens the thread first."""
+
+    def weigh(text: str) -> Measure:
+        return counter.shape(Message("user", (Text(text),))).blocks[0].measure
+
+    return Words(weigh(INTERRUPTED), weigh(LATE))

@@ -12,6 +12,7 @@ from contextfold.domain import (
     BRANCH_EVENTS,
     Appended,
     Checkpointed,
+    EventLog,
     Folded,
     LiveBranch,
     Logged,
@@ -96,3 +97,17 @@ def head_at(logged: Logged) -> int:
             return to
         case _:
             return logged.seq if isinstance(logged.event, BRANCH_EVENTS) else logged.parent
+
+
+def next_fork_name(log: EventLog, name: str) -> str:
+    """The name of the next fork. Found in leaps, then by halves: a thread may have very many."""
+    taken, free = 0, 1
+    while log.row(f"{name}/fork-{free}") is not None:
+        taken, free = free, 2 * free
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        if log.row(f"{name}/fork-{middle}") is None:
+            free = middle
+        else:
+            taken = middle
+    return f"{name}/fork-{free}"

@@ -2,6 +2,6 @@
 
 from .log import PostgresLog, open_postgres
 from .schema import Migration, grant, migrate
-from .settings import PostgresSettings, is_postgres
+from .settings import PostgresSettings
 
-__all__ = ["Migration", "PostgresLog", "PostgresSettings", "grant", "is_postgres", "migrate", "open_postgres"]
+__all__ = ["Migration", "PostgresLog", "PostgresSettings", "grant", "migrate", "open_postgres"]

@@ -20,10 +20,11 @@ from contextfold.logs.redaction import forgotten_key
 
 from .connections import Connections, Row, ServerLost
 from .directory import ThreadDirectory, ThreadPlace, blob_of
-from .read import Reader
+from .read import EventReader
 
 _PIECE: Final = 2_000  # restored events in one statement
 CHANNEL: Final = "contextfold"
+_KEPT: Final = b"\x00"  # in place of a commitment, where the body is kept
 
 _APPEND: LiteralString = (
     "WITH moved AS ("
@@ -37,21 +38,22 @@ _APPEND: LiteralString = (
     "), written AS ("
     " INSERT INTO {schema}.events"
     " (space, thread, seq, parent, step, moment, at, key, event, salt, body, committed, link)"
-    " SELECT %(space)s, %(thread)s, n.seq, n.parent, n.step, moved.changed - %(count)s + n.place, n.at, n.key, n.event,"
-    " n.salt, n.body, n.committed, n.link FROM moved, unnest(%(seqs)s::bigint[], %(parents)s::bigint[],"
+    " SELECT %(space)s, %(thread)s, n.seq, n.parent, n.step, moved.changed - %(count)s + n.place, n.at,"
+    " nullif(n.key, ''), n.event, n.salt, nullif(n.body, ''), nullif(n.committed, '\\x00'), n.link"
+    " FROM moved, unnest(%(seqs)s::bigint[], %(parents)s::bigint[],"
     " %(steps)s::integer[], %(ats)s::double precision[], %(names)s::bytea[], %(events)s::bytea[], %(salts)s::bytea[],"
     " %(bodies)s::bytea[], %(commitments)s::bytea[], %(links)s::bytea[])"
     " WITH ORDINALITY AS n(seq, parent, step, at, key, event, salt, body, committed, link, place)"
     "), kept AS ("
     " INSERT INTO {schema}.blobs (space, digest, bytes) SELECT %(space)s, b.digest, b.bytes"
     " FROM moved, unnest(%(digests)s::bytea[], %(blobs)s::bytea[]) AS b(digest, bytes)"
-    " WHERE pg_advisory_xact_lock_shared(%(guard)s::bigint)::text IS NOT NULL ON CONFLICT DO NOTHING"
+    " WHERE b.digest <> '' AND pg_advisory_xact_lock_shared(%(guard)s::bigint)::text IS NOT NULL ON CONFLICT DO NOTHING"
     ") SELECT changed FROM moved"
 )
 _BLOBS: LiteralString = (
     "INSERT INTO {schema}.blobs (space, digest, bytes) SELECT %(space)s, b.digest, b.bytes"
     " FROM unnest(%(digests)s::bytea[], %(blobs)s::bytea[]) AS b(digest, bytes)"
-    " WHERE pg_advisory_xact_lock_shared(%(guard)s::bigint)::text IS NOT NULL ON CONFLICT DO NOTHING"
+    " WHERE b.digest <> '' AND pg_advisory_xact_lock_shared(%(guard)s::bigint)::text IS NOT NULL ON CONFLICT DO NOTHING"
 )
 _NOTIFY: LiteralString = "SELECT pg_notify(%s, %s)"
 
@@ -61,10 +63,10 @@ def guard_of(schema: str, space: int) -> int:
     return int.from_bytes(sha256(f"contextfold blobs {schema} {space}".encode()).digest()[:8], "big", signed=True)
 
 
-class Writer:
+class EventWriter:
     """Appends to the threads of one space."""
 
-    def __init__(self, connections: Connections, directory: ThreadDirectory, reader: Reader) -> None:
+    def __init__(self, connections: Connections, directory: ThreadDirectory, reader: EventReader) -> None:
         self._connections, self._directory, self._reader = connections, directory, reader
 
     def append(
@@ -123,7 +125,7 @@ class Writer:
         values |= {
             "expected": expected,
             "previous": previous,
-            "keys": [sha256(blob_of(name)).digest() for name in used],
+            "keys": [b"", *(sha256(blob_of(name)).digest() for name in used)],
             "place": self._connections.numbered(len(entries)),
         }
         is_uncertain = False
@@ -185,7 +187,7 @@ class Writer:
     def _blob_columns(self, blobs: Sequence[bytes]) -> dict[str, object]:
         kept = {sha256(blob).digest(): bytes(blob) for blob in blobs}
         guard = guard_of(self._connections.settings.schema, self._directory.space)
-        return {"digests": list(kept), "blobs": list(kept.values()), "guard": guard}
+        return {"digests": [b"", *kept], "blobs": [b"", *kept.values()], "guard": guard}
 
     def _row_columns(self, place: ThreadPlace, entries: Sequence[Sealed]) -> dict[str, object]:
         messages, folds, size = counted((entry.stored, entry.body) for entry in entries)
@@ -204,16 +206,18 @@ class Writer:
         }
 
     def _columns(self, entries: Sequence[Sealed], steps: Sequence[int]) -> dict[str, object]:
+        """The events as arrays of one type each, whatever they hold: a list with nothing in it, or with None, would be
+        of another one, and every mixture of types a statement to be prepared anew."""
         return {
             "seqs": [entry.seq for entry in entries],
             "parents": [entry.parent for entry in entries],
             "steps": list(steps),
             "ats": [entry.at for entry in entries],
-            "names": [blob_of(entry.key) if entry.key else None for entry in entries],
+            "names": [blob_of(entry.key) for entry in entries],
             "events": [entry.stored for entry in entries],
             "salts": [entry.salt for entry in entries],
-            "bodies": [entry.body or None for entry in entries],
-            "commitments": [entry.committed if entry.body is None else None for entry in entries],
+            "bodies": [entry.body or b"" for entry in entries],
+            "commitments": [entry.committed if entry.body is None else _KEPT for entry in entries],
             "links": [entry.link for entry in entries],
         }
 

@@ -18,8 +18,9 @@ import psycopg
 from psycopg import sql
 
 from contextfold.errors import DiskFull, ReadOnly, StoreError
+from contextfold.logs.addresses import shown_address
 
-from .settings import PostgresSettings, shown
+from .settings import PostgresSettings
 
 Row: TypeAlias = tuple[Any, ...]
 Values: TypeAlias = Sequence[object] | Mapping[str, object]
@@ -77,7 +78,7 @@ class Connections:
     """At most so many connections, made when they are needed."""
 
     def __init__(self, settings: PostgresSettings) -> None:
-        self.settings, self.where = settings, shown(settings.dsn)
+        self.settings, self.where = settings, shown_address(settings.dsn)
         self._free: list[Connection] = []
         self._made = 0
         self._changed = threading.Condition()

@@ -6,15 +6,18 @@ known of a thread's newest event is remembered, so that the next append needs no
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Final, LiteralString
 
 from msgspec import Struct
 
-from contextfold.domain import GENESIS, ListedThread, Origin, ThreadChange, ThreadPage, ThreadRow, decode, encode
+from contextfold.domain import GENESIS, Origin, ThreadRow, decode, encode
 from contextfold.errors import Corrupt, StoreError
-from contextfold.logs.entries import bad_page, name_taken, no_place_to_fork, no_thread, stored_kind
+from contextfold.logs.entries import name_taken, no_place_to_fork, no_thread
 
 from .connections import Connections, Row, TakenMeanwhile
 from .schema import MOMENT_BITS, NEW_SPACE, SPACE, refuse_other_versions
@@ -30,22 +33,23 @@ _OPENED: LiteralString = (
     " pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
     " FROM (SELECT 1) AS one LEFT JOIN {schema}.spaces AS s ON sha256(s.name) = sha256(%s)"
 )
-_THREAD: LiteralString = (
+THREAD: LiteralString = (
     "SELECT t.id, t.name, t.last, t.link, t.start, t.base, t.origin, o.name, t.created, t.settings, t.title, t.erased"
 )
 _BY_NAME: LiteralString = (
-    _THREAD + " FROM {schema}.names AS n JOIN {schema}.threads AS t ON t.space = n.space AND t.id = n.thread"
+    THREAD + " FROM {schema}.names AS n JOIN {schema}.threads AS t ON t.space = n.space AND t.id = n.thread"
     " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin"
     " WHERE n.space = %s AND n.digest = %s"
 )
 _BY_NUMBER: LiteralString = (
-    _THREAD + " FROM {schema}.threads AS t"
+    THREAD + " FROM {schema}.threads AS t"
     " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin WHERE t.space = %s AND t.id = %s"
 )
 _ALL: LiteralString = (
-    _THREAD + " FROM {schema}.threads AS t"
+    THREAD + " FROM {schema}.threads AS t"
     " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin WHERE t.space = %s ORDER BY t.id"
 )
+_STANDING: LiteralString = "SELECT id, last, erased FROM {schema}.threads WHERE space = %s AND id = ANY(%s::bigint[])"
 _CREATE: LiteralString = (
     "WITH made AS ("
     " INSERT INTO {schema}.threads"
@@ -75,43 +79,6 @@ _TITLE: LiteralString = "UPDATE {schema}.threads SET title = %s WHERE space = %s
 _ARCHIVE: LiteralString = "UPDATE {schema}.threads SET archived = %s WHERE space = %s AND id = %s"
 _FORKS: LiteralString = "SELECT name FROM {schema}.threads WHERE space = %s AND origin = %s ORDER BY id"
 
-_LISTED: LiteralString = (
-    _THREAD + ", t.changed, t.at, t.messages, t.folds, t.size, t.archived, t.forgotten FROM {schema}.threads AS t"
-    " LEFT JOIN {schema}.threads AS o ON o.space = t.space AND o.id = t.origin"
-)
-_BY_ACTIVITY: LiteralString = (
-    _LISTED + " WHERE t.space = %(space)s AND t.archived = %(archived)s AND t.changed < %(before)s"
-    " AND t.title >= %(first)s AND t.title < %(end)s ORDER BY t.changed DESC LIMIT %(limit)s"
-)
-_BY_TITLE: LiteralString = (
-    _LISTED + " JOIN {schema}.names AS n ON n.space = t.space AND n.thread = t.id AND n.is_title"
-    " WHERE t.space = %(space)s AND n.space = %(space)s"
-    " AND (%(archived)s::boolean IS NULL OR t.archived = %(archived)s)"
-    " AND substring(n.name, 1, 200) >= %(start)s AND n.name >= %(first)s AND n.name < %(end)s"
-    " AND (%(after)s::bytea IS NULL OR n.name > %(after)s) ORDER BY substring(n.name, 1, 200), n.name LIMIT %(limit)s"
-)
-_AS_MADE: LiteralString = (
-    _LISTED + " WHERE t.space = %(space)s AND (%(archived)s::boolean IS NULL OR t.archived = %(archived)s)"
-    " AND t.title >= %(first)s AND t.title < %(end)s ORDER BY t.id LIMIT %(limit)s"
-)
-# Only what no transaction in progress can still precede: nobody who follows misses what commits a little later.
-_CHANGES: LiteralString = (
-    "SELECT f.moment, t.title, f.seq, f.event, coalesce(f.at, t.at) FROM ("
-    "(SELECT moment, thread, seq, event, at FROM {schema}.events WHERE space = %(space)s AND moment > %(after)s"
-    " AND moment < ((%(base)s::bigint + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 22)"
-    " ORDER BY moment LIMIT %(limit)s) UNION ALL"
-    " (SELECT moment, thread, 0, NULL, NULL FROM {schema}.happenings WHERE space = %(space)s AND moment > %(after)s"
-    " AND moment < ((%(base)s::bigint + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 22)"
-    " ORDER BY moment LIMIT %(limit)s)"
-    ") AS f JOIN {schema}.threads AS t ON t.space = %(space)s AND t.id = f.thread ORDER BY f.moment LIMIT %(limit)s"
-)
-_NEWS: LiteralString = (
-    "SELECT NULL, (%(base)s::bigint + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 22 UNION ALL"
-    " (SELECT changed, NULL FROM {schema}.threads WHERE space = %(space)s AND archived IN (true, false)"
-    " AND changed >= %(since)s LIMIT 1000) UNION ALL"
-    " (SELECT moment, NULL FROM {schema}.happenings WHERE space = %(space)s AND moment >= %(since)s LIMIT 1000)"
-)
-
 
 class ThreadPlace(Struct, frozen=True):
     """A thread by its number. `start` is the seq it was forked at, `base` the link there."""
@@ -139,14 +106,15 @@ def _digest(text: str) -> bytes:
 class ThreadDirectory:
     """The threads of one space."""
 
-    def __init__(self, connections: Connections, space: str, *, lists: Connections | None = None) -> None:
-        self._connections, self._lists = connections, lists or connections
+    def __init__(self, connections: Connections, space: str) -> None:
+        self._connections = connections
         self._name = space
         self._space: int | None = None
         self.base = 0
         self._places: OrderedDict[str, ThreadPlace] = OrderedDict()
         self._tips: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
-        self._since, self._seen = 0, set[int]()
+        self.opened_at, self.own = 0, set[int]()  # the moments of our own changes
+        self._own = threading.local()
         connections.tell_rollbacks(self.clear)
 
     def clear(self) -> None:
@@ -167,7 +135,7 @@ class ThreadDirectory:
                 f"{self._connections.where} was restored from a dump of another server. Run `contextfold migrate`."
             )
         self._space, self.base = space, base or 0
-        self._since = (self.base + least) << MOMENT_BITS
+        self.opened_at = (self.base + least) << MOMENT_BITS
 
     @property
     def space(self) -> int:
@@ -204,7 +172,7 @@ class ThreadDirectory:
 
     def rows(self) -> list[ThreadRow]:
         """All of them, in the order they were made."""
-        return [_thread_row(found) for found in self._connections.read(_ALL, (self.space,))]
+        return [thread_row(found) for found in self._connections.read(_ALL, (self.space,))]
 
     def origin_of(self, place: ThreadPlace) -> ThreadPlace:
         """The place of the thread that this one was forked from."""
@@ -219,11 +187,37 @@ class ThreadDirectory:
         while len(self._places) > _MOST_KEPT:
             self._places.popitem(last=False)
         self.reached(place, found[2], found[3])
-        return _thread_row(found)
+        if getattr(self._own, "seen", None) is not None:
+            self._own.seen[place.number] = found[2], found[-1]
+        return thread_row(found)
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Inside, what was learnt of threads by this Python thread is not asked for again."""
+        outer = getattr(self._own, "seen", None)
+        self._own.seen = {} if outer is None else outer
+        try:
+            yield
+        finally:
+            self._own.seen = outer
+
+    def standing(self, places: Sequence[ThreadPlace]) -> tuple[int, int]:
+        """The newest seq of the last of these, and how many events of all were forgotten."""
+        known: dict[int, tuple[int, int]] = getattr(self._own, "seen", None) or {}
+        numbers = [place.number for place in places]
+        if not all(number in known for number in numbers):
+            found = self._connections.read(_STANDING, (self.space, numbers))
+            known = {number: (last, erased) for number, last, erased in found}
+            if getattr(self._own, "seen", None) is not None:
+                self._own.seen.update(known)
+        return known[numbers[-1]][0], sum(known[number][1] for number in numbers)
 
     def reached(self, place: ThreadPlace, last: int, link: bytes) -> None:
         """The newest event of a thread and its link, as they were seen last."""
         self._tips[place.number] = last, link
+        seen = getattr(self._own, "seen", None)
+        if seen and place.number in seen:
+            seen[place.number] = last, seen[place.number][1]
         self._tips.move_to_end(place.number)
         while len(self._tips) > _MOST_KEPT:
             self._tips.popitem(last=False)
@@ -238,6 +232,12 @@ class ThreadDirectory:
             raise Corrupt(f"The row of thread {place.name!r} is lost. Restore a backup.", thread=place.name)
         self.reached(place, found[0][2], found[0][3])
         return found[0][2], found[0][3]
+
+    def wrote(self, moment: int) -> None:
+        """Know a change for our own. Many are let go where nobody asks; they then look like somebody else's."""
+        if len(self.own) >= _MOST_KEPT:
+            self.own.clear()
+        self.own.add(moment)
 
     # -- making and changing ------------------------------------------------------------------------------------------
 
@@ -268,6 +268,8 @@ class ThreadDirectory:
         made_from = None if new.origin is None or origin is None else Origin(origin.name, start)
         place = self._places[new.name] = ThreadPlace(number, new.name, start, link, values["origin"])  # type: ignore[arg-type]
         self.reached(place, start, link)
+        if getattr(self._own, "seen", None) is not None:
+            self._own.seen[number] = start, 0
         return ThreadRow(new.name, start, made_from, float(new.created), dict(new.settings))
 
     def _made(self, values: dict[str, object]) -> list[Row]:
@@ -306,63 +308,8 @@ class ThreadDirectory:
         ((moment,),) = self._connections.once(_HAPPENED, {**values, "place": self._connections.numbered(1)})
         self.wrote(moment)
 
-    # -- lists and what is new ----------------------------------------------------------------------------------------
-
     def forks(self, place: ThreadPlace) -> list[str]:
         return [text_of(name) for (name,) in self._connections.read(_FORKS, (self.space, place.number))]
-
-    def page(self, page: ThreadPage) -> list[ListedThread]:
-        first = blob_of(page.prefix)
-        values: dict[str, object] = {
-            "space": self.space,
-            "archived": page.archived,
-            "first": first,
-            "start": first[:_SAME_START],
-            "end": first + _PAST_ALL,
-            "limit": page.limit,
-        }
-        match page.order, page.after:
-            case "activity", None | int():
-                return self._by_activity(values, page)
-            case "name", None | str():
-                after = None if page.after is None else blob_of(str(page.after))
-                start = first if after is None else max(first, after)
-                found = self._lists.read(_BY_TITLE, {**values, "after": after, "start": start[:_SAME_START]})
-            case "created", None:
-                found = self._lists.read(_AS_MADE, values)
-            case _:
-                raise bad_page(page)
-        return [_listed(each) for each in found]
-
-    def _by_activity(self, values: dict[str, object], page: ThreadPage) -> list[ListedThread]:
-        """Newest first. Threads that are put away are a part of the index of their own, so both are read and joined."""
-        values["before"] = _NO_END if page.after is None else page.after
-        listed: list[ListedThread] = []
-        for archived in (False, True) if page.archived is None else (page.archived,):
-            listed += map(_listed, self._lists.read(_BY_ACTIVITY, {**values, "archived": archived}))
-        listed.sort(key=lambda row: -row.changed)
-        return listed[: page.limit]
-
-    def changes(self, after: int, limit: int | None) -> list[ThreadChange]:
-        values = {"space": self.space, "after": after, "limit": limit, "base": self.base}
-        return [
-            ThreadChange(moment, text_of(title), seq, "thread" if event is None else stored_kind(event), at)
-            for moment, title, seq, event, at in self._lists.read(_CHANGES, values)
-        ]
-
-    def wrote(self, moment: int) -> None:
-        """Remember a change as our own."""
-        self._seen.add(moment)
-
-    def is_current(self) -> bool:
-        """Whether nothing happened in the space since this was last asked but what we did."""
-        values = {"space": self.space, "base": self.base, "since": self._since}
-        (_, since), *found = self._connections.read(_NEWS, values)
-        moments = {moment for moment, _ in found}
-        is_current = moments <= self._seen
-        self._since = since
-        self._seen = {moment for moment in moments | self._seen if moment >= since}
-        return is_current
 
 
 def _place(found: Row) -> ThreadPlace:
@@ -370,28 +317,8 @@ def _place(found: Row) -> ThreadPlace:
     return ThreadPlace(number, text_of(name), start, bytes(base), origin)
 
 
-def _thread_row(found: Row) -> ThreadRow:
+def thread_row(found: Row) -> ThreadRow:
     _, name, last, _, start, _, _, origin, created, settings, title, *_ = found
     made_from = None if origin is None else Origin(text_of(origin), start)
     alias = "" if title == name else text_of(title)
     return ThreadRow(text_of(name), last, made_from, created, decode(settings), alias)
-
-
-def _listed(found: Row) -> ListedThread:
-    row = _thread_row(found)
-    changed, at, messages, folds, size, archived, forgotten = found[12:]
-    return ListedThread(
-        row.name,
-        row.last,
-        row.origin,
-        row.created,
-        row.settings,
-        row.alias,
-        changed=changed,
-        at=at,
-        messages=messages,
-        folds=folds,
-        size=size,
-        is_archived=archived,
-        is_forgotten=forgotten,
-    )

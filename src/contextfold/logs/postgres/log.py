@@ -10,11 +10,12 @@ from contextfold.domain import GENESIS, ListedThread, Logged, NewEvent, Problem,
 from contextfold.errors import ReadOnly, StoreError
 from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
 
-from .append import Writer
+from .append import EventWriter
 from .connections import Connections
 from .directory import ThreadDirectory
+from .feed import ThreadFeed
 from .forget import Eraser
-from .read import Reader
+from .read import EventReader
 from .settings import PostgresSettings
 from .verify import Verifier
 
@@ -34,14 +35,15 @@ class PostgresLog:
     ) -> None:
         self._connections = Connections(settings)
         self._replica = Connections(settings.on_replica()) if settings.replica else None
-        self._directory = ThreadDirectory(self._connections, space, lists=self._replica)
-        self._reader = Reader(self._connections, self._directory)
-        self._writer = Writer(self._connections, self._directory, self._reader)
+        self._directory = ThreadDirectory(self._connections, space)
+        self._reader = EventReader(self._connections, self._directory)
+        self._writer = EventWriter(self._connections, self._directory, self._reader)
         self._eraser = Eraser(self._connections, self._directory)
         self._verifier = Verifier(self._connections, self._directory, self._reader)
         self._salts, self._is_read_only = salts, read_only
         try:
             self._directory.open()
+            self._feed = ThreadFeed(self._connections, self._directory, self._replica)
         except BaseException:
             self.close()
             raise
@@ -79,7 +81,7 @@ class PostgresLog:
         return self._directory.rows()
 
     def page(self, page: ThreadPage) -> Sequence[ListedThread]:
-        return self._directory.page(page)
+        return self._feed.page(page)
 
     def forks(self, thread: str) -> Sequence[str]:
         return self._directory.forks(self._directory.place(thread))
@@ -93,7 +95,7 @@ class PostgresLog:
         self._directory.archive(self._directory.place(thread), is_archived)
 
     def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
-        return self._directory.changes(after, limit)
+        return self._feed.changes(after, limit)
 
     def append(
         self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
@@ -117,7 +119,15 @@ class PostgresLog:
         return self._reader.blob(digest)
 
     def is_current(self) -> bool:
-        return self._directory.is_current()
+        return self._feed.is_current()
+
+    def standing(self, threads: Sequence[str]) -> tuple[int, int]:
+        """The newest seq of the last of these threads, and how many events of all of them were forgotten: one trip."""
+        return self._directory.standing([self._directory.place(thread) for thread in threads])
+
+    def one_look(self) -> AbstractContextManager[None]:
+        """Inside, what was learnt of a thread is not asked for again."""
+        return self._directory.one_look()
 
     def batch(self) -> AbstractContextManager[None]:
         return self._connections.batch()

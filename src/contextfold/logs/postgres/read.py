@@ -59,7 +59,7 @@ _APPEND_OF: LiteralString = (
 _BLOB: LiteralString = "SELECT bytes FROM {schema}.blobs WHERE space = %s AND digest = %s"
 
 
-class Reader:
+class EventReader:
     """Reads what one space holds."""
 
     def __init__(self, connections: Connections, directory: ThreadDirectory) -> None:

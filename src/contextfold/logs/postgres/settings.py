@@ -26,7 +26,6 @@ from msgspec import Struct
 
 from contextfold.errors import BadConfiguration
 
-_SCHEMES: Final = ("postgresql://", "postgres://")
 _SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _OURS: Final = (
     "schema",
@@ -39,11 +38,6 @@ _OURS: Final = (
     "encrypt_bodies",
     "notify",
 )
-
-
-def is_postgres(path: object) -> bool:
-    """Whether a path is an address of PostgreSQL."""
-    return isinstance(path, str) and path.startswith(_SCHEMES)
 
 
 class PostgresSettings(Struct, frozen=True):
@@ -89,11 +83,6 @@ class PostgresSettings(Struct, frozen=True):
             notify=_one_of("notify", ours.get("notify", "no"), ("yes", "no")) == "yes",
         )
 
-    @property
-    def shown(self) -> str:
-        """The address as people may see it: no password, none of the values."""
-        return shown(self.dsn)
-
     def connect_with(self) -> dict[str, Any]:
         """How each connection is made. A pooler in transaction mode refuses options, and keeps none for us."""
         given: dict[str, Any] = {"autocommit": True, "prepare_threshold": self.prepare_threshold}
@@ -107,13 +96,6 @@ class PostgresSettings(Struct, frozen=True):
     def on_replica(self) -> PostgresSettings:
         """The same store, as the replica has it."""
         return PostgresSettings.of(f"{self.replica}{'&' if '?' in self.replica else '?'}schema={self.schema}")
-
-
-def shown(address: str) -> str:
-    """An address without its password and without what follows the name of the database."""
-    parts = urlsplit(address)
-    user, at, hosts = parts.netloc.rpartition("@")
-    return urlunsplit((parts.scheme, user.split(":")[0] + at + hosts, parts.path, "", ""))
 
 
 def _is_near(netloc: str, given: dict[str, str]) -> bool:

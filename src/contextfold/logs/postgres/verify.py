@@ -15,7 +15,7 @@ from contextfold.logs.entries import broken
 
 from .connections import Connections
 from .directory import ThreadDirectory, ThreadPlace, text_of
-from .read import Reader
+from .read import EventReader
 
 _THREADS: LiteralString = "SELECT id, name, start, base, origin FROM {schema}.threads WHERE space = %s ORDER BY id"
 # Whether a thread's row says what its events do, in one statement: others may write meanwhile.
@@ -47,7 +47,7 @@ _LOST_NAMES: LiteralString = (
 class Verifier:
     """Verifies one space."""
 
-    def __init__(self, connections: Connections, directory: ThreadDirectory, reader: Reader) -> None:
+    def __init__(self, connections: Connections, directory: ThreadDirectory, reader: EventReader) -> None:
         self._connections, self._directory, self._reader = connections, directory, reader
 
     def problems(self) -> list[Problem]:
