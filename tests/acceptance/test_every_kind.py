@@ -8,6 +8,7 @@ import typing
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from typing_extensions import get_type_hints, is_typeddict
 
 import contextfold as cf
@@ -35,6 +36,9 @@ def built(kind: Any, name: str = "") -> Any:
     if is_typeddict(kind):
         hints = get_type_hints(kind, include_extras=True)
         return {each: built(hint, each) for each, hint in hints.items() if _is_needed(each, hint)}
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        needed = {each: field for each, field in kind.model_fields.items() if field.is_required() or each == "type"}
+        return {each: built(field.annotation, each) for each, field in needed.items()}
     if origin is typing.Union or str(origin) == "<class 'types.UnionType'>":
         return built(next(each for each in arguments if each is not type(None)), name)
     if origin is dict or kind is object:
@@ -277,21 +281,65 @@ def test_every_part_of_openai_chat_is_sent_as_it_was(kind: Any) -> None:
         through(session, [USER, {"role": "user", "content": [part]}, USER], "messages", part)
 
 
+SAID_FIELDS = [name for name in chat_types.ChatCompletionMessage.model_fields if name != "role"]
+CALLS = typing.get_args(typing.get_args(chat_types.ChatCompletionMessageToolCallUnion)[0])
+
+
+def recorded(model: str, answer: Any, ask: Any) -> Any:
+    """An answer after a question, as the thread keeps it; the next request can still be made."""
+    with cf.Session.open(model=model) as session:
+        session.append(ask)
+        session.prepare()
+        seq = session.append(answer)
+        session.append(ask)
+        assert session.prepare().body
+        return json.loads(session.thread.message(seq).raw)
+
+
+def completion(**said: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": None, **said}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return {"object": "chat.completion", "id": "c", "choices": [choice], "usage": {"prompt_tokens": 5}}
+
+
+@pytest.mark.finding("W3")
+@pytest.mark.parametrize("name", SAID_FIELDS)
+def test_every_field_of_an_openai_chat_answer_is_recorded(name: str) -> None:
+    value = built(chat_types.ChatCompletionMessage.model_fields[name].annotation, name)
+    assert recorded("gpt-4.1", completion(**{name: value}), USER)[name] == value
+
+
+@pytest.mark.finding("W3")
+@pytest.mark.parametrize("kind", CALLS)
+def test_every_kind_of_call_in_an_openai_chat_answer_is_recorded(kind: Any) -> None:
+    call = built(kind)
+    assert recorded("gpt-4.1", completion(tool_calls=[call]), USER)["tool_calls"] == [call]
+
+
 # -- Gemini -----------------------------------------------------------------------------------------------------------
 
 PART_FIELDS = [name for name in google_types.Part.model_fields if name not in ("thought", "thought_signature")]
 
 
+def part_of(name: str) -> dict[str, Any]:
+    """The smallest part with this field, as it stands on the wire."""
+    value: Any = {"text": "hi"}.get(name, {"name": "f", "x": "y", "response": {"output": "x"}})
+    beside = {"text": "hi"} if name in ("media_resolution", "video_metadata", "part_metadata") else {}
+    return {**beside, google_types.Part.model_fields[name].alias or name: value}
+
+
+@pytest.mark.finding("W3")
+@pytest.mark.parametrize("name", google_types.Part.model_fields)
+def test_every_part_of_a_gemini_answer_is_recorded(name: str) -> None:
+    part = {"text": "hi", "thought": True, "thoughtSignature": "eA=="} if name.startswith("thought") else part_of(name)
+    content = {"role": "model", "parts": [part]}
+    answer = {"candidates": [{"content": content, "finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 5}}
+    assert recorded("gemini-2.5-pro", answer, {"role": "user", "parts": [{"text": "go on"}]}) == content
+
+
 @pytest.mark.parametrize("name", PART_FIELDS)
 def test_every_part_of_gemini_is_sent_as_it_was(name: str) -> None:
-    field = google_types.Part.model_fields[name]
-    value: Any = {"text": "hi"}.get(name, {"name": "f", "x": "y", "response": {"output": "x"}})
-    wire = field.alias or name
-    part = (
-        {"text": "hi", wire: value}
-        if name in ("media_resolution", "video_metadata", "part_metadata")
-        else {wire: value}
-    )
+    part = part_of(name)
     said: list[Any] = [{"role": "user", "parts": [part]}]
     if name == "function_call":
         said = [
