@@ -142,6 +142,29 @@ def test_tools_that_come_and_go_in_a_system_message_are_taken_by_every_door(bloc
     assert cf.repair(broken, dialect="anthropic").body["messages"] == [USER, system]
 
 
+@pytest.mark.finding("W5")
+@pytest.mark.parametrize("block", [ADDITION, REMOVAL])
+@pytest.mark.parametrize("words", [[], [{"type": "text", "text": "From now on:"}]])
+def test_tools_that_come_and_go_in_a_first_system_message_stand_behind_the_user(block: Any, words: list[Any]) -> None:
+    system: dict[str, Any] = {"role": "system", "content": [*words, block]}
+    request = prepared(system, USER)
+    assert request.body["messages"] == [USER, {"role": "system", "content": [block]}]
+    assert request.body.get("system") == (words or None)
+    assert cf.validate(request.body, dialect="anthropic") == []
+    broken = {**request.body, "messages": [system, USER], "system": []}
+    repaired = cf.repair(broken, dialect="anthropic").body
+    assert repaired["messages"] == request.body["messages"]
+    assert repaired.get("system", []) == words
+
+
+@pytest.mark.finding("W5")
+def test_tools_that_come_and_go_behind_the_assistant_are_not_dropped() -> None:
+    system: dict[str, Any] = {"role": "system", "content": [ADDITION]}
+    sent = prepared(USER, {"role": "assistant", "content": "ok"}, system, USER).body
+    assert {"role": "system", "content": [ADDITION]} in sent["messages"]
+    assert cf.validate(sent, dialect="anthropic") == []
+
+
 @pytest.mark.finding("W15")
 def test_a_system_message_that_only_sets_something_stays() -> None:
     request = prepared(USER, EFFORT)

@@ -50,6 +50,7 @@ from contextfold.domain import (
 from contextfold.models import Model
 
 from .parse import NAME
+from .rules import IN_SYSTEM
 from .touch import SILENT_ERROR, is_unsigned, touched
 from .turns import refused_sampling
 
@@ -178,15 +179,27 @@ _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
 def chunk(item: ViewItem, message: Message) -> bytes:
-    """The item as zero or one wire message."""
+    """The item as zero or one wire message; two where a system message that stands elsewhere changes what follows."""
     if message.raw and message.dialect == NAME and not item.displaced:
         if not item.edits and not item.late and _stands(item.shape, message):
             return message.raw
         return touched(item, message)
-    content = _content(item, message)
-    if not content:
+    content, changes = _content(item, message), _changes(item, message)
+    if not content and not changes:
         return b""
-    return encode({"role": "assistant" if message.role == "assistant" else "user", "content": content})
+    said = content or [{"type": "text", "text": LABEL.strip()}]
+    spoken = encode({"role": "assistant" if message.role == "assistant" else "user", "content": said})
+    return b",".join((spoken, encode(changes))) if changes else spoken
+
+
+def _changes(item: ViewItem, message: Message) -> Json:
+    """What a displaced system message does beside its words: it must follow a user's turn, as its words then do."""
+    if message.role != "system" or message.dialect != NAME:
+        return {}
+    own = [block for block in shown(item, message) if isinstance(block, Opaque)]
+    content = [decode(block.json.encode()) for block in own if block.kind in IN_SYSTEM]
+    settings = {block.kind: decode(block.json.encode()) for block in own if block.kind == "output_config"}
+    return {"role": "system", **({"content": content} if content else {}), **settings} if own else {}
 
 
 def _stands(shape: Shape, message: Message) -> bool:
@@ -322,10 +335,18 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
     if isinstance(settings.get("system"), dict):
         settings["system"] = words(settings["system"])
     messages = list(filter(None, chunks))
+    changes: list[bytes] = []
     while messages and (_speaker(messages[0]) == "system" or _is_lifted(first, chunks, messages)):
-        settings["system"] = _with_system(settings.get("system"), messages.pop(0))
+        said, *others = elements(b"[" + messages.pop(0) + b"]")
+        settings["system"] = _with_system(settings.get("system"), bytes(said))
+        changes += map(bytes, others)
+    if not settings.get("system", True):
+        del settings["system"]
     if messages and _speaker(messages[0]) == "assistant" and not _is_compacted(messages[0]):
         messages.insert(0, OPENER)
+    if changes:
+        place = next((place for place, each in enumerate(messages) if _speaker(each) == "user"), len(messages))
+        messages[place + 1 : place + 1] = changes
     marks = marks_in(settings.get("system"), settings.get("tools")) + ("cache_control" in settings)
     return wire.request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
 
@@ -360,7 +381,7 @@ def _with_system(system: object, message: bytes) -> list[Any]:
 
 def _as_blocks(content: object) -> list[Any]:
     if isinstance(content, list):
-        return [_unlabelled(block) for block in content]
+        return [_unlabelled(block) for block in content if block.get("text") != LABEL.strip()]
     return [{"type": "text", "text": content}] if content else []
 
 

@@ -118,13 +118,25 @@ def known(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessa
 
 
 def system_in_place(said: list[RepairedMessage], body: dict[str, Any], notes: RepairNotes) -> list[RepairedMessage]:
-    """A first system message goes to the top of the request; a displaced one becomes labelled text."""
+    """A first system message goes to the top of the request; a displaced one becomes labelled text.
+
+    Tools that the first one lets come and go have no place at the top: they stand behind the first user's turn.
+    """
     kept: list[RepairedMessage] = []
+    changes: list[RepairedMessage] = []
     for message in said:
         if message.role != "system":
             kept.append(message)
+            if message.role == "user":
+                kept += changes
+                changes.clear()
         elif not kept:
-            body["system"] = [*_as_blocks(body.get("system")), *message.blocks]
+            words = [block for block in message.blocks if block.get("type") == "text"]
+            others = [block for block in message.blocks if block.get("type") != "text"]
+            if words or not others:
+                body["system"] = [*_as_blocks(body.get("system")), *words]
+            if others:
+                changes.append(RepairedMessage(message.path, "system", others, {}, True))
             notes.note(message.path, "system-placement", "The system message went to the request's 'system'.")
         else:
             kept.append(_placed(message, kept[-1].role, notes))
