@@ -23,7 +23,7 @@ import uvicorn
 
 import contextfold as cf
 from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
-from contextfold.gateway.server import bound, serve
+from contextfold.gateway.server import GatewayServer, bound, serve
 
 SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
 DELAY = 0.02
@@ -60,8 +60,8 @@ def _run_gateway(told: Connection, upstream: str, path: str) -> None:
     settings = GatewaySettings(port=0, upstreams=dict.fromkeys(("anthropic", "openai"), upstream), window=1_000_000)
     listening = bound(settings)
     port = listening.getsockname()[1]
-    gateway = Gateway(settings, SECRETS, lambda space: cf.open(path, space=space, recall=False), port=port)
-    serve(gateway, listening, lambda: told.send(port))
+    gateway = Gateway(settings, SECRETS, lambda space: cf.open(path, space=space), port=port)
+    serve(GatewayServer(gateway, lambda: told.send(port)), listening)
 
 
 def _started(target: Any, *arguments: Any) -> tuple[multiprocessing.Process, int]:

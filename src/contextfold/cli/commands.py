@@ -23,7 +23,11 @@ class Command(NamedTuple):
 
 
 GROUPS: dict[str, tuple[Command, ...]] = {
-    "Use it with any agent": (Command("serve", "the gateway: agents' conversations are kept and always fit"),),
+    "Use it with any agent": (
+        Command("wrap", "run an agent through a gateway of its own: contextfold wrap -- claude"),
+        Command("serve", "the gateway: agents' conversations are kept and always fit"),
+        Command("top", "see live what gateways do: conversations, folds, what was saved and paid"),
+    ),
     "Try it on recorded sessions": (
         Command("demo", "see it work: a session through a small window, checked as it goes"),
         Command("replay", "run recorded sessions through policies and compare them"),

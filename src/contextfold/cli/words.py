@@ -53,6 +53,19 @@ _WORDS: dict[str, tuple[str, str]] = {
         "パスにはトークンが含まれています。他人に見せないでください。プロバイダーのキーは保存されません。",
     ),
     "serve.stopped": ("everything is kept; the gateway has stopped", "すべて保存し、ゲートウェイを停止しました"),
+    "wrap.ended": (
+        "{turns} turns kept in {store}, {folds} folds made",
+        "{turns} 回のやり取りを {store} に保存し、{folds} 回たたみました",
+    ),
+    "top.none": ("no gateway of yours runs here", "動いているゲートウェイはありません"),
+    "top.counted": (
+        "{under_way} under way  {turns} turns  {folds} folds  {tokens_hidden} tokens hidden  {unread} not kept",
+        "処理中 {under_way}  やり取り {turns}  たたみ {folds}  隠したトークン {tokens_hidden}  未保存 {unread}",
+    ),
+    "top.head": (
+        "conversation               model           messages folds  full  saved      paid",
+        "会話                       モデル            件数  たたみ  充填   節約      費用",
+    ),
     "written": ("{file} is written", "{file} を書き出しました"),
     "assumed": (
         "? means assumed: nobody told us this window. Set max_input_tokens in contextfold.toml.",

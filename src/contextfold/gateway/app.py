@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ import aiohttp
 
 from contextfold.dialects import Dialect, all_known
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, ProviderAddress
+from contextfold.domain import encode
 from contextfold.session.telemetry import journal
 from contextfold.store import Store
 
@@ -22,10 +24,12 @@ from .keeper import Arrival, Keeper, RefusedTurn
 from .metrics import Metrics
 from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, body_of, relay
 from .settings import GatewaySettings
+from .standing import ConversationStanding, GatewayStanding, counted
 from .tenants import GatewaySecrets, Tenants
 from .upstream import Upstreams
 
 HEALTH = b"/healthz"
+_MOST_SHOWN = 20  # conversations, and tenants, on the page about itself
 _TEXT = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
 _JSON = [(b"content-type", b"application/json")]
 
@@ -37,8 +41,8 @@ class Gateway:
         self, settings: GatewaySettings, secrets: GatewaySecrets, open_space: Callable[[str], Store], *, port: int = 0
     ) -> None:
         self.metrics = Metrics()
-        self._settings = settings
-        self._door = Door(secrets.token, frozenset(name.lower() for name in settings.hosts), port, frozenset({HEALTH}))
+        self._settings, self._secrets, self._port = settings, secrets, port
+        self._door = self._hung(settings)
         self._upstreams = Upstreams(settings.addresses())
         self.tenants = Tenants(secrets.tenant_key, settings, open_space)
         self._keeper = Keeper(settings, self.metrics)
@@ -60,6 +64,26 @@ class Gateway:
         finally:
             self.metrics.add("under_way", -1)
 
+    def take(self, settings: GatewaySettings) -> None:
+        """Go by other settings from now on; where it listens and its limits of size stay as they are for who is in."""
+        self._settings, self._door = settings, self._hung(settings)
+        self._upstreams.take(settings.addresses())
+        self.tenants.take(settings)
+        self._keeper.settings = settings
+
+    def _hung(self, settings: GatewaySettings) -> Door:
+        names = frozenset(name.lower() for name in settings.hosts)
+        return Door(self._secrets.token, names, self._port, frozenset({HEALTH}))
+
+    async def standing(self) -> GatewayStanding:
+        """What it counted, and the conversations it worked on last."""
+        rows: list[ConversationStanding] = []
+        for ledger in self.tenants.ledgers[:_MOST_SHOWN]:
+            rows += await ledger.clerk.kept(lambda ledger=ledger: ledger.standing(_MOST_SHOWN))  # type: ignore[misc]
+        newest = sorted(rows, key=lambda row: row.at, reverse=True)[:_MOST_SHOWN]
+        under_way = self.metrics.value("under_way") - 1  # without this question
+        return GatewayStanding(self._settings.mode, under_way, counted(self.metrics), newest, self.is_closing)
+
     async def settle(self) -> None:
         """Wait until everything that was heard so far is kept."""
         await self._keeper.settle()
@@ -79,6 +103,8 @@ class Gateway:
             await _say(send, 503 if self.is_closing else 200, "closing" if self.is_closing else "ready")
         elif visit.path == b"/metrics":
             await _say(send, 200, self.metrics.text())
+        elif visit.path == b"/status" and visit.method == "GET":
+            await _answer(send, 200, _JSON, encode(await self.standing()))
         elif visit.path == b"/" and visit.method in ("HEAD", "GET"):
             await _say(send, 200, "" if visit.method == "HEAD" else "contextfold gateway")
         else:
@@ -111,9 +137,11 @@ class Gateway:
                 await _refuse(send, endpoint, outgoing.status, outgoing.kind, outgoing.words)
                 return
             await self._relayed(outgoing, endpoint, receive, send)
+        for ledger in self.tenants.left():
+            await asyncio.get_running_loop().run_in_executor(None, ledger.close)
 
     async def _relayed(self, outgoing: Outgoing, endpoint: Endpoint | None, receive: Receive, send: Send) -> None:
-        begun = False
+        begun, start = False, time.perf_counter()
 
         async def sending(message: dict[str, object]) -> None:
             nonlocal begun
@@ -123,6 +151,8 @@ class Gateway:
         try:
             status = await relay(self._upstreams, outgoing, receive, sending)  # type: ignore[arg-type]  # what we send
             self.metrics.add("requests_total", provider=outgoing.upstream, status=str(status))
+            seconds = round(time.perf_counter() - start, 3)
+            journal(logging.INFO, "answered", upstream=outgoing.upstream, status=status, seconds=seconds)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             late = isinstance(error, TimeoutError)
             self.metrics.add("requests_total", provider=outgoing.upstream, status="504" if late else "502")

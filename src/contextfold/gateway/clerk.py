@@ -32,6 +32,7 @@ class Clerk:
 
     def __init__(self, batch: Callable[[], AbstractContextManager[None]], start_over: Callable[[], None]) -> None:
         self._batch, self._start_over = batch, start_over
+        self._open = 0  # jobs that are not on disk yet
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="contextfold-gateway", daemon=True)
         self._thread.start()
@@ -40,6 +41,11 @@ class Clerk:
     def is_behind(self) -> bool:
         """Whether so much waits that nobody should go ahead of it."""
         return self._jobs.qsize() > _MOST_AHEAD
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for anything; asked by the thread that asks for work."""
+        return self._open == 0
 
     async def kept(self, work: Callable[[], T]) -> T:
         """Do something, after everything that was asked for before; the result when it is on disk."""
@@ -64,6 +70,8 @@ class Clerk:
 
     def _ask(self, work: Callable[[], Any], told: asyncio.Future[Any], done: asyncio.Future[Any]) -> None:
         loop = asyncio.get_running_loop()
+        self._open += 1
+        done.add_done_callback(self._closed)
 
         def tell(value: Any, error: BaseException | None) -> None:
             loop.call_soon_threadsafe(_settle, told, value, error)
@@ -72,6 +80,9 @@ class Clerk:
             loop.call_soon_threadsafe(_settle, done, None, error)
 
         self._jobs.put(_Job(work, tell, kept))
+
+    def _closed(self, _: asyncio.Future[Any]) -> None:
+        self._open -= 1
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:

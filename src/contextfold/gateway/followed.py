@@ -41,6 +41,7 @@ from contextfold.thread.request_bytes import is_bound
 from . import refold
 from .prefixes import PrefixIndex
 from .recognition import START, Normaliser, items_of
+from .standing import ConversationStanding
 
 BY_CLIENT = "client"
 _MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
@@ -156,6 +157,24 @@ class FollowedThread:
             self.session.thread.fold(shown, StandIn(words), details={"trigger": refold.CLIENTS_OWN})
         except (CannotCover, NotFound) as error:
             journal(logging.INFO, "compaction not kept", thread=self.session.thread.name, why=str(error))
+
+    def standing(self) -> ConversationStanding:
+        """How the conversation stands now."""
+        session, stats = self.session, self.session.stats
+        events = session.thread.branch.events
+        return ConversationStanding(
+            session.thread.name,
+            session.model.name,
+            stats.messages,
+            stats.folds,
+            stats.tokens + stats.beside,
+            session.model.window,
+            stats.hidden,
+            stats.paid.total or stats.spent,
+            stats.saved,
+            stats.unit,
+            events[-1].at if events else 0.0,
+        )
 
     # -- writing ------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Everything here happens in the order it was asked for, off the event loop. Holds
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from contextfold.dialects.endpoint import Endpoint, Envelope
 from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError
 from contextfold.session import Request, Session
+from contextfold.session.telemetry import FoldNotice, Hooks, journal
 from contextfold.store import Store
 from contextfold.thread import Thread
 
@@ -25,6 +27,7 @@ from .followed import FittedTurn, Followed, FollowedThread
 from .prefixes import PrefixIndex
 from .recognition import START, Normaliser
 from .settings import ClientPolicy, GatewaySettings
+from .standing import ConversationStanding
 
 ASIDE = "aside"
 _MOST_FAMILIES, _MOST_THREADS, _MOST_CHAINS = 500, 200, 10_000
@@ -74,7 +77,7 @@ class Ledger:
     """One tenant's conversations. Every verb but `missed` and `close` belongs on its clerk's thread."""
 
     def __init__(self, open_store: Callable[[], Store], settings: GatewaySettings) -> None:
-        self._open, self._settings = open_store, settings
+        self._open, self.settings = open_store, settings
         self._store: Store | None = None
         self._normalisers: dict[str, Normaliser] = {}
         self._families: dict[str, PrefixIndex] = {}
@@ -88,6 +91,11 @@ class Ledger:
         self._families.clear()
         self._threads.clear()
         self._chains.clear()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be kept here."""
+        return self.clerk.is_idle
 
     def close(self) -> None:
         """Finish what was asked for and let go of the store."""
@@ -112,7 +120,7 @@ class Ledger:
         keys = normaliser.keys(envelope.messages, START if chained is None else chained.key)
         first = _beginning(asking, keys)
         name = client_name(asking.visit, envelope.family, first)
-        policy = self._settings.policy_of(name.client, envelope.model)
+        policy = self.settings.policy_of(name.client, envelope.model)
         is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
         kept = self._thread(thread, asking, policy)
@@ -142,6 +150,11 @@ class Ledger:
             thread = turn.thread.session.thread
             _limit(self._chains, _MOST_CHAINS)
             self._chains[named] = _Chained(turn.index, thread.name, seq, thread.branch.events[seq - 1].key)
+
+    def standing(self, most: int) -> list[ConversationStanding]:
+        """The conversations that were spoken in last, the newest first."""
+        newest = {name: thread for (name, _, _), thread in self._threads.items()}
+        return [thread.standing() for thread in list(reversed(newest.values()))[:most]]
 
     def missed(self, why: str) -> None:
         """A request passed that could not be kept; written down as soon as something can be."""
@@ -206,6 +219,7 @@ class Ledger:
                 name,
                 asking.envelope.model or None,
                 policy.policy or None,
+                _journaled(name),
                 dialect=asking.dialect.name,
                 limit=policy.limit,
                 window=policy.window,
@@ -248,6 +262,19 @@ def _calls(asking: Asking) -> list[str]:
         except (BadMessage, ContextFoldError):
             continue
     return found
+
+
+def _journaled(thread: str) -> Hooks:
+    """Folds and how far they are, written down as numbers."""
+
+    def folded(told: FoldNotice) -> None:
+        sizes = {"before": told.fold.before, "after": told.fold.after}
+        journal(logging.INFO, "folded", thread=thread, fold=told.fold.id, why=told.trigger, **sizes)
+
+    def folding(stage: str, done: int, of: int) -> None:
+        journal(logging.INFO, "folding", thread=thread, stage=stage, done=done, of=of)
+
+    return Hooks(on_fold=folded, on_progress=folding)
 
 
 def _next_name(name: str, taken: Sequence[str]) -> str:

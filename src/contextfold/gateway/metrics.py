@@ -33,6 +33,10 @@ class Metrics:
         """What was counted so far."""
         return self._values[name, tuple(sorted(labels.items()))]
 
+    def total(self, name: str) -> int:
+        """What was counted so far, whatever its labels."""
+        return sum(value for (counted, _), value in self._values.items() if counted == name)
+
     def text(self) -> str:
         """All of it, as Prometheus reads it."""
         return "\n".join(self._lines()) + "\n"

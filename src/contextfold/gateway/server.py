@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from contextfold.errors import BadConfiguration
+from contextfold.errors import BadConfiguration, ContextFoldError
+from contextfold.session.telemetry import journal
 
 from .app import Gateway
+from .relay import Receive, Scope, Send
 from .settings import GatewaySettings
+
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _BACKLOG = 2_048
 _SWITCH = 0.0005  # seconds: a fold that is being computed lets requests pass ten times as often as usual
@@ -56,11 +61,14 @@ def _file(path: Path) -> socket.socket:
 class GatewayServer(uvicorn.Server):
     """A web server around one gateway; `serve_gateway` ends when it is told to stop and all is kept."""
 
-    def __init__(self, gateway: Gateway, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, gateway: Gateway, ready: Callable[[], None] = lambda: None, *, page: AsgiApp | None = None
+    ) -> None:
+        """`page` is asked instead of the gateway where something stands in front of it; it passes on the rest."""
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
         super().__init__(
             uvicorn.Config(
-                gateway,
+                page or gateway,
                 access_log=False,
                 server_header=False,
                 date_header=False,
@@ -70,6 +78,16 @@ class GatewayServer(uvicorn.Server):
             )
         )
         self._gateway, self._tell_ready = gateway, ready
+        self.reload: Callable[[], GatewaySettings] | None = None  # the settings as they are now, on SIGHUP
+
+    def _reloaded(self) -> None:
+        """Settings that cannot be read change nothing."""
+        try:
+            if self.reload is not None:
+                self._gateway.take(self.reload())
+                journal(logging.INFO, "settings read again")
+        except ContextFoldError as error:
+            journal(logging.ERROR, "settings stay as they were", why=str(error))
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -78,6 +96,8 @@ class GatewayServer(uvicorn.Server):
             yield
             return
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        if self.reload is not None and hasattr(signal, "SIGHUP"):
+            before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: self._reloaded())
         try:
             yield
         finally:
@@ -102,11 +122,38 @@ class GatewayServer(uvicorn.Server):
                 listening.close()
 
 
-def serve(gateway: Gateway, listening: socket.socket, ready: Callable[[], None]) -> None:
+def serve(server: GatewayServer, listening: socket.socket) -> None:
     """Serve in this thread until the process is told to stop."""
     sys.setswitchinterval(_SWITCH)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(GatewayServer(gateway, ready).serve_gateway(listening))
+        runner.run(server.serve_gateway(listening))
+
+
+@contextmanager
+def beside(gateway: Gateway, listening: socket.socket) -> Iterator[None]:
+    """A gateway in a thread of its own for as long as something else runs; all is kept when it ends."""
+    ready, failed = threading.Event(), list[BaseException]()
+    server = GatewayServer(gateway, ready.set)
+
+    def run() -> None:
+        try:
+            serve(server, listening)
+        except BaseException as error:  # noqa: BLE001  # told to whoever started it
+            failed.append(error)
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=run, name="gateway", daemon=True)
+    thread.start()
+    ready.wait()
+    try:
+        if not failed:
+            yield
+    finally:
+        server.should_exit = True
+        thread.join(_GRACE + 10)
+    if failed:
+        raise failed[0]
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -26,6 +26,7 @@ from .settings import GatewaySettings
 _CREDENTIALS = (b"x-api-key", b"authorization", b"x-goog-api-key")
 _IN_QUERY = "key"
 _TOKEN, _KEY = "gateway-token", "gateway-key"
+_MOST_TENANTS = 64  # whose stores are open at once; others are opened again when they come
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,28 @@ class Tenants:
         self._ledgers: dict[str, Ledger] = {}
         self._under_way: dict[str, int] = {}
 
+    @property
+    def ledgers(self) -> Sequence[Ledger]:
+        """Those of whoever was here last, the newest first."""
+        return tuple(reversed(self._ledgers.values()))
+
     def ledger(self, space: str) -> Ledger:
         """The conversations of a tenant."""
-        if space not in self._ledgers:
-            self._ledgers[space] = Ledger(lambda: self._open(space), self._settings)
-        return self._ledgers[space]
+        found = self._ledgers.pop(space, None) or Ledger(lambda: self._open(space), self._settings)
+        self._ledgers[space] = found
+        return found
+
+    def left(self) -> Sequence[Ledger]:
+        """Ledgers to close, since there are too many: of whoever was here longest ago and waits for nothing."""
+        idle = [space for space, ledger in self._ledgers.items() if space not in self._under_way and ledger.is_idle]
+        spare = idle[: max(0, len(self._ledgers) - _MOST_TENANTS)]
+        return [self._ledgers.pop(space) for space in spare]
+
+    def take(self, settings: GatewaySettings) -> None:
+        """Go by other settings from now on."""
+        self._settings = settings
+        for ledger in self._ledgers.values():
+            ledger.settings = settings
 
     def space(self, visit: Visit) -> str:
         return space_of(visit, self._key)

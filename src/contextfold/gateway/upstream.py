@@ -32,9 +32,13 @@ class Upstreams:
     """Where each provider is, and the connections to them."""
 
     def __init__(self, addresses: Mapping[str, str], *, most: int = 1_000) -> None:
-        self._addresses = {name: address.rstrip("/") for name, address in addresses.items()}
+        self.take(addresses)
         self._most = most
         self._client: aiohttp.ClientSession | None = None
+
+    def take(self, addresses: Mapping[str, str]) -> None:
+        """Go to other addresses from now on."""
+        self._addresses = {name: address.rstrip("/") for name, address in addresses.items()}
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._addresses)

@@ -92,8 +92,8 @@ def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **sett
     addresses = dict.fromkeys(("anthropic", "openai", "gemini"), upstream)
     told = GatewaySettings(port=0, upstreams={**addresses, **settings.pop("upstreams", {})}, **settings)
     listening = bound(told)
-    port = listening.getsockname()[1]
-    app = Gateway(told, secrets, lambda space: cf.open(path, space=space, recall=False), port=port)
+    port = 0 if told.socket else int(listening.getsockname()[1])
+    app = Gateway(told, secrets, lambda space: cf.open(path, space=space), port=port)
     ready, started = threading.Event(), []
     failed: list[BaseException] = []
 
@@ -110,7 +110,6 @@ def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **sett
             ready.set()
 
     server = GatewayServer(app, ready.set)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     thread = threading.Thread(target=run, name="gateway", daemon=True)
     thread.start()
     ready.wait()

@@ -1,0 +1,42 @@
+"""How a gateway stands: what it counted, and the conversations it worked on last. Numbers and names, never words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from .metrics import Metrics
+
+_COUNTED = ("turns", "folds", "tokens_hidden", "retries", "cannot_fit", "unread", "turned_away")
+
+
+class ConversationStanding(Struct, frozen=True):
+    """One conversation as its gateway sees it now."""
+
+    name: str
+    model: str
+    messages: int
+    folds: int
+    tokens: int  # of what goes out now
+    window: int
+    hidden: int  # tokens that folds keep out of it
+    spent: float
+    saved: float  # the share of full history's cost
+    unit: str
+    at: float  # when it was last spoken in
+
+
+class GatewayStanding(Struct, frozen=True):
+    """All of it, as `contextfold top` reads it."""
+
+    mode: str
+    under_way: int
+    counted: Mapping[str, int]
+    conversations: Sequence[ConversationStanding] = ()
+    is_closing: bool = False
+
+
+def counted(metrics: Metrics) -> dict[str, int]:
+    """What was counted since the gateway began, over all labels."""
+    return {name: metrics.total(f"{name}_total") for name in _COUNTED}

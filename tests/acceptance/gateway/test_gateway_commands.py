@@ -1,0 +1,204 @@
+"""The gateway as people start it: `contextfold wrap`, `serve` and `top`; signals, settings read again, logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from contextfold.cli.main import main
+from tests.acceptance.gateway.house import gateway, web
+from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
+
+KEY = "sk-canary-of-commands-8812"
+SAID = json.dumps(
+    {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-5-5",
+        "content": [{"type": "text", "text": "The word is heron."}],
+        "stop_reason": "end_turn",
+    }
+).encode()
+# An agent in four lines: it knows nothing but the variables that every agent knows.
+AGENT = """
+import os, sys, urllib.request
+url, body = os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", sys.argv[1].encode()
+asked = urllib.request.Request(url, body, {"x-api-key": os.environ["ANTHROPIC_API_KEY"]})
+sys.stdout.write(urllib.request.urlopen(asked).read().decode()); sys.exit(7)
+"""
+BODY = json.dumps(
+    {"model": "claude-sonnet-5-5", "max_tokens": 10, "messages": [{"role": "user", "content": "The secret word?"}]}
+)
+
+
+@pytest.fixture
+def upstream() -> Iterator[PlainUpstream]:
+    with plain_upstream() as upstream:
+        upstream.always = Answer([SAID])
+        yield upstream
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upstream: PlainUpstream) -> Path:
+    """A user of their own, whose provider is the test's."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", upstream.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_wrapped_agent_is_kept_and_ends_with_its_own_code(
+    home: Path, upstream: PlainUpstream, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["wrap", "--store", "kept.db", "--log", "json", "--", sys.executable, "-c", AGENT, BODY])
+    told = capfd.readouterr()
+    assert code == 7
+    assert "The word is heron." in told.out
+    assert "1 turn kept in kept.db" in told.err
+    assert len(upstream.arrived) == 1
+    facts = [json.loads(line) for line in told.err.splitlines() if line.startswith("{")]
+    assert {"answered"} <= {each["event"] for each in facts}
+    assert not {"secret", "heron"} & set(told.err.replace('"', " ").split())
+    assert KEY not in told.err
+    kept = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file() and file.suffix != ".py")
+    assert b"The secret word?" in kept
+    assert KEY.encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("command", "variable", "ending"),
+    [
+        ("claude", "ANTHROPIC_BASE_URL", ""),
+        ("aider", "OPENAI_API_BASE", "/v1"),
+        ("mini", "ANTHROPIC_API_BASE", ""),
+        ("llm", "OPENAI_BASE_URL", "/v1"),
+        ("gemini", "GOOGLE_GEMINI_BASE_URL", ""),
+    ],
+)
+def test_every_agent_finds_the_gateway_in_the_variable_it_reads(
+    home: Path, capfd: pytest.CaptureFixture[str], command: str, variable: str, ending: str
+) -> None:
+    _program(home / command, f'echo "${variable}" "$CONTEXTFOLD_GATEWAY_URL$1"')
+    assert main(["wrap", "--quiet", "--", str(home / command), ending]) == 0
+    one, other = capfd.readouterr().out.split()
+    assert one == other
+    assert one.startswith("http://127.0.0.1:")
+
+
+def test_codex_is_told_by_an_argument_and_opencode_by_its_settings(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _program(home / "codex", 'echo "$@"')
+    assert main(["wrap", "--quiet", "--", str(home / "codex"), "exec", "do it"]) == 0
+    told = capfd.readouterr().out
+    assert told.startswith('-c openai_base_url="http://127.0.0.1:')
+    assert told.endswith('/v1" exec do it\n')
+    _program(home / "opencode", 'echo "$OPENCODE_CONFIG_CONTENT"')
+    assert main(["wrap", "--quiet", "--", str(home / "opencode")]) == 0
+    providers = json.loads(capfd.readouterr().out)["provider"]
+    assert providers["google"]["options"]["baseURL"].endswith("/v1beta")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_command_that_a_signal_ends_says_so_as_a_shell_would() -> None:
+    assert main(["wrap", "--quiet", "--", "sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
+
+
+@pytest.mark.usefixtures("home")
+def test_signals_go_to_the_wrapped_command() -> None:
+    script = "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"
+    assert main(["wrap", "--quiet", "--", "sh", "-c", script]) == 9
+
+
+@pytest.mark.usefixtures("home")
+def test_what_cannot_be_wrapped_is_told_before_anything_starts(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrap"]) == 2
+    assert main(["wrap", "--", "no-such-agent"]) == 3
+    assert "no-such-agent" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("home")
+def test_top_shows_what_gateways_do_in_eighty_columns(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["top", "--once"]) == 3
+    script = f"{sys.executable} -c '{AGENT}' '{BODY}' >&2; {sys.executable} -m contextfold top --once"
+    assert main(["wrap", "--", "sh", "-c", script]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0].startswith("http://127.0.0.1:")
+    assert " 1 turn " in lines[1]
+    assert "claude-sonnet" in lines[3]
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.usefixtures("home")
+def test_top_tells_programs_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["wrap", "--", "sh", "-c", f"{sys.executable} -m contextfold top --once --json"]) == 0
+    (found,) = json.loads(capfd.readouterr().out)
+    assert (found["mode"], found["counted"]["turns"]) == ("fold", 0)
+
+
+@contextmanager
+def served(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    command = [sys.executable, "-m", "contextfold", "serve", "--json", *arguments]
+    with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+def test_settings_are_read_again_on_hangup_and_a_bad_file_changes_nothing(home: Path, upstream: PlainUpstream) -> None:
+    settings = home / "mine.toml"
+    settings.write_text('[gateway.upstreams]\nanthropic = "http://127.0.0.1:9"\n')
+    with served(home, "--port", "0", "--config", str(settings), "--log", "json") as (process, told):
+        url = told["variables"]["ANTHROPIC_BASE_URL"] + "/v1/messages"
+        assert web().post(url, content=BODY, headers={"x-api-key": KEY}).status_code == 502
+        settings.write_text("[gateway]\nmode = 7\n")
+        _hang_up(process, "settings stay as they were")
+        assert web().post(url, content=BODY, headers={"x-api-key": KEY}).status_code == 502
+        settings.write_text(f'[gateway.upstreams]\nanthropic = "{upstream.url}"\n')
+        _hang_up(process, "settings read again")
+        assert web().post(url, content=BODY, headers={"x-api-key": KEY}).status_code == 200
+
+
+def _hang_up(process: subprocess.Popen[str], awaited: str) -> None:
+    """Have the settings read again, and wait until that is told."""
+    process.send_signal(signal.SIGHUP)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if json.loads(line)["event"] == awaited:
+            return
+    raise AssertionError("the log ended")
+
+
+def test_a_socket_file_is_its_owners_and_serves_like_a_port(
+    tmp_path: Path, upstream: PlainUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a socket's path is short
+    with gateway(tmp_path / "store.db", upstream.url, socket="gateway.sock") as house:
+        assert Path("gateway.sock").stat().st_mode & 0o777 == 0o600
+        with httpx.Client(transport=httpx.HTTPTransport(uds="gateway.sock")) as client:
+            url = house.url.replace(house.origin, "http://localhost")
+            assert client.post(f"{url}/v1/messages", content=BODY, headers={"x-api-key": KEY}).status_code == 200
+            assert client.post("http://localhost/v1/messages", content=BODY).status_code == 401
+        assert len(house.threads(KEY)) == 1
+
+
+def _program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    assert os.access(path, os.X_OK)
