@@ -163,13 +163,16 @@ def _change(connection: apsw.Connection, address: Address, new: ListedFacts) -> 
     connection.execute(_CHANGE, (*astuple(new), checksum, address.space, address.thread))
 
 
-def forget(connection: apsw.Connection, address: Address, erased: int | None) -> None:
-    """So many bytes were erased; None for everything."""
+def shrink(connection: apsw.Connection, address: Address, size: int) -> None:
+    """So many bytes were erased, with this transaction, even if forgetting ends here."""
     old = _shown(connection, address)
-    if erased is None:
-        _change(connection, address, replace(old, messages=0, folds=0, size=0, forgotten=1))
-    else:
-        _change(connection, address, replace(old, size=max(0, old.size - erased)))
+    _change(connection, address, replace(old, size=max(0, old.size - size)))
+
+
+def forget(connection: apsw.Connection, address: Address, *, is_whole: bool) -> None:
+    """All that was to be erased is."""
+    if is_whole:
+        _change(connection, address, replace(_shown(connection, address), messages=0, folds=0, size=0, forgotten=1))
     happened(connection, address)
 
 

@@ -6,7 +6,8 @@ go too, both tables are written anew without them and the old ones dropped, whic
 copy of all outlines in the file. The log that stands before the file (the WAL) is then emptied, because it holds
 earlier pictures of the same pages.
 
-Bodies go in pieces, each a transaction of its own: others get their turn, and forgetting again goes on from there.
+Bodies go in pieces, each a transaction of its own with what lists show of the thread: others get their turn, and
+forgetting again goes on from there.
 """
 
 from __future__ import annotations
@@ -133,18 +134,19 @@ _IS_A_BODY = (
 
 def forget(database: Database, address: Address, seqs: Sequence[int] | None, derivations: Derivations) -> int:
     """Erase these bodies, or all of the thread, and leave no picture of them in the WAL; how many were erased."""
-    erased = size = 0
+    erased = 0
     with database.reading() as connection:
         pieces = list(_pieces(connection, address, seqs))
     for first, last in pieces:
         with database.alone() as connection, telling(address, first):
             found = _erase(connection, address, first, last, is_whole=seqs is None)
             derivations.forget(connection, address, list(found))
-        erased, size = erased + len(found), size + sum(found.values())
+            catalogue.shrink(connection, address, sum(found.values()))
+        erased += len(found)
     with database.alone() as connection, telling(address, address.start + 1):
         _erase_blobs(connection, address)
         rewrite(connection, address, is_whole=seqs is None)
-        catalogue.forget(connection, address, None if seqs is None else size)
+        catalogue.forget(connection, address, is_whole=seqs is None)
     empty_wal(database)
     return erased
 
