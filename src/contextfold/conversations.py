@@ -47,12 +47,15 @@ class WrittenObjects:
     def __init__(self) -> None:
         self._pairs: list[tuple[object, bytes]] = []
 
-    def of(self, objects: Sequence[T], write: Callable[[T], bytes]) -> dict[bytes, T]:
-        """Each object under its bytes, in order. Two that are written alike are one."""
+    def of(self, objects: Sequence[T], write: Callable[[T], bytes]) -> dict[bytes, list[T]]:
+        """The objects under their bytes; those that are written alike in their order."""
         old = self._pairs
         known = sum(1 for _ in takewhile(lambda pair: pair[0][0] is pair[1], zip(old, objects, strict=False)))
         self._pairs = [*old[:known], *((each, write(each)) for each in objects[known:])]
-        return {raw: each for (_, raw), each in zip(self._pairs, objects, strict=True)}
+        found: dict[bytes, list[T]] = {}
+        for (_, raw), each in zip(self._pairs, objects, strict=True):
+            found.setdefault(raw, []).append(each)
+        return found
 
     @property
     def bytes(self) -> list[bytes]:
@@ -104,6 +107,12 @@ class Conversation:
 def sent(request: Request, field: str = "messages") -> list[bytes]:
     """The messages of a request one by one, as they are written in it."""
     return [bytes(raw) for raw in elements(fields(request.json)[field])]
+
+
+def given_back(messages: Sequence[bytes], owned: Mapping[bytes, list[T]], make: Callable[[bytes], T]) -> list[T]:
+    """The owner's own objects wherever nothing was changed, the newest of those that are alike; else a new one."""
+    found = [stack.pop() if (stack := owned.get(raw)) else make(raw) for raw in reversed(messages)]
+    return found[::-1]
 
 
 class Conversations:

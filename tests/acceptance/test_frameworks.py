@@ -54,11 +54,18 @@ def run(program: str, *arguments: str, server: StrictServer, directory: Path) ->
     return told
 
 
+# Each framework with the provider that binds its reasoning most; the others come with `make soak`.
 soak = pytest.mark.skipif(SOAK == 1, reason="One provider of each framework is enough; `make soak` runs them all.")
 RUNS = [
     pytest.param("langchain_run.py", "anthropic:claude-opus-5-5"),
     pytest.param("langchain_run.py", "openai:gpt-6-sol", marks=soak),
     pytest.param("langchain_run.py", "google_genai:gemini-3.8-flash", marks=soak),
+    pytest.param("openai_agents_run.py", "responses:gpt-6-sol"),
+    pytest.param("openai_agents_run.py", "chat_completions:gpt-4.1", marks=soak),
+    pytest.param("pydantic_ai_run.py", "anthropic:claude-opus-5-5"),
+    pytest.param("pydantic_ai_run.py", "openai-responses:gpt-6-sol", marks=soak),
+    pytest.param("pydantic_ai_run.py", "google:gemini-3.8-flash", marks=soak),
+    pytest.param("adk_run.py", "gemini-3.8-flash"),
 ]
 
 

@@ -257,20 +257,24 @@ def together(messages: Iterable[object], named: str | None = None) -> Iterator[o
     for is_answer, group in groupby(messages, key=lambda given: _is_of_an_answer(given, named)):
         items = list(group)
         if is_answer and len(items) > 1:
-            yield [plain(item) for item in items]
+            yield [_read(item) for item in items]
         else:
             yield from items
 
 
 def _is_of_an_answer(given: object, named: str | None) -> bool:
     """Whether it is an item that the model said; a message by itself, of this or any other API, is none."""
-    if isinstance(given, str | bytes | bytearray | memoryview | list | tuple) or given is None:
+    if isinstance(given, str | list | tuple) or given is None:
         return False
-    value = plain(given)
+    value = _read(given)
     if not isinstance(value, Mapping) or answer_in(value, "", named) is not None:
         return False
     dialect = find(named) if named else claimed_by(value)
     return dialect is not None and dialect.is_of_an_answer(value)
+
+
+def _read(given: object) -> Any:
+    return decode(bytes(given)) if isinstance(given, bytes | bytearray | memoryview) else plain(given)
 
 
 def plain(given: object) -> Any:
@@ -284,14 +288,14 @@ def plain(given: object) -> Any:
     for method, options in _DUMPS:
         dump = getattr(given, method, None)
         if callable(dump):
-            return dump(**options, **_further(given, method))
+            return dump(**{**options, **_further(given, method)})
     return given
 
 
 def _further(given: object, method: str) -> Mapping[str, Any]:
-    """Google's objects set what they leave empty, and its API does not want that back."""
+    """Google's objects set what they leave empty, which its API does not want back, and may leave a role unset."""
     is_googles = type(given).__module__.startswith("google.")
-    return {"exclude_none": True} if is_googles and method == "model_dump" else {}
+    return {"exclude_none": True, "exclude_unset": False} if is_googles and method == "model_dump" else {}
 
 
 def _kind(value: object) -> str:

@@ -8,6 +8,8 @@ import pytest
 
 import contextfold as cf
 from contextfold import aio
+from contextfold.dialects import plain, together
+from contextfold.domain import encode
 from contextfold.errors import BadMessage
 
 CLAUDE, UNKNOWN = "claude-sonnet-5-5", "someones-own-model"
@@ -145,3 +147,17 @@ def test_objects_inside_the_dicts_of_openai_and_google_are_taken() -> None:
     google = pytest.importorskip("google.genai.types")
     part = google.Part(text="hi")
     assert sent({"role": "user", "parts": [part]}, "gemini-2.5-pro")["contents"][0]["parts"][0] == {"text": "hi"}
+
+
+def test_items_of_one_answer_come_together_whether_they_are_bytes_or_not() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    given = {"type": "function_call_output", "call_id": "c1", "output": "text"}
+    as_bytes = [encode(each) for each in (thought, call, given)]
+    assert list(together([thought, call, given])) == [[thought, call], given]
+    assert list(together(as_bytes)) == [[thought, call], as_bytes[2]]
+
+
+def test_googles_objects_say_their_role_also_where_it_is_a_default() -> None:
+    types = pytest.importorskip("google.genai.types")
+    assert plain(types.ModelContent(parts=[types.Part(text="hi")])) == {"role": "model", "parts": [{"text": "hi"}]}

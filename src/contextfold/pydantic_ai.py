@@ -1,0 +1,109 @@
+"""Pydantic AI's agents: `Agent("anthropic:claude-sonnet-5-5", capabilities=[Fold("agent.db")])`.
+
+The history of a run stays as it is; what the model is asked with is folded. Each `conversation_id` is a thread of the
+store. Its messages are a dialect of their own, so nothing that a provider wrote is lost on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
+
+from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of, sent
+from contextfold.domain import decode, encode
+from contextfold.folding import Policy
+from contextfold.preferences import Chosen
+from contextfold.session import Hook
+
+NAME = "pydantic-ai"
+_BY_ATTEMPT = hasattr(AbstractCapability, "prepare_model_request")  # else once for each step of a run
+
+
+class Fold(AbstractCapability):
+    """Folds what the model sees."""
+
+    def __init__(
+        self,
+        store: Place = None,
+        *,
+        thread: str | None = None,
+        policy: Policy | str | None = None,
+        profile: Chosen = None,
+        window: int | None = None,
+        limit: int | None = None,
+        on_fold: Hook = None,
+    ) -> None:
+        super().__init__()
+        self.conversations = Conversations(store, Folding(policy, profile, window, limit, on_fold))
+        self.thread = thread
+
+    async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
+        """Ask with what fits, where this release knows no later moment."""
+        return request_context if _BY_ATTEMPT else await self._fold(ctx, request_context)
+
+    async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
+        """Ask with what fits the model that will answer."""
+        return await self._fold(ctx, request_context)
+
+    async def after_model_request(self, ctx: Any, *, request_context: Any, response: Any) -> Any:
+        """Keep what the model answered."""
+        conversation = self._conversation(ctx, request_context)
+        await asyncio.to_thread(conversation.answered, _dump(response))
+        return response
+
+    async def on_model_request_error(self, ctx: Any, *, request_context: Any, error: Exception) -> Any:
+        """A request that was too long makes the next one shorter."""
+        self._conversation(ctx, request_context).overflowed(error)
+        raise error
+
+    async def _fold(self, ctx: Any, asked: Any) -> Any:
+        return replace(asked, messages=await asyncio.to_thread(self._folded, ctx, asked))
+
+    def _folded(self, ctx: Any, asked: Any) -> list[Any]:
+        conversation, told = self._conversation(ctx, asked), asked.model_request_parameters
+        instructions = [part.content for part in getattr(told, "instruction_parts", None) or ()]
+        with conversation.lock:
+            owned = conversation.written.of(_apart(asked.messages), _dump)
+            request = conversation.turn(
+                conversation.written.bytes,
+                system="\n\n".join(instructions),
+                tools=[_tool(tool) for tool in (*told.function_tools, *told.output_tools)],
+                max_tokens=(asked.model_settings or {}).get("max_tokens"),
+            )
+        return given_back(sent(request), owned, _load)
+
+    def _conversation(self, ctx: Any, asked: Any) -> Conversation:
+        thread = self.thread or getattr(ctx, "conversation_id", None) or name_of(_dump(asked.messages[0]), NAME)
+        return self.conversations.of(thread, asked.model.model_name, NAME)
+
+
+def _apart(messages: Sequence[Any]) -> list[Any]:
+    """Messages with system prompts by themselves, so that folding what stands beside one does not hide it."""
+    found: list[Any] = []
+    for message in messages:
+        parts = message.parts if isinstance(message, ModelRequest) else ()
+        system = [part for part in parts if isinstance(part, SystemPromptPart)]
+        if system and len(system) < len(parts):
+            rest = [part for part in parts if not isinstance(part, SystemPromptPart)]
+            found += [replace(message, parts=system), replace(message, parts=rest)]
+        else:
+            found.append(message)
+    return found
+
+
+def _tool(tool: Any) -> dict[str, Any]:
+    schema = tool.parameters_json_schema
+    return {"name": tool.name, "description": tool.description or "", "input_schema": schema}
+
+
+def _dump(message: Any) -> bytes:
+    return encode(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
+
+
+def _load(raw: bytes) -> Any:
+    return ModelMessagesTypeAdapter.validate_python([decode(raw)])[0]
