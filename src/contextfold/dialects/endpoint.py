@@ -84,6 +84,8 @@ class Endpoint:
     streaming: str = "stream"
     words: Callable[[Any], Any] = _as_it_is  # the system prompt as it is weighed
     unmarked: Callable[[bytes], bytes] = _as_it_is  # messages, comma-joined, without marks for a cache
+    mended: Callable[[Sequence[bytes]], Sequence[bytes]] = _as_it_is  # without what a client is known to send wrongly
+    broken: bytes = b""  # what stands in every body that may have to be mended
 
     def asks(self, method: str, path: bytes) -> AskedTurn | None:
         """Whether this path asks for a turn in this format."""

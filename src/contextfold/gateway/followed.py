@@ -39,7 +39,7 @@ from contextfold.session.telemetry import journal
 from contextfold.thread.request_bytes import is_bound
 
 from . import refold
-from .prefixes import PrefixIndex
+from .prefixes import PrefixIndex, answer_key
 from .recognition import START, Normaliser, items_of
 from .standing import ConversationStanding
 
@@ -140,7 +140,9 @@ class FollowedThread:
         self._move(target)
         if request is not None:
             desk.requests.ask(request)
-        seq = self.session.append(reply, key=key, dialect=self._dialect.name)
+        named = reply.get("id") if self._endpoint.chain and isinstance(reply, Mapping) else None
+        own = answer_key(key, named if isinstance(named, str) else "")
+        seq = self.session.append(reply, key=own, dialect=self._dialect.name)
         index.take(thread)
         return seq
 

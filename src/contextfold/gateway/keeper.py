@@ -66,7 +66,7 @@ class Keeper:
         policy = self._policy(arrival.visit)
         answer = TurnAnswer(self, ledger, arrival, plain)
         is_free = self.settings.passes_at_once(policy, len(arrival.body)) and not ledger.clerk.is_behind
-        if is_free and not _may_be_chained(arrival):
+        if is_free and not _must_be_read(arrival):
             answer.taking = asyncio.ensure_future(self._taken_beside(answer))
             self.later(answer.taking)
             return replace(plain, exchange=answer)
@@ -187,9 +187,16 @@ class TurnAnswer:
         if self._kept is None:
             return self._plain.body
         asking, turn = self._kept
-        if turn.fitted is None or (turn.fitted.messages is None and turn.fitted.output is None):
+        if turn.fitted is None or (self.taking is not None and not self._was_retried):
             return self._plain.body
-        return asking.endpoint.close(asking.envelope, turn.fitted.messages, turn.fitted.output)
+        messages, output = turn.fitted.messages, turn.fitted.output
+        if turn.may_fold and asking.endpoint.broken and asking.endpoint.broken in self._plain.body:
+            sent = asking.envelope.messages if messages is None else messages
+            mended = asking.endpoint.mended(sent)
+            messages = messages if mended == list(sent) else mended
+        if messages is None and output is None:
+            return self._plain.body
+        return asking.endpoint.close(asking.envelope, messages, output)
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
@@ -259,7 +266,7 @@ class TurnAnswer:
             self.ledger.answered(turn, heard.answer)
 
 
-def _may_be_chained(arrival: Arrival) -> bool:
-    """Whether a request may go on from an answer that the provider keeps: then it is longer than its body."""
-    chain = arrival.endpoint.chain
-    return bool(chain) and chain.encode() in arrival.body
+def _must_be_read(arrival: Arrival) -> bool:
+    """Whether a request may go on from an answer that the provider keeps, or may have to be mended."""
+    signs = (arrival.endpoint.chain.encode(), arrival.endpoint.broken)
+    return any(sign in arrival.body for sign in signs if sign)

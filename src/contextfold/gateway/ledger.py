@@ -24,13 +24,17 @@ from .clerk import Clerk
 from .clients import ClientName, client_name, is_compacting, is_named
 from .door import Visit
 from .followed import FittedTurn, Followed, FollowedThread
-from .prefixes import PrefixIndex
+from .prefixes import Answered, PrefixIndex
 from .recognition import START, Normaliser
 from .settings import ClientPolicy, GatewaySettings
 from .standing import ConversationStanding
 
 ASIDE = "aside"
-_MOST_FAMILIES, _MOST_THREADS, _MOST_CHAINS = 500, 200, 10_000
+_MOST_FAMILIES, _MOST_THREADS = 500, 200
+_MOST_LOOKED = 200  # threads in which an answer from before a restart is looked for
+_NUMBERED = re.compile(r"/\d+$")  # a further thread of a family
+
+_Chained = tuple[PrefixIndex, Answered]
 
 T = TypeVar("T")
 
@@ -63,16 +67,6 @@ class KeptTurn:
         return None if self.fitted is None else self.fitted.request
 
 
-@dataclass(frozen=True, slots=True)
-class _Chained:
-    """An answer that a later request may go on from by its id."""
-
-    index: PrefixIndex
-    thread: str
-    seq: int
-    key: str
-
-
 class Ledger:
     """One tenant's conversations. Every verb but `missed` and `close` belongs on its clerk's thread."""
 
@@ -82,7 +76,7 @@ class Ledger:
         self._normalisers: dict[str, Normaliser] = {}
         self._families: dict[str, PrefixIndex] = {}
         self._threads: dict[tuple[str, str, str], FollowedThread] = {}
-        self._chains: dict[str, _Chained] = {}
+        self._has_looked = False  # for answers from before this gateway began
         self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
         self.clerk = Clerk(lambda: self.store.batch(), self._start_over)
 
@@ -90,7 +84,6 @@ class Ledger:
         """What was written may have been taken back: believe nothing but the log."""
         self._families.clear()
         self._threads.clear()
-        self._chains.clear()
 
     @property
     def is_idle(self) -> bool:
@@ -116,15 +109,15 @@ class Ledger:
     def take(self, asking: Asking) -> KeptTurn | CannotFit:
         """Keep what a client sent, and make it fit; the error where it cannot, since what was said is kept anyway."""
         envelope, normaliser = asking.envelope, self._normaliser(asking)
-        chained = self._chains.get(envelope.chain) if envelope.chain else None
-        keys = normaliser.keys(envelope.messages, START if chained is None else chained.key)
+        chained = self._chained(envelope.chain) if envelope.chain else None
+        keys = normaliser.keys(envelope.messages, START if chained is None else chained[1].prefix)
         first = _beginning(asking, keys)
         name = client_name(asking.visit, envelope.family, first)
         policy = self.settings.policy_of(name.client, envelope.model)
         is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
         kept = self._thread(thread, asking, policy)
-        followed = kept.follow(index, envelope.messages, keys, 0 if chained is None else chained.seq)
+        followed = kept.follow(index, envelope.messages, keys, 0 if chained is None else chained[1].place.seq)
         self._tell_gaps(kept)
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
@@ -145,11 +138,6 @@ class Ledger:
             seq = turn.thread.answered(turn.index, reply, turn.followed, turn.request)
             if turn.is_compaction:
                 turn.thread.record_compaction(turn.followed, seq)
-        named = reply.get("id")
-        if isinstance(named, str) and named:
-            thread = turn.thread.session.thread
-            _limit(self._chains, _MOST_CHAINS)
-            self._chains[named] = _Chained(turn.index, thread.name, seq, thread.branch.events[seq - 1].key)
 
     def standing(self, most: int) -> list[ConversationStanding]:
         """The conversations that were spoken in last, the newest first."""
@@ -181,7 +169,7 @@ class Ledger:
     ) -> tuple[PrefixIndex, str]:
         """The thread a request belongs to, with the index of its family."""
         if chained is not None:
-            return chained.index, chained.thread
+            return chained[0], chained[1].place.thread
         if is_aside:
             title = f"{name.thread}/{ASIDE}"
             return self._family(title), title
@@ -195,6 +183,19 @@ class Ledger:
             if calls and (anchored := each.anchored(calls)):
                 return each, anchored
         return index, _next_name(name.thread, index.threads)
+
+    def _chained(self, answer: str) -> _Chained | None:
+        """Where the answer of an id is; after a restart it is looked for among the threads that were used last."""
+        for index in self._families.values():
+            if (found := index.answered(answer)) is not None:
+                return index, found
+        rows = () if self._has_looked else self.store.threads(order="activity", limit=_MOST_LOOKED)
+        self._has_looked = True
+        for row in rows:
+            index = self._family(_NUMBERED.sub("", row.title))
+            if (found := index.answered(answer)) is not None:
+                return index, found
+        return None
 
     def _family(self, name: str) -> PrefixIndex:
         found = self._families.pop(name, None)

@@ -7,6 +7,7 @@ its own. Costs what was written since it was last looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 from contextfold.domain import Appended
@@ -14,6 +15,7 @@ from contextfold.thread import Thread
 
 from .recognition import START
 
+_ANSWER = "#"  # between the number of a prefix and the digest of the answer's id
 LEAST_ANCHORS = 2  # tool calls that must be known, in order, for a history whose beginning changed
 
 
@@ -24,13 +26,30 @@ class Place(NamedTuple):
     seq: int
 
 
+class Answered(NamedTuple):
+    """An answer that a later request may go on from by its id."""
+
+    place: Place
+    prefix: str
+
+
+def answer_key(prefix: str, answer: str) -> str:
+    """The key of an answer that has an id by which its provider knows it; of the id only a digest is kept."""
+    return f"{prefix}{_ANSWER}{_digest(answer)}" if answer else prefix
+
+
+def _digest(answer: str) -> str:
+    return blake2b(answer.encode(), digest_size=12).hexdigest()
+
+
 class PrefixIndex:
-    """Prefixes and tool calls of some threads, by their keys and ids."""
+    """Prefixes, tool calls and answers of some threads, by their keys and ids."""
 
     def __init__(self, threads: Iterable[Thread] = ()) -> None:
         self._read: dict[str, int] = {}
         self._prefixes: dict[str, Place] = {}
         self._calls: dict[str, Place] = {}
+        self._answers: dict[str, Answered] = {}
         for thread in threads:
             self.take(thread)
 
@@ -46,7 +65,10 @@ class PrefixIndex:
             if not isinstance(entry.event, Appended):
                 continue
             if entry.key.startswith(START):
-                self._prefixes[entry.key] = Place(name, entry.seq)
+                prefix, _, answer = entry.key.partition(_ANSWER)
+                self._prefixes[prefix] = Place(name, entry.seq)
+                if answer:
+                    self._answers[answer] = Answered(Place(name, entry.seq), prefix)
             for call in entry.event.shape.calls:
                 self._calls.setdefault(call, Place(name, entry.seq))
         self._read[name] = len(events)
@@ -54,6 +76,10 @@ class PrefixIndex:
     def get(self, key: str) -> Place | None:
         """Where a prefix ends."""
         return self._prefixes.get(key)
+
+    def answered(self, answer: str) -> Answered | None:
+        """The answer of this id."""
+        return self._answers.get(_digest(answer))
 
     def longest(self, keys: Sequence[str], thread: str = "") -> tuple[int, Place] | None:
         """The longest known prefix, in one thread where it is named: how many messages it has, and where it ends."""

@@ -62,3 +62,13 @@ def test_a_chain_that_must_be_folded_is_sent_whole_and_goes_on_as_a_chain(
     assert 1 <= len(whole) < 15
     (messages,) = house.threads(KEY).values()
     assert len(messages) == 32
+
+
+def test_a_chain_goes_on_in_its_thread_after_a_restart(tmp_path: Path, upstream: PlainUpstream) -> None:
+    for number in range(3):
+        with gateway(tmp_path / "store.db", upstream.url, window=16_000) as house:
+            sent = ask(house, upstream, number, f"Question {number}.")
+            assert len(sent["input"]) == 1
+    with gateway(tmp_path / "store.db", upstream.url, window=16_000) as house:
+        (messages,) = house.threads(KEY).values()
+        assert len(messages) == 6

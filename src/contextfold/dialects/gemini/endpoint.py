@@ -6,13 +6,14 @@ The path names the model, and whether the answer streams.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
+from contextfold.domain import decode, encode
 
 _UNSEEN = frozenset({"thoughtSignature", "thought_signature", "id"})
 
@@ -37,6 +38,41 @@ def _part(part: Any, words: Words) -> object:
 
 def _plain(value: Any) -> Any:
     return {name: each for name, each in value.items() if name not in _UNSEEN} if isinstance(value, Mapping) else value
+
+
+def _mended(contents: Sequence[bytes]) -> Sequence[bytes]:
+    """Each function response once: Gemini CLI sends them twice when it resumes, and the API refuses that."""
+    kept: list[bytes] = []
+    calls: list[str] = []  # of the newest turn that called, not answered yet
+    given: list[str] = []  # answered by now
+    for raw in contents:
+        content = decode(raw)
+        parts = content.get("parts") if isinstance(content, Mapping) else None
+        if not isinstance(parts, list) or not isinstance(content, Mapping):
+            kept.append(raw)
+        elif content.get("role") == "model":
+            calls, given = [name for part in parts if (name := _paired_by(part, "functionCall"))], []
+            kept.append(raw)
+        else:
+            left = [part for part in parts if not _is_repeated(part, calls, given)]
+            if left:
+                kept.append(raw if len(left) == len(parts) else encode({**content, "parts": left}))
+    return kept
+
+
+def _is_repeated(part: Any, calls: list[str], given: list[str]) -> bool:
+    name = _paired_by(part, "functionResponse")
+    if name in calls:
+        calls.remove(name)
+        given.append(name)
+        return False
+    return bool(name) and name in given
+
+
+def _paired_by(part: Any, kind: str) -> str:
+    """What a call and its response have in common: the id, or the name where there is none."""
+    found = part.get(kind) if isinstance(part, Mapping) else None
+    return str(found.get("id") or found.get("name") or "") if isinstance(found, Mapping) else ""
 
 
 _STATUS = {
@@ -77,6 +113,8 @@ ENDPOINT = Endpoint(
     refusal=_refusal,
     schema=("generationConfig.responseSchema", "generationConfig.responseJsonSchema"),
     words=_words,
+    mended=_mended,
+    broken=b'"functionResponse"',
 )
 
 
