@@ -77,6 +77,10 @@ class Store:
             lambda: self.plain.threads(after=after, limit=limit, order=order, prefix=prefix, archived=archived)
         )
 
+    async def spaces(self) -> Sequence[str]:
+        """The spaces of the file that hold threads, in the order they were made."""
+        return await self.worker.run(self.plain.spaces)
+
     async def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
         """What happened after a cursor, oldest first, whoever did it."""
         return await self.worker.run(lambda: self.plain.changes(after=after, limit=limit))

@@ -36,6 +36,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("models", "what is known about models: window, prices, and who says so"),
     ),
     "Look at a store": (
+        Command("inspect", "look at a store in a browser: what the model saw, and take folds back"),
         Command("threads", "list the threads of a store"),
         Command("show", "show what the model sees: the view, folds marked, with sizes"),
         Command("context", "show what fills the window: system, tools, results, summaries, free"),

@@ -7,6 +7,32 @@ comes first. Imports nothing.
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    # -- inspector
+    "The inspector's web server is missing: pip install 'contextfold[inspector]'.": "インスペクターのウェブサーバーがありません。pip install 'contextfold[inspector]' を実行してください。",
+    "There is no store {path}. Name one that is there: contextfold inspect agent.db": "ストア {path} がありません。あるものを指定してください: contextfold inspect agent.db",
+    "The inspector cannot listen on {place} ({reason}). Choose another with --port.": "インスペクターは {place} で待ち受けられません（{reason}）。--port で別のポートを選んでください。",
+    "The store was opened to be read only. Start the inspector without --read-only to change it.": "ストアは読み取り専用で開かれています。変更するには --read-only なしで起動してください。",
+    "There is no space {space} in this store.": "このストアにスペース {space} はありません。",
+    "There is no thread {thread} here. It may have been renamed; look at the list of sessions.": "スレッド {thread} はありません。名前が変わったかもしれません。セッションの一覧を見てください。",
+    "{seq} is no request of this thread, nor the answer to one.": "{seq} はこのスレッドのリクエストでも、その応答でもありません。",
+    "There is no request {number}. This thread has {count}.": "リクエスト {number} はありません。このスレッドには {count} 件あります。",
+    "There is no fold {fold} on this branch. It may be on one that was left.": "折りたたみ {fold} はこの枝にありません。離れた枝にあるかもしれません。",
+    "Message {seq} has no picture {number} that can be shown.": "メッセージ {seq} に表示できる画像 {number} はありません。",
+    "{fold} is no fold of this thread.": "{fold} はこのスレッドの折りたたみではありません。",
+    "A rewind goes to just before or after an event, or to a checkpoint. Name one of them.": "巻き戻しの行き先は、イベントの直前か直後、またはチェックポイントです。どれか一つを指定してください。",
+    "Nothing was said in this session yet, so there is nothing to compare.": "このセッションにはまだ発言がないため、比較できません。",
+    "Nothing was erased: type exactly what is to be erased, its name or its number.": "何も消去していません。消去するものの名前か番号を正確に入力してください。",
+    "There is no {method} {path} here. See {api}/openapi.json.": "{method} {path} はありません。{api}/openapi.json を参照してください。",
+    "A change may have {bytes} bytes at most.": "変更は最大 {bytes} バイトです。",
+    "The headers of this request are too large.": "このリクエストのヘッダーが大きすぎます。",
+    "This host name is not served here. Use 127.0.0.1.": "このホスト名では応答しません。127.0.0.1 を使ってください。",
+    "Requests from other web pages are not taken here.": "他のウェブページからのリクエストは受け付けません。",
+    "There is nothing here.": "ここには何もありません。",
+    "Open the link that `contextfold inspect` printed. It works once; for another, run it again.": "`contextfold inspect` が表示したリンクを開いてください。使えるのは一度だけです。もう一度実行すると新しいリンクが得られます。",
+    "This change did not come from the page. Send the token of /api/v1/about with it.": "この変更はページから送られたものではありません。/api/v1/about のトークンを添えてください。",
+    "There is nothing to fold.": "折りたためるものがありません。",
+    "This is a bug of ours; see the log.": "contextfold の不具合です。ログを見てください。",
+
     # -- messages as they are given
     "An Anthropic message is a JSON object. Pass {a}.": "Anthropic のメッセージは JSON オブジェクトです。{a} のように渡してください。",
     "This message has {said}. Anthropic knows {a}: set one of them.": "このメッセージには{said}。Anthropic で使えるのは {a} です。いずれかを設定してください。",

@@ -143,6 +143,11 @@ class Store:
         return self._log.page(ThreadPage(order, after, limit, prefix, archived))
 
     @locked
+    def spaces(self) -> Sequence[str]:
+        """The spaces of the file that hold threads, in the order they were made; none where the store is in memory."""
+        return self._log.spaces() if isinstance(self._log, logs.SqliteLog) else ()
+
+    @locked
     def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
         """What happened after a cursor, oldest first, whoever did it: every event, and what became of whole threads.
 

@@ -24,6 +24,7 @@ DIGESTS: Final = -1
 
 NAME = "INSERT INTO names (space, owner, name, number) VALUES (?, ?, ?, ?)"
 _FIND = "SELECT number FROM names WHERE space = ? AND owner = ? AND name = ?"
+_SPACES = "SELECT name FROM names WHERE space = ? AND owner = ? ORDER BY number"
 _THREAD = (
     "INSERT INTO threads (space, id, name, origin, origin_seq, created, settings, seal) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
@@ -98,6 +99,11 @@ class Directory:
             if self._space is None and value(connection, _HAS_LOST_SPACES):
                 raise Corrupt(f"The names of spaces are damaged, so no thread is found. {RESCUE}")
         return self._space
+
+    @staticmethod
+    def spaces(connection: apsw.Connection) -> list[str]:
+        """The names of all spaces that have a thread."""
+        return [text_of(name) for (name,) in rows(connection, _SPACES, (SPACES, THREADS))]
 
     def address(self, connection: apsw.Connection, thread: str) -> Address:
         """The thread of this name; raises `NotFound`."""

@@ -86,6 +86,11 @@ class SqliteLog:
         if made is not None:
             catalogue.begin(connection, made, float(row.created))
 
+    def spaces(self) -> list[str]:
+        """The spaces of the file that have a thread, in the order they were made."""
+        with self._database.reading() as connection:
+            return self._directory.spaces(connection)
+
     def row(self, thread: str) -> ThreadRow | None:
         with self._database.reading() as connection:
             is_known = self._directory.is_taken(connection, thread)

@@ -1,0 +1,94 @@
+"""Look at a store in a browser: what the model saw, what was folded and why; and take it back with one click.
+
+Prints one link and opens it. The link works once, on this machine alone; what it opens stays open until Ctrl-C. With
+--read-only nothing can be changed. Scripts use the same interface as the page: see docs/inspector.md.
+
+Examples:
+  contextfold inspect agent.db
+  contextfold inspect agent.db --read-only --no-open
+  contextfold inspect --port 9001
+"""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+
+import contextfold as cf
+from contextfold.errors import BadConfiguration, NotFound
+
+from .arguments import size
+from .invocation import Invocation
+from .paper import Ink
+from .sessions import policy_of
+from .translation import error_in
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the store to look at (default: the one that is set)")
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: any free one)")
+    parser.add_argument("-w", "--window", type=size, metavar="TOKENS", help="the window (default: the model's own)")
+    parser.add_argument("--read-only", action="store_true", help="change nothing, also not by mistake")
+    parser.add_argument("--no-open", action="store_true", help="only print the link")
+
+
+def run(call: Invocation) -> int:
+    try:
+        from contextfold import inspector  # noqa: PLC0415  # its web server is an extra
+        from contextfold.inspector.server import HOST, listening_on, serve  # noqa: PLC0415  # the same
+    except ImportError as error:
+        raise BadConfiguration(
+            "The inspector's web server is missing: pip install 'contextfold[inspector]'."
+        ) from error
+    path = Path(call.args.file) if call.args.file else call.store_path
+    if not path.exists():
+        raise NotFound(f"There is no store {path}. Name one that is there: contextfold inspect agent.db")
+    listening = listening_on(call.args.port)
+    port = int(listening.getsockname()[1])
+    access = inspector.Access(port=port)
+    stores = inspector.OpenStores(
+        store_opener(path, read_only=call.args.read_only),
+        label=path.name,
+        space=call.settings["space"],
+        open_session=lambda store, name: session_on(call, store, name),
+        read_only=call.args.read_only,
+    )
+    stores.store()  # what is wrong with the file is told here, before anything is printed
+    link = f"http://{HOST}:{port}{access.new_link()}"
+
+    def ready() -> None:
+        call.answer(
+            {"link": link, "store": str(path), "read_only": call.args.read_only}, lambda: _show(call, link, path)
+        )
+        sys.stdout.flush()
+        if not call.args.no_open and not call.is_json and sys.stdout.isatty():
+            webbrowser.open(link)
+
+    serve(inspector.Inspector(stores, access, translate=translated), listening, ready)
+    return 0
+
+
+def store_opener(path: Path, *, read_only: bool) -> Callable[[str], cf.Store]:
+    """Opens a space of a store, for looking at it."""
+    return lambda space: cf.open(path, space=space, read_only=read_only)
+
+
+def session_on(call: Invocation, store: cf.Store, name: str) -> cf.Session:
+    """A thread with the policy in force."""
+    model = store.thread(name, model=call.model).model.name
+    policy, window = policy_of(call, model), getattr(call.args, "window", None)
+    return cf.Session.on(store, name, call.model, policy, artifacts=call.settings["artifacts"] or None, window=window)
+
+
+def translated(language: str, text: str) -> str:
+    """An error in the reader's language."""
+    return error_in("ja" if language == "ja" else "en", text)
+
+
+def _show(call: Invocation, link: str, path: Path) -> None:
+    call.out.line(Ink(call.say("inspect.ready", store=path), "bold"))
+    call.out.line(link, indent=2)
+    call.out.line(Ink(call.say("inspect.secret"), "dim"), indent=2)

@@ -1,0 +1,126 @@
+"""The stores that are looked at, one for each space of a file, and the threads that somebody has open.
+
+Used from one thread at a time. What was worked out about a thread is kept as long as it is among those used last, and
+follows the thread as it grows, whoever writes to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from contextfold.errors import NotFound
+from contextfold.session import Session
+from contextfold.store import Store
+from contextfold.thread import Thread
+
+from .gauge import Gauge, gauge_of
+from .layout import Layout
+from .message_page import Pages
+from .request_history import Requests
+from .rows import Rows
+
+OpenStore = Callable[[str], Store]
+OpenSession = Callable[[Store, str], Session]
+_MOST_OPEN = 12  # threads
+
+
+class OpenThread:
+    """One thread with everything that pages about it need."""
+
+    def __init__(self, store: Store, name: str, open_session: OpenSession) -> None:
+        self.store, self.name, self._open = store, name, open_session
+        self._session: Session | None = None
+        self._last = -1
+        self._gauge: Gauge | None = None
+
+    @cached_property
+    def thread(self) -> Thread:
+        return self.store.thread(self.name)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.thread)
+
+    @cached_property
+    def rows(self) -> Rows:
+        return Rows(self.thread, self.layout)
+
+    @cached_property
+    def pages(self) -> Pages:
+        return Pages(self.thread, self.rows)
+
+    @cached_property
+    def requests(self) -> Requests:
+        return Requests(self.thread)
+
+    @property
+    def session(self) -> Session:
+        """The thread with its policy; opened anew when something happened, since bills teach how to count."""
+        self.thread.catch_up()
+        last = self.thread.branch.last
+        if self._session is None or self._last != last:
+            self._session, self._last, self._gauge = self._open(self.store, self.name), last, None
+            self.thread.lens.learn_again()
+        return self._session
+
+    @property
+    def gauge(self) -> Gauge:
+        session = self.session
+        if self._gauge is None:
+            self._gauge = gauge_of(session)
+        return self._gauge
+
+
+class OpenStores:
+    """The spaces of one file, and the threads used last."""
+
+    def __init__(
+        self,
+        open_store: OpenStore,
+        *,
+        label: str = "",
+        space: str = "default",
+        open_session: OpenSession = Session.on,
+        read_only: bool = False,
+    ) -> None:
+        self._open, self._open_session = open_store, open_session
+        self.label, self.space, self.read_only = label, space, read_only
+        self._stores: dict[str, Store] = {}
+        self._threads: dict[tuple[str, str], OpenThread] = {}
+
+    def spaces(self) -> Sequence[str]:
+        """The spaces of the file, the one asked for first."""
+        found = self.store(self.space).spaces()
+        return (self.space, *(name for name in found if name != self.space))
+
+    def store(self, space: str = "") -> Store:
+        """The store of a space that is there."""
+        name = space or self.space
+        if name not in self._stores:
+            if name != self.space and name not in self.spaces():
+                raise NotFound(f"There is no space {name!r} in this store.")
+            self._stores[name] = self._open(name)
+        return self._stores[name]
+
+    def thread(self, space: str, name: str) -> OpenThread:
+        """A thread that is there; never a new one."""
+        store = self.store(space)
+        if name not in store:
+            raise NotFound(f"There is no thread {name!r} here. It may have been renamed; look at the list of sessions.")
+        key = space or self.space, name
+        found = self._threads.pop(key, None) or OpenThread(store, name, self._open_session)
+        while len(self._threads) >= _MOST_OPEN:
+            del self._threads[next(iter(self._threads))]
+        self._threads[key] = found
+        return found
+
+    def drop(self, space: str, name: str) -> None:
+        """Work everything about a thread out again."""
+        self._threads.pop((space or self.space, name), None)
+
+    def close(self) -> None:
+        self._threads.clear()
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
