@@ -1,0 +1,216 @@
+// A list of any length: only rows in sight are elements, and only pages around them are in memory.
+
+import { get, of } from "./api.js";
+import { el, fill, k, n } from "./dom.js";
+import { messageDetail, standInDetail } from "./message.js";
+import { known, t } from "./words.js";
+
+const ROW = 34, PAGE = 100, MOST_PAGES = 24, SPARE = 14;
+const LETTERS = { user: "U", assistant: "A", tool: "T", system: "S", note: "N" };
+const SIGNS = { rewound: "↶", checkpointed: "⚑", noted: "✎", sent: "↑", measured: "$", pinned: "◆", unpinned: "◇", unfolded: "▾", folded: "▸", "tools-projected": "⚒" };
+const QUIET = new Set(["appended", "attached", "noted", "sent", "measured", "checkpointed", "tools-projected"]);
+
+export class Timeline {
+  constructor(thread, acts) {
+    this.thread = thread; this.acts = acts; this.listing = "said";
+    this.openFolds = new Set(); this.opened = new Map(); // what is unrolled: key, its extra height
+    this.pages = new Map(); this.asked = new Map(); this.nodes = new Map();
+    this.total = 0; this.at = -1; this.generation = 0; this.tallest = 1;
+    this.space = el("div", { class: "space", role: "list" });
+    this.element = el("div", { class: "list", tabindex: 0, role: "region", "aria-label": t("conversation") }, this.space);
+    this.element.addEventListener("scroll", () => this.draw(), { passive: true });
+    this.sizes = new ResizeObserver((entries) => this.grown(entries));
+    this.sizes.observe(this.element);
+  }
+
+  async start(seq) {
+    await this.load(0);
+    if (seq) await this.jump(seq);
+    else this.draw();
+  }
+  stop() { this.sizes.disconnect(); this.generation++; }
+
+  async show(listing) {
+    this.listing = listing; this.opened.clear(); this.at = -1;
+    await this.again(true);
+    this.element.scrollTop = 0; this.draw();
+  }
+
+  // -- pages ------------------------------------------------------------------------------------------------------------
+  row(index) { return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE]; }
+  key(row) { return row.kind === "fold" ? `f${row.seq}` : `m${row.seq}`; }
+
+  async load(page) {
+    if (this.asked.has(page)) return this.asked.get(page);
+    const asked = this.fetch(page, this.generation).finally(() => this.asked.delete(page));
+    this.asked.set(page, asked);
+    return asked;
+  }
+  async fetch(page, generation) {
+    const answer = await get(of(this.thread, "/rows"), { listing: this.listing, open: [...this.openFolds].join(","), start: page * PAGE, limit: PAGE });
+    if (generation !== this.generation) return;
+    this.pages.delete(page); this.pages.set(page, answer.rows);
+    while (this.pages.size > MOST_PAGES) this.pages.delete(this.pages.keys().next().value);
+    this.total = answer.total; this.last = answer.last;
+    for (const row of answer.rows) this.tallest = Math.max(this.tallest, row.tokens ?? 0);
+    this.settle(); this.draw();
+  }
+  /** Ask again for what is in sight, and swap it in at once; the rest is asked for when it comes into sight. */
+  async again(everything) {
+    const generation = ++this.generation;
+    this.asked.clear();
+    const [first, last] = this.range(), before = this.total, stays = this.isAtEnd();
+    const pages = everything ? range(Math.floor(first / PAGE), Math.floor(Math.max(first, last) / PAGE)) : range(Math.floor(Math.max(0, before - 1) / PAGE), Math.floor(Math.max(0, before - 1) / PAGE));
+    const answers = await Promise.all(pages.map((page) => get(of(this.thread, "/rows"), { listing: this.listing, open: [...this.openFolds].join(","), start: page * PAGE, limit: PAGE })));
+    if (generation !== this.generation) return;
+    if (everything) this.pages.clear();
+    answers.forEach((answer, at) => { this.pages.set(pages[at], answer.rows); this.total = answer.total; this.last = answer.last; });
+    if (everything) for (const [index, node] of this.nodes) { this.forgetNode(index, node); }
+    this.settle();
+    if (stays) this.element.scrollTop = this.element.scrollHeight;
+    this.draw();
+  }
+  heard(kinds) {
+    return this.again(!kinds.every((kind) => QUIET.has(kind)));
+  }
+
+  // -- places -----------------------------------------------------------------------------------------------------------
+  settle() {
+    this.extras = [];
+    if (this.opened.size) for (const [page, rows] of [...this.pages].sort((a, b) => a[0] - b[0])) rows.forEach((row, at) => { const px = this.opened.get(this.key(row)); if (px) this.extras.push([page * PAGE + at, px]); });
+    this.space.style.height = `${this.offset(this.total)}px`;
+  }
+  offset(index) { let px = index * ROW; for (const [at, extra] of this.extras ?? []) { if (at >= index) break; px += extra; } return px; }
+  indexAt(y) {
+    let passed = 0;
+    for (const [at, extra] of this.extras ?? []) { if ((at + 1) * ROW + passed > y) break; if ((at + 1) * ROW + passed + extra > y) return at; passed += extra; }
+    return Math.max(0, Math.floor((y - passed) / ROW));
+  }
+  range() {
+    const top = this.element.scrollTop, tall = this.element.clientHeight || 600;
+    return [Math.max(0, this.indexAt(top) - SPARE), Math.min(this.total - 1, this.indexAt(top + tall) + SPARE)];
+  }
+  isAtEnd() { const list = this.element; return this.total > 0 && list.scrollTop > 0 && list.scrollTop + list.clientHeight > list.scrollHeight - ROW; }
+
+  // -- drawing ----------------------------------------------------------------------------------------------------------
+  draw() {
+    if (this.isDrawing) return;
+    this.isDrawing = true;
+    const [first, last] = this.range();
+    for (const [index, node] of this.nodes) if (index < first || index > last) this.forgetNode(index, node);
+    for (let index = first; index <= last; index++) {
+      const row = this.row(index), known = this.nodes.get(index);
+      if (!row) this.load(Math.floor(index / PAGE));
+      if (!known || (row && known.row !== row)) {
+        const made = row ? this.made(row, index) : ghost();
+        made.row = row;
+        if (known) { const focused = known === document.activeElement; this.sizes.unobserve(known); known.replaceWith(made); if (focused) made.focus({ preventScroll: true }); } else this.space.append(made);
+        this.nodes.set(index, made);
+        if (row && this.opened.has(this.key(row))) { this.unroll(made, row); this.sizes.observe(made); }
+      }
+      const node = this.nodes.get(index);
+      node.style.transform = `translateY(${this.offset(index)}px)`;
+      node.classList.toggle("at", index === this.at);
+    }
+    for (const page of [Math.floor(first / PAGE) - 1, Math.floor(last / PAGE) + 1]) if (page >= 0 && page * PAGE < this.total && !this.pages.has(page)) this.load(page);
+    this.isDrawing = false;
+    if (!this.total) fill(this.space, el("p", { class: "soft", style: { padding: "10px 18px" } }, t("none")));
+    else this.space.querySelector(":scope > p")?.remove();
+  }
+  forgetNode(index, node) { this.sizes.unobserve(node); node.remove(); this.nodes.delete(index); }
+
+  made(row, index) {
+    const kind = row.kind === "fold" ? "folding" : row.kind === "message" || row.kind === "attachment" ? "" : "event";
+    const classes = ["row", kind, row.state === "folded" && "dim", row.state === "abandoned" && "dim gone"].filter(Boolean).join(" ");
+    const line = kind === "folding" ? this.card(row) : kind === "event" ? event(row) : this.message(row);
+    const node = el("div", { class: classes, role: "listitem", tabindex: -1, "aria-posinset": index + 1, "aria-setsize": this.total, "data-seq": row.seq, "data-kind": row.kind }, line);
+    line.addEventListener("click", (given) => { if (!given.target.closest("button, a")) { this.select(index); this.toggle(index); } });
+    node.addEventListener("focus", () => { if (this.at !== index) { this.at = index; this.draw(); } });
+    return node;
+  }
+  message(row) {
+    const chips = [row.is_pinned && chip(`◆ ${t("pinned")}`, "good"), row.state === "abandoned" && chip(t("left_branch")), row.cleared?.length && chip(t("cleared"), "amber"), row.is_error && chip(t("error"), "bad"), row.images && chip(`${t("image")} ${row.images > 1 ? row.images : ""}`), row.reasoning && chip(t("reasoning"))];
+    const names = [...(row.calls ?? []).map((name) => `→ ${name || "?"}`), ...(row.results ?? []).map((name) => `← ${name || "?"}`)].slice(0, 4).join("  ");
+    const isCode = row.who === "tool" || row.text?.startsWith("{");
+    const width = Math.min(54, 3 + 50 * Math.sqrt((row.tokens ?? 0) / Math.max(200, this.tallest)));
+    return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq), el("span", { class: "who", title: t(`who_${row.who}`), style: { background: `var(--${row.who})` } }, el("span", { "aria-hidden": true }, LETTERS[row.who] ?? "·"), el("span", { class: "sr" }, t(`who_${row.who}`))),
+      el("span", { class: "txt" }, names && el("strong", {}, `${names}  `), isCode ? el("code", {}, row.text) : row.text, chips), el("span", { class: "tok" }, el("i", { style: { width: `${width}px`, background: `var(--${row.who})`, opacity: row.state === "visible" ? 0.75 : 0.35 } }), k(row.tokens ?? 0)));
+  }
+  card(row) {
+    const facts = row.facts, isOpen = this.openFolds.has(row.seq), why = facts.reason || facts.trigger || facts.strategy;
+    return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq),
+      el("button", { class: "who", type: "button", tabindex: -1, "aria-expanded": isOpen ? "true" : "false", "aria-label": `${isOpen ? t("closeFold") : t("openFold")} (${row.seq})`, onclick: () => this.openFold(row.seq) }, isOpen ? "▾" : "▸"),
+      el("span", { class: "txt" }, el("strong", {}, `${facts.kind} `), `${t("hides")} ${n(facts.messages)} · ${k(facts.hidden)} → ${k(row.tokens)} ${t("tokens")}`, why && ` · ${t("because")}: ${why}`),
+      el("button", { type: "button", tabindex: -1, onclick: () => this.acts.unfold(row.seq) }, t("unfold")));
+  }
+  unroll(node, row) {
+    if (node.querySelector(".detail")) return;
+    const detail = el("div", { class: "detail" }, el("span", { class: "soft" }, t("loading")));
+    node.append(detail);
+    (row.kind === "fold" ? standInDetail : messageDetail)(detail, this.thread, row, this.acts);
+  }
+  grown(entries) {
+    let changed = false;
+    for (const { target } of entries) {
+      if (target === this.element) { changed = true; continue; }
+      const row = target.row, px = Math.max(0, target.getBoundingClientRect().height - ROW);
+      if (row && this.opened.has(this.key(row)) && Math.abs(this.opened.get(this.key(row)) - px) > 0.5) { this.opened.set(this.key(row), px); changed = true; }
+    }
+    if (changed) { this.settle(); this.draw(); }
+  }
+
+  // -- what people do -----------------------------------------------------------------------------------------------------
+  select(index, focus = true) {
+    this.at = Math.max(0, Math.min(this.total - 1, index));
+    const top = this.offset(this.at), list = this.element;
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+    this.draw();
+    if (focus) this.nodes.get(this.at)?.focus({ preventScroll: true });
+  }
+  toggle(index) {
+    const row = this.row(index), node = this.nodes.get(index);
+    if (!row || !node || !(row.kind === "fold" || row.kind === "message" || row.kind === "attachment")) return;
+    if (row.kind === "attachment") return;
+    const key = this.key(row);
+    if (this.opened.has(key)) { this.opened.delete(key); this.sizes.unobserve(node); node.querySelector(".detail")?.remove(); } else { this.opened.set(key, 1); this.unroll(node, row); this.sizes.observe(node); }
+    this.settle(); this.draw();
+  }
+  async openFold(seq) {
+    if (!this.openFolds.delete(seq)) this.openFolds.add(seq);
+    await this.again(true);
+  }
+  async jump(seq) {
+    const ask = () => get(of(this.thread, "/place"), { seq, listing: this.listing, open: [...this.openFolds].join(",") });
+    let place = await ask();
+    if (place.fold) { this.openFolds.add(place.fold); await this.again(true); place = await ask(); }
+    this.element.scrollTop = Math.max(0, this.offset(place.index) - this.element.clientHeight / 3);
+    this.draw();
+    await this.load(Math.floor(place.index / PAGE));
+    this.select(place.index);
+    const row = this.row(place.index);
+    if (row?.seq === seq && !this.opened.has(this.key(row))) this.toggle(place.index);
+  }
+  keyed(event) {
+    const row = this.row(this.at);
+    switch (event.key) {
+      case "j": case "ArrowDown": if (event.key === "ArrowDown" && !this.element.contains(document.activeElement)) return false; this.select(this.at + 1); return true;
+      case "k": case "ArrowUp": if (event.key === "ArrowUp" && !this.element.contains(document.activeElement)) return false; this.select(this.at - 1); return true;
+      case "Enter": case "o": if (!row || document.activeElement?.closest("button, a")) return false; if (row.kind === "fold" && event.key === "o") this.openFold(row.seq); else this.toggle(this.at); return true;
+      case "G": case "End": this.select(this.total - 1); this.element.scrollTop = this.element.scrollHeight; return true;
+      case "g": case "Home": this.select(0); return true;
+      case "p": if (row?.kind === "message") this.acts[row.is_pinned ? "unpin" : "pin"](row.seq); return true;
+      case "u": if (row?.kind === "fold") this.acts.unfold(row.seq); return true;
+      default: return false;
+    }
+  }
+}
+
+const range = (first, last) => Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+const chip = (words, kind = "") => el("span", { class: `chip ${kind}` }, words);
+const ghost = () => el("div", { class: "row ghost" }, el("div", { class: "line" }, el("span"), el("span"), el("span", { class: "txt" })));
+
+function event(row) {
+  const said = known(`e_${row.kind}`) ? t(`e_${row.kind}`, Object.fromEntries(Object.entries(row.facts ?? {}).map(([name, value]) => [name, typeof value === "number" ? n(value) : value]))) : row.kind;
+  return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq), el("span", { class: "who", "aria-hidden": true }, SIGNS[row.kind] ?? "·"), el("span", { class: "txt" }, said, row.text && ` · ${row.text}`, row.facts?.reason && ` · ${row.facts.reason}`), el("span"));
+}
