@@ -263,10 +263,11 @@ def difference(thread: Thread, before: SentRequest, after: SentRequest) -> Reque
     changes: list[PartChange] = []
     for part in new.parts:
         known = earlier.get((part.seq, part.kind))
-        _add(changes, "new" if known is None else "same" if known.wire == part.wire else "changed", part)
+        change = "new" if known is None else "same" if known.wire == part.wire else "changed"
+        _add(changes, change, _told(thread, part))
     for part in old.parts:
         if (part.seq, part.kind) not in later:
-            _add(changes, "gone", part)
+            _add(changes, "gone", _told(thread, part))
     counts = {name: sum(each.count for each in changes if each.change == name) for name in _CHANGES}
     body, other = old.body, new.body
     fields = tuple(sorted(n for n in {*body, *other} - _LISTS if body.get(n) != other.get(n)))
@@ -281,12 +282,21 @@ def difference(thread: Thread, before: SentRequest, after: SentRequest) -> Reque
     )
 
 
-def _add(changes: list[PartChange], change: str, part: RequestPart) -> None:
-    if change == "same":
-        if changes and changes[-1].change == "same":
-            changes[-1] = PartChange("same", changes[-1].count + 1)
-        else:
-            changes.append(PartChange("same", 1))
-        return
-    text = part.wire[:_WIRE].decode("utf-8", "replace")
-    changes.append(PartChange(change, 1, SentPart(part.seq, part.kind, "", 0, len(part.wire), text, part.is_touched)))
+def _add(changes: list[PartChange], change: str, part: SentPart) -> None:
+    if change != "same":
+        changes.append(PartChange(change, 1, part))
+    elif changes and changes[-1].change == "same":
+        changes[-1] = PartChange("same", changes[-1].count + 1)
+    else:
+        changes.append(PartChange("same", 1))
+
+
+def _told(thread: Thread, part: RequestPart) -> SentPart:
+    """A part by the event behind it, else by its bytes."""
+    event = thread.branch.events[part.seq - 1].event if part.seq else None
+    if part.kind == "message" and isinstance(event, Appended):
+        item = ViewItem(part.seq, "message", event.shape)
+        words = first_words(thread.lens.read(item))
+        return SentPart(part.seq, part.kind, who_of(item), 0, len(part.wire), words, part.is_touched)
+    who = {"stand_in": "stand_in", "attachment": "note"}.get(part.kind, "system")
+    return SentPart(part.seq, part.kind, who, 0, len(part.wire), part.wire[:_WIRE].decode("utf-8", "replace"))

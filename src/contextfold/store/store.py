@@ -144,7 +144,7 @@ class Store:
 
     @locked
     def spaces(self) -> Sequence[str]:
-        """The spaces of the file that hold threads, in the order they were made; none where the store is in memory."""
+        """The spaces of the file that hold threads, in the order they were made; none in memory."""
         return self._log.spaces() if isinstance(self._log, logs.SqliteLog) else ()
 
     @locked

@@ -74,7 +74,7 @@ async function heard(news) {
   $("live").classList.remove("beat");
   void $("live").offsetWidth;
   $("live").classList.add("beat");
-  try { await screen?.heard?.(news); } catch (error) { console.debug(error.message); }
+  try { await screen?.heard?.(news); } catch { alive(false); /* what is shown stays; the next word brings it up to date */ }
 }
 
 async function begin() {

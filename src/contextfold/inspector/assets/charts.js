@@ -31,7 +31,7 @@ const path = (points) => points.map(([x, y], at) => `${at ? "L" : "M"}${x.toFixe
 
 /** Requests over time. `kind`: "size", "cost" or "predicted"; `pick(number)` when somebody chooses one. */
 export function overTime(kind, history, told, at, pick) {
-  const wide = 1000, left = 52, right = 12, all = history.requests, last = Math.max(1, all.length - 1);
+  const wide = innerWidth < 640 ? 460 : 1000, left = 52, right = 12, all = history.requests, last = Math.max(1, all.length - 1);
   const x = (place) => left + ((wide - left - right) * place) / last;
   const made = { size: sizes, cost: costs, predicted }[kind](all, told, x, wide, left, right);
   const place = Math.max(0, all.findIndex((each) => each.number >= at));

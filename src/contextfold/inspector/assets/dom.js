@@ -15,7 +15,7 @@ export function el(tag, given = {}, ...children) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "style") for (const [property, set] of Object.entries(value)) made.style.setProperty(property, set);
     else if (name === "value") made.value = plain(value);
-    else made.setAttribute(name, value === true ? "" : plain(value));
+    else made.setAttribute(name, value === true ? "" : name.startsWith("data-") ? value : plain(value)); // data is not shown
   }
   made.append(...nodes(children));
   return made;

@@ -54,7 +54,7 @@ export class Sessions {
     const fills = told && Math.min(1, told.used / Math.max(1, told.usable));
     return el("tr", { class: depth ? "inner" : "", "data-name": session.name, onclick: go },
       el("td", {}, el("div", {}, el("a", { class: "name", href: address(session.name), onclick: (event) => event.stopPropagation() }, session.name), " ", relation && el("span", { class: "chip" }, relation), session.is_forgotten && el("span", { class: "chip bad" }, t("forgotten"))), el("small", {}, told?.first ?? " ")),
-      el("td", { class: "hide-m soft" }, session.model), el("td", { class: "num hide-s" }, n(session.messages)),
+      el("td", { class: "hide-m soft model" }, session.model), el("td", { class: "num hide-s" }, n(session.messages)),
       el("td", {}, told ? [el("div", { class: "bar thin", role: "img", "aria-label": `${t("context")}: ${percent(fills)}` }, el("i", { style: { width: percent(fills).replace(" ", ""), background: told.threshold && told.used >= told.threshold ? "var(--stand_in)" : "var(--user)" } }), told.threshold > 0 && el("u", { style: { left: `${(100 * told.threshold) / told.usable}%` } })), el("small", {}, `${k(told.used)} / ${k(told.usable)}`)] : ""),
       el("td", { class: "hide-m" }, told?.spark ? spark(told.spark) : ""), el("td", { class: "num hide-s" }, n(session.folds)),
       el("td", { class: "num" }, told ? [money(told.spent ?? 0, told.unit), told.full > 0 && el("small", { class: told.spent <= told.full ? "good" : "bad" }, `${told.spent <= told.full ? "−" : "+"}${percent(Math.abs(1 - told.spent / told.full))}`)] : ""),

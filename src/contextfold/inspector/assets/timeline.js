@@ -140,7 +140,7 @@ export class Timeline {
     const facts = row.facts, isOpen = this.openFolds.has(row.seq), why = facts.reason || facts.trigger || facts.strategy;
     return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq),
       el("button", { class: "who", type: "button", tabindex: -1, "aria-expanded": isOpen ? "true" : "false", "aria-label": `${isOpen ? t("closeFold") : t("openFold")} (${row.seq})`, onclick: () => this.openFold(row.seq) }, isOpen ? "▾" : "▸"),
-      el("span", { class: "txt" }, el("strong", {}, `${facts.kind} `), `${t("hides")} ${n(facts.messages)} · ${k(facts.hidden)} → ${k(row.tokens)} ${t("tokens")}`, why && ` · ${t("because")}: ${why}`),
+      el("span", { class: "txt" }, el("strong", {}, `${facts.kind} `), `${t("hides")} ${n(facts.messages)} ${t("messages").toLowerCase()} · ${k(facts.hidden)} → ${k(row.tokens)} ${t("tokens")}`, why && ` · ${t("because")}: ${why}`),
       el("button", { type: "button", tabindex: -1, onclick: () => this.acts.unfold(row.seq) }, t("unfold")));
   }
   unroll(node, row) {
