@@ -65,6 +65,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "top.head": (
         "conversation               model           messages folds  full  saved      paid",
         "会話                       モデル            件数  たたみ  充填   節約      費用",
+    ),
     "inspect.ready": ("Open this link to look at {store}:", "{store} を見るには、このリンクを開いてください："),
     "inspect.secret": (
         "It works once, on this machine alone. Stop with Ctrl-C.",
