@@ -13,6 +13,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -26,7 +27,7 @@ from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
 from benchmarks.log import bare, clocked
 from contextfold import tokens, transcripts
 from contextfold.dialects import understand
-from contextfold.domain import Logged, Message, Text, ToolCall, ToolResult, encode
+from contextfold.domain import Appended, Logged, Message, Text, ToolCall, ToolResult, encode
 from contextfold.errors import ContextFoldError
 from contextfold.recall import index, passages, words
 from contextfold.recall.search import CANDIDATES, near, ranked
@@ -37,10 +38,12 @@ DATA = SHARED / "data"
 MODEL = "claude-sonnet-5-5"
 BUDGETS = (1_000, 2_000, 4_000, 8_000)
 FOLDED, RECALLED = 20_000, 2_000  # tokens after which a result counts as folded; tokens of a recall
+WINDOW = 32_000  # of the runs that are folded
 RUNS, ASKED = 12, 40  # recorded runs that are asked, and questions for each
 SIZED = 30  # recorded runs that are indexed together to see what that takes
 _NOUN = re.compile("[一-龥]{2,6}|[ァ-ヶー]{3,10}")
 _FORMS = ("{}はどうなりましたか?", "{}について何と言っていましたか", "さっき話していた{}のことを教えてください")
+_HANDLE = re.compile(r"recall\((fold|seq)=(\d+)\)")
 _SENTENCE = re.compile(r"(?<=[.!?。])\s|\\n|\n")
 
 counter = tokens.counter_for(None)
@@ -48,7 +51,7 @@ counter = tokens.counter_for(None)
 
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        return [*evidence(), *japanese(), *agent_runs(), *costs(Path(folder))]
+        return [*evidence(), *japanese(), *agent_runs(), *handles(), *costs(Path(folder))]
 
 
 def counted(text: str) -> int:
@@ -277,6 +280,43 @@ def _uses(messages: Sequence[Message], run_: IndexedRun) -> Iterator[tuple[int, 
                         if literal.kind != "number" and run_.starts[seq] - run_.starts[at] > FOLDED:
                             yield seq, line, literal
                 last |= {literal: seq for literal in literals_in(text) if literal in last}
+
+
+def handles() -> list[Row]:
+    """Every message that folds hide in replayed runs: is it reached through the handle that its stand-in shows?"""
+    hidden = missed = 0
+    for messages in islice(_long_runs(), RUNS):
+        with cf.Session.open(model=MODEL, window=WINDOW) as session:
+            for message in messages:
+                session.append(message.raw)
+                if message.role == "assistant":
+                    continue
+                with suppress(ContextFoldError):  # a request that cannot be sent is another benchmark's
+                    session.prepare(max_tokens=1_000)
+            folded, reached = hidden_in(session), reached_in(session)
+            hidden += len(folded)
+            missed += sum(session.thread.message(seq).raw not in reached for seq in folded)
+    if not hidden:
+        return [absent("handles", "no recorded runs are here")]
+    share = 100 * (hidden - missed) / hidden
+    return [at_least("folded messages reached through their stand-in's handle", share, 100, "%", f"{hidden} folded")]
+
+
+def hidden_in(session: cf.Session) -> set[int]:
+    """Messages of the branch that the view does not show whole."""
+    branch = session.thread.branch
+    said = {entry.seq for entry in branch.events if isinstance(entry.event, Appended) and branch.is_on_path(entry.seq)}
+    return said - {item.seq for item in session.view.items if item.kind == "message" and not item.edits}
+
+
+def reached_in(session: cf.Session) -> set[bytes]:
+    """Messages that the handles in the view lead to, each as it was said."""
+    shown = "\n".join(message.text for message in session.view.messages)
+    shown += b"\n".join(session.thread.lens.shown(item).raw for item in session.view.items).decode("utf-8", "replace")
+    reached: set[bytes] = set()
+    for kind, number in set(_HANDLE.findall(shown)):
+        reached |= {message.raw for message in session.recall(**{kind: int(number)}) if isinstance(message, Message)}
+    return reached
 
 
 # -- what it costs --------------------------------------------------------------------------------------------------

@@ -15,6 +15,10 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from benchmarks.recall import hidden_in, reached_in
+from contextfold.folding.recipes import RECIPES
+from contextfold.recall import passages
+from contextfold.testing import histories
 from contextfold.testing.server import Call, Clock, Question, Say, StrictServer
 from tests.acceptance.judge import strict_server
 from tests.acceptance.test_every_provider import PROVIDERS
@@ -94,3 +98,33 @@ def test_a_model_with_the_tools_finishes_what_it_could_not(server: StrictServer,
             tools = session.recall_tools(dialect=dialect) if is_offered else None
             answers.append(finished(session, ask, dialect, settings, tools))
     assert answers == [UNKNOWN, "It is 8443."]
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_every_folded_message_is_reached_by_the_tool_through_the_handle_its_stand_in_shows(recipe: str) -> None:
+    with cf.Session.open(model="claude-sonnet-5-5", policy=recipe, window=9_000) as session:
+        for message in histories.session(3, tokens=11_000):
+            session.append(message)
+            if message["role"] == "user":
+                session.prepare(max_tokens=500)
+        folded, read = hidden_in(session), reached_in(session)
+        assert folded
+        assert [seq for seq in folded if session.thread.message(seq).raw not in read] == []
+        told = "\n".join(pages_of(session, fold.id) for fold in session.folds if fold.is_showing)
+        by_handle = {int(seq) for seq in re.findall(r"seq (\d+) ·", told)}
+        assert [seq for seq in folded if seq not in by_handle and words_of(session, seq)] == []
+
+
+def pages_of(session: cf.Session, fold: int) -> str:
+    """What the model reads behind a handle when it asks for one page after another."""
+    told, page, last = "", 0, False
+    while not last:
+        page += 1
+        call = {"type": "tool_use", "id": f"r{fold}_{page}", "name": "recall", "input": {"fold": fold, "page": page}}
+        answer = json.dumps(session.answer(call), ensure_ascii=False)
+        told, last = told + answer, "to read on" not in answer
+    return told
+
+
+def words_of(session: cf.Session, seq: int) -> bool:
+    return any(piece.text.strip() for piece in passages(session.thread.message(seq)))

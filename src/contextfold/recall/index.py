@@ -17,7 +17,7 @@ from contextfold.domain import Appended, Logged, Message
 from .passages import passages
 from .words import kept_terms
 
-VERSION = 2
+VERSION = 3
 LAG = 32  # events of a thread that may wait: one larger piece costs the disk far less than many small ones
 _GAP = 3_600.0  # seconds of silence after which another sitting begins
 _PLACES = 1 << 28  # passages of one thread, about 300 GB of text
@@ -53,7 +53,11 @@ DROP TABLE IF EXISTS derived_recall;
 DROP TABLE IF EXISTS derived_recall_threads;
 DROP TABLE IF EXISTS derived_recall_passages;
 """
-_RANK = "INSERT INTO derived_recall (derived_recall, rank) VALUES ('rank', 'bm25(1.0, 0.7)')"
+# Pieces are merged two by two, not four by four: what waits to be merged is a tenth of the index.
+_SETTINGS = """
+INSERT INTO derived_recall (derived_recall, rank) VALUES ('rank', 'bm25(1.0, 0.7)');
+INSERT INTO derived_recall (derived_recall, rank) VALUES ('automerge', 2);
+"""
 _THREAD = "SELECT number, passages, sitting, at FROM derived_recall_threads WHERE space = ? AND thread = ?"
 _NEW_THREAD = (
     "INSERT INTO derived_recall_threads (space, thread, passages, sitting, at) VALUES (?, ?, 0, 0, 0) RETURNING number"
@@ -124,7 +128,7 @@ class RecallIndex:
         """Remove what another version made, and make the tables."""
         connection.execute(_DROP)
         connection.execute(_TABLES)
-        connection.execute(_RANK)
+        connection.execute(_SETTINGS)
 
     def apply(self, connection: apsw.Connection, place: ThreadNumbers, entries: Iterable[tuple[Logged, bytes]]) -> None:
         """Take in events of one thread, in order, each once."""

@@ -87,9 +87,11 @@ def _pairs(run: str) -> Iterator[str]:
 def kept_terms(text: str) -> tuple[str, ...]:
     """The terms by which a passage is found: each once, in order, without plain words, which nobody asks for.
 
-    A third of an index would be plain words and repetitions; how often a short passage says a word tells little.
+    A third of an index would be plain words and repetitions; how often a short passage says a word tells little. Single
+    letters and digits stand in every listing and tell nothing apart.
     """
-    return tuple(term for term in dict.fromkeys(terms(text)) if term not in _PLAIN)
+    found = dict.fromkeys(terms(text))
+    return tuple(term for term in found if term not in _PLAIN and (len(term) > 1 or not term.isascii()))
 
 
 def asked_terms(question: str, without: frozenset[str] = frozenset()) -> tuple[str, ...]:
