@@ -315,7 +315,9 @@ def reached_in(session: cf.Session) -> set[bytes]:
     shown += b"\n".join(session.thread.lens.shown(item).raw for item in session.view.items).decode("utf-8", "replace")
     reached: set[bytes] = set()
     for kind, number in set(_HANDLE.findall(shown)):
-        reached |= {message.raw for message in session.recall(**{kind: int(number)}) if isinstance(message, Message)}
+        handle = int(number)
+        found = session.recall(fold=handle) if kind == "fold" else session.recall(seq=handle)
+        reached |= {message.raw for message in found}
     return reached
 
 
