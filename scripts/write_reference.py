@@ -22,8 +22,7 @@ from tempfile import mkdtemp
 import contextfold as cf
 from contextfold import errors
 from contextfold.cli import main as run_command
-from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, Command
-from contextfold.cli.exits import MEANINGS
+from contextfold.cli.commands import COMMANDS, GROUPS, MEANINGS, OPTIONS, Command
 from contextfold.configuration import SETTINGS
 from contextfold.domain import encode
 from contextfold.folding import Policy, Report

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from contextfold.domain import Message, Text, check_view
 from contextfold.errors import CannotCover
-from contextfold.testing.nasty_moves import MOVES, Talk
+from contextfold.testing.nasty import MOVES, Talk
 from tests.conftest import SOAK
 from tests.property.reference import Did, Moment, Reference
 from tests.property.subject import StablePrefix, Subject, as_shown

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 import contextfold
-from contextfold.cli.secrets import keys_in
+from contextfold.cli.checks import keys_in
 from contextfold.dialects.assembly import partial
 from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
 from contextfold.replay.literals import literals_in, phrases_in, without_gutters

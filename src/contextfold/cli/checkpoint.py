@@ -13,9 +13,8 @@ from argparse import ArgumentParser
 from contextfold.session import Checkpoint
 
 from .arguments import add_thread
-from .invocation import Invocation
+from .invocation import Invocation, session_of
 from .paper import Ink
-from .sessions import session_of
 
 
 def arguments(parser: ArgumentParser) -> None:

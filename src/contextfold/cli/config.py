@@ -15,9 +15,8 @@ from argparse import ArgumentParser
 
 from contextfold.configuration import DEFAULT, SETTINGS, unknown_variables
 
-from .invocation import Invocation
+from .invocation import Invocation, policy_of
 from .paper import Ink
-from .sessions import policy_of
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -21,9 +21,8 @@ import contextfold as cf
 from contextfold.domain import Sent
 
 from .arguments import add_model, add_thread
-from .invocation import Invocation
+from .invocation import Invocation, session_of
 from .paper import Ink
-from .sessions import session_of
 from .show import bar
 from .view import tool_names
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import contextfold as cf
 from contextfold.transcripts import read
 
-from .inputs import readable, sessions_in, text_of
+from .arguments import readable, sessions_in, text_of
 from .invocation import Invocation
 from .models import how_counted
 from .paper import Ink

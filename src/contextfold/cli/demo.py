@@ -18,7 +18,7 @@ from argparse import ArgumentParser
 
 from contextfold.demo import Screen, Tour, directory_for, tour
 
-from .exits import DONE, PROBLEMS
+from .commands import DONE, PROBLEMS
 from .invocation import Invocation
 
 

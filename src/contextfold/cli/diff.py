@@ -21,9 +21,8 @@ from contextfold.domain import Folded, Sent, ViewItem, ViewMessage
 from contextfold.errors import NotFound
 
 from .arguments import UsageError, add_thread, checkpoint_name, seq
-from .invocation import Invocation
+from .invocation import Invocation, session_of
 from .paper import Ink, clipped
-from .sessions import session_of
 from .view import reader_of
 
 

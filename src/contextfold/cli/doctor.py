@@ -34,7 +34,7 @@ from .checks import (
     check_settings,
     check_store,
 )
-from .exits import DONE, PROBLEMS
+from .commands import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
 from .translation import advice_in, error_in

@@ -22,9 +22,8 @@ from contextfold import dialects
 from contextfold.domain import decode, encode, harmless
 
 from .arguments import UsageError, add_model, add_thread
-from .exits import DONE
-from .invocation import Invocation
-from .sessions import session_of
+from .commands import DONE
+from .invocation import Invocation, session_of
 
 FORMATS = ("contextfold", "request", "messages", "roo")
 

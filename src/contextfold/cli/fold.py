@@ -23,9 +23,8 @@ from contextfold.folding import Attempt, Report, Summarizer
 from contextfold.session import Preview, ViewParts
 
 from .arguments import add_model, add_thread, size
-from .invocation import Invocation
+from .invocation import Invocation, session_of
 from .paper import Ink
-from .sessions import session_of
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -35,8 +35,7 @@ from contextfold.transcripts import (
     read_task,
 )
 
-from .arguments import add_model
-from .inputs import PIPE, readable, sessions_in
+from .arguments import PIPE, add_model, readable, sessions_in
 from .invocation import Invocation
 from .paper import Ink, ProgressLine
 

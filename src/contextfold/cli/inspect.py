@@ -23,7 +23,7 @@ from contextfold.errors import BadConfiguration, NotFound
 from .arguments import size
 from .invocation import Invocation
 from .paper import Ink
-from .sessions import policy_of
+from .invocation import policy_of
 from .translation import error_in
 
 

@@ -1,6 +1,10 @@
 """One run of one command: what was asked, what is set, where the answer goes, and the store it is about.
 
 Opens nothing that is not there: a misspelled path must not become an empty store.
+
+A session for a command: the thread that was named, with the recipe in force.
+
+Apart from `invocation`, because folding takes longest to import and many commands only look.
 """
 
 from __future__ import annotations
@@ -16,10 +20,12 @@ from pathlib import Path
 import contextfold as cf
 from contextfold.configuration import Configuration
 from contextfold.errors import NotFound
+from contextfold.folding import Policy, Summarizer
 from contextfold.models import nearest
+from contextfold.preferences import policy_for
 
 from . import words
-from .exits import DONE
+from .commands import DONE
 from .paper import Ink, Paper, ProgressLine
 
 _MOST_NAMES = 1_000  # among which a misspelled one is looked for
@@ -103,3 +109,18 @@ class Invocation:
             listed = f"{self.store_path} has {many}" if names else f"{self.store_path} has no thread yet"
             raise NotFound(f"{listed}. Name one, as `contextfold threads` lists them, or set `thread`.")
         return names[0]
+
+
+@contextmanager
+def session_of(call: Invocation, summarizer: Summarizer | None = None) -> Iterator[cf.Session]:
+    """The thread that was named, with the policy in force; `summarizer` writes its summaries."""
+    with call.store() as store:
+        artifacts = call.settings["artifacts"] or None
+        name = call.thread_name(store)
+        policy = policy_of(call, store.thread(name, model=call.model).model.name, summarizer)
+        yield cf.Session.on(store, name, call.model, policy, artifacts=artifacts)
+
+
+def policy_of(call: Invocation, model: str = "", summarizer: Summarizer | None = None) -> Policy:
+    """The recipe in force, under everything that is set about folding."""
+    return policy_for(call.settings, model or call.settings["model"], summarizer=summarizer)

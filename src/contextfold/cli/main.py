@@ -12,8 +12,7 @@ from importlib import import_module
 
 import contextfold
 
-from .commands import COMMANDS, OPTIONS, help_text
-from .exits import DONE
+from .commands import COMMANDS, DONE, OPTIONS, help_text
 from .words import choose
 
 

@@ -18,7 +18,7 @@ from typing import get_args
 from contextfold.store import Kind, Memory, MemoryEntry, Scope, as_plain
 
 from .arguments import NotConfirmed, UsageError, seq
-from .exits import DONE
+from .commands import DONE
 from .invocation import Invocation
 from .paper import Ink
 

@@ -17,10 +17,9 @@ from contextfold.domain import Folded, Message
 from contextfold.recall import headline
 
 from .arguments import UsageError, add_thread, seq, size
-from .exits import DONE, NOT_FOUND
-from .invocation import Invocation
+from .commands import DONE, NOT_FOUND
+from .invocation import Invocation, session_of
 from .paper import Ink
-from .sessions import session_of
 from .view import ViewReader, hidden_messages, message_as_plain, messages_on_path, reader_of
 
 MOST_LINES = 12  # of one passage on the screen; --json has all of it

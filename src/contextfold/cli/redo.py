@@ -10,8 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from .arguments import add_thread
-from .invocation import Invocation
-from .sessions import session_of
+from .invocation import Invocation, session_of
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -37,9 +37,8 @@ from contextfold.replay import (
     replay,
 )
 
-from .arguments import size
-from .exits import BAD_INPUT, DONE, INTERRUPTED, PROBLEMS
-from .inputs import readable, sessions_in
+from .arguments import readable, sessions_in, size
+from .commands import BAD_INPUT, DONE, INTERRUPTED, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink, Piece
 

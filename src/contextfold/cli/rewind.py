@@ -18,9 +18,8 @@ from datetime import datetime
 from contextfold.thread import RewindReport
 
 from .arguments import add_thread, checkpoint_name, seq
-from .invocation import Invocation
+from .invocation import Invocation, session_of
 from .paper import Ink
-from .sessions import session_of
 
 
 def arguments(parser: ArgumentParser) -> None:

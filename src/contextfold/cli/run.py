@@ -21,8 +21,7 @@ from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE
 
 from . import words
 from .arguments import UsageError, parser_for, told_in
-from .commands import COMMANDS, Command
-from .exits import BUG, CLOSED, INTERRUPTED, code_of
+from .commands import BUG, CLOSED, COMMANDS, INTERRUPTED, Command, code_of
 from .invocation import Invocation
 from .paper import Ink, Paper, standard, wants_color
 from .translation import error_in

@@ -17,7 +17,7 @@ import sys
 from argparse import ArgumentParser
 
 from . import listener
-from .exits import DONE
+from .commands import DONE
 from .invocation import Invocation
 from .listener import BASE_URLS, Listener, gateway_table, listening
 from .paper import Ink

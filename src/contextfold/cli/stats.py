@@ -16,8 +16,7 @@ import contextfold as cf
 from contextfold.domain import Measured, Sent
 
 from .arguments import add_model, add_thread
-from .invocation import Invocation
-from .sessions import session_of
+from .invocation import Invocation, session_of
 from .show import bar
 
 KINDS = ("fresh", "written", "read", "answer")

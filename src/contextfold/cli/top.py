@@ -24,7 +24,7 @@ import msgspec
 from contextfold.errors import NotFound
 from contextfold.workspace.homes import state_directory
 
-from .exits import DONE
+from .commands import DONE
 from .invocation import Invocation
 from .listener import NOTED, NotedGateway
 from .paper import Ink

@@ -17,9 +17,8 @@ from contextfold.session import Preview
 
 from .arguments import add_thread, seq
 from .fold import show_preview
-from .invocation import Invocation
+from .invocation import Invocation, session_of
 from .paper import Ink
-from .sessions import session_of
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -24,7 +24,7 @@ from contextfold.errors import ContextFoldError
 from contextfold.models import Paid, find, paid_for
 from contextfold.transcripts import read
 
-from .inputs import readable, sessions_in
+from .arguments import readable, sessions_in
 from .invocation import Invocation
 from .translation import error_in
 

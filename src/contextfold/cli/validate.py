@@ -17,8 +17,8 @@ import contextfold as cf
 from contextfold.domain import encode
 from contextfold.private import write_private
 
-from .exits import DONE, PROBLEMS
-from .inputs import text_of
+from .arguments import text_of
+from .commands import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink, Paper
 from .translation import advice_in

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from .exits import DONE, PROBLEMS
+from .commands import DONE, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink
 from .translation import advice_in

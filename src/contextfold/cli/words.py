@@ -9,16 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from .exits import (
-    BAD_INPUT,
-    BUG,
-    CANNOT,
-    CONFLICT,
-    NOT_FOUND,
-    REFUSED,
-    STORE,
-    USAGE,
-)
+from .commands import BAD_INPUT, BUG, CANNOT, CONFLICT, NOT_FOUND, REFUSED, STORE, USAGE
 
 Language: TypeAlias = Literal["en", "ja"]
 _LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")

@@ -2,6 +2,8 @@
 
 Nothing it prints is a promise: each number is measured on the way, each check is made on what is on disk or would have
 been sent, and it leaves with 1 when one fails.
+
+The session the demo runs: a coding agent at work on an imaginary web shop, the same on every machine.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import contextfold
-from contextfold.domain import Appended
+from contextfold.domain import Appended, encode
 from contextfold.folding import recipes
 from contextfold.private import write_private
 from contextfold.replay import (
@@ -26,6 +28,7 @@ from contextfold.replay import (
     RecordedSession,
     ReplayReport,
     Row,
+    Settings,
     Share,
     Walk,
     answer,
@@ -37,11 +40,44 @@ from contextfold.replay import (
     report_of,
     walk,
 )
+from contextfold.testing import histories
+from contextfold.transcripts import Recorded
 
 from .crash import WRITE, Crash, crash, write
-from .recording import MODEL, SETTINGS, WINDOW, save, sitting
 from .screen import Screen, padded
 from .words import Language, chosen, say
+
+SEED = 20
+TOKENS = 70_000  # by a plain tokenizer; the demo's model counts about 120,000
+WINDOW = 32_000
+MODEL = "claude-sonnet-5-5"
+FILE = "session.jsonl"
+
+# Every body is checked and counted anew, not only those that folded: the demo claims it of every request.
+SETTINGS = Settings(
+    policies=("balanced", "roo_code", "claude_code", "sliding_window"), window=WINDOW, model=MODEL, check_every=1
+)
+
+
+def sitting(language: Language) -> RecordedSession:
+    """The session, as if it had been recorded."""
+    messages = histories.session(SEED, tokens=TOKENS, language=language)
+    turns = tuple(
+        Recorded(encode(message), (number,), human=_is_typed(message)) for number, message in enumerate(messages, 1)
+    )
+    return RecordedSession(FILE, "demo", 0, "generated", histories.SYSTEM, turns, tools=tuple(histories.tools()))
+
+
+def save(given: RecordedSession, directory: Path) -> Path:
+    """The session as JSON lines, for whoever wants to replay it."""
+    path = directory / FILE
+    write_private(path, b"".join(turn.raw + b"\n" for turn in given.turns))
+    return path
+
+
+def _is_typed(message: object) -> bool:
+    return isinstance(message, dict) and message.get("role") == "user" and isinstance(message.get("content"), str)
+
 
 THREAD = "demo"
 

@@ -16,8 +16,20 @@ from .config import (
 )
 from .files import CONFIG_VARIABLE, FILE, TRUST_VARIABLE, SettingsTable, read_settings, settings_files
 from .lookup import LEGACY_FOR_ALL, PREFIX, default_config, find, limit_for_all, variable, warn_of_left_out
-from .model import ASSUMED_WINDOW, Binding, Cache, FactSource, Media, Model, Paid, Prices, Tier, limit_in, paid_for
-from .names import core
+from .model import (
+    ASSUMED_WINDOW,
+    Binding,
+    Cache,
+    FactSource,
+    Media,
+    Model,
+    Paid,
+    Prices,
+    Tier,
+    core,
+    limit_in,
+    paid_for,
+)
 from .price_tables import from_litellm, with_genai_prices
 
 __all__ = [

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from contextfold.errors import BadConfiguration
 
 from .files import MOST_TABLE, contents
-from .model import FactSource, Model
-from .names import candidates, core, key
+from .model import FactSource, Model, candidates, core, key
 
 ASSUMED = "assumed"  # how the source of a fact begins that nobody has published
 _GROUPS = ("window", "output", "dialect", "tokenizer", "cache", "binding", "media")

@@ -20,8 +20,7 @@ from contextfold.errors import BadConfiguration
 
 from .catalogue import ships
 from .files import FILE, SettingsTable, read_settings
-from .model import Prices
-from .names import candidates, key
+from .model import Prices, candidates, key
 
 INHERIT = -1
 LEAST_THRESHOLD, MOST_THRESHOLD = 5, 100

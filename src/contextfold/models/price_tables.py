@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from contextfold.errors import BadConfiguration
 
 from .files import MOST_TABLE, contents
-from .model import ASSUMED_WINDOW, Cache, FactSource, Model, Prices, Tier
-from .names import candidates, core, key
+from .model import ASSUMED_WINDOW, Cache, FactSource, Model, Prices, Tier, candidates, core, key
 
 _MILLION = 1_000_000
 _CHAT = frozenset({"chat", "responses", "completion", ""})

@@ -1,6 +1,8 @@
 """Small facts out of foreign fields: times, counts, texts, ids. Each answers for any value, however odd.
 
 Nothing here raises: what cannot be understood is None, zero, or empty.
+
+Whether a person spoke in the content of a recorded message; `contextfold.domain` says which words are a person's.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from contextfold.domain import decode, encode
+from contextfold.domain import decode, encode, is_typed
 from contextfold.errors import BadMessage
 
 _WORD = re.compile(r"[\w.:/-]{1,60}")
@@ -124,3 +126,13 @@ def input_object(given: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     return {"input": given} if given not in (None, "") else {}
+
+
+def has_typed(content: object) -> bool:
+    """Whether some text in it was typed by a person, and not only answered by tools."""
+    if isinstance(content, str):
+        return is_typed(content)
+    if not isinstance(content, list):
+        return False
+    texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    return any(isinstance(words, str) and is_typed(words) for words in texts)

@@ -22,11 +22,9 @@ from .formats.longmemeval import LongMemEval
 from .formats.openhands import OpenHands
 from .formats.pi import Pi
 from .formats.plain import Plain
-from .formats.roo_api import RooApi
-from .formats.roo_ui import RooUi
+from .formats.roo import RooApi, RooUi
 from .formats.swe_agent import SweAgent
-from .formats.tau2_bench import Tau2Bench
-from .formats.tau_bench import TauBench
+from .formats.tau_bench import Tau2Bench, TauBench
 from .sample import Reader, Sample, look
 from .session import Recording
 from .source import Limits, Source

@@ -18,8 +18,7 @@ from contextfold.errors import BadMessage, NotFound
 from contextfold.private import write_private
 
 from .facts import flat, number, parsed, when, word
-from .rows import array, assembled, elements, fields
-from .source import Source
+from .source import Source, assembled, elements, fields, json_array
 from .speech import calls_in, message, portable, unsound
 
 API_FILE, UI_FILE = "api_conversation_history.json", "ui_messages.json"
@@ -109,11 +108,11 @@ class RooTask(Struct, frozen=True):
 
     def api_list(self) -> bytes:
         """`api_conversation_history.json`."""
-        return array(_api_entry(each.said, each.ts) for each in self._timed())
+        return json_array(_api_entry(each.said, each.ts) for each in self._timed())
 
     def ui_list(self) -> bytes:
         """`ui_messages.json`."""
-        return array(encode(entry) for each in self._timed() for entry in _panel_entries(each))
+        return json_array(encode(entry) for each in self._timed() for entry in _panel_entries(each))
 
     def write(self, directory: Path) -> None:
         """Both files, each whole or not at all."""

@@ -14,9 +14,8 @@ from msgspec import Raw, Struct
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
-from .rows import elements, fields
 from .session import Recording
-from .source import Source
+from .source import Source, elements, fields
 
 _MOST_LINES = 50
 _MOST_BYTES = 8 << 20

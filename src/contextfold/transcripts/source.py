@@ -1,22 +1,85 @@
 """A file of recorded sessions as bytes: plain or gzip, line by line or whole, within limits.
 
 It refuses what is not a regular file, what is not UTF-8, and what grows beyond the limits. It never interprets.
+
+Compressed bytes as they grow, piece by piece, with a stop before a small file becomes a huge one.
+
+It refuses to inflate without end, and it refuses to hide where compressed data is cut short or broken.
+
+JSON objects out of a file, each with its number and its bytes; whatever is not one is reported.
+
+Lines of a JSONL file and elements of a list read the same way, so that a format is written once for both. It refuses
+values nested too deep, which would cost later readers their stack.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
+from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage, NotFound
 
-from .inflate import GZIP, PIECE, Bomb, Broken, inflated
 from .session import Defect, Skipped
+
+PIECE = 1 << 18
+GZIP = b"\x1f\x8b"
+_WINDOW = 31  # zlib's word for a gzip header and trailer
+
+
+class Broken(Exception):
+    """The compressed data cannot be followed further."""
+
+
+class Bomb(Exception):
+    """The data grows out of all proportion."""
+
+
+def inflated(file: BinaryIO, ratio: int, free: int) -> Iterator[bytes]:
+    """The content of a gzip file of one or more members; `free` bytes may come whatever their ratio."""
+    grown, piece, member = 0, b"", None
+    while piece := piece or file.read(PIECE):
+        if member is None:
+            piece = piece.lstrip(b"\0")  # some writers pad between members
+            if not piece:
+                continue
+            piece += file.read(PIECE) if len(piece) < len(GZIP) else b""
+            member = _opened(piece)
+        for part in _parts(member, piece):
+            grown += len(part)
+            if grown > free and grown > file.tell() * ratio:
+                raise Bomb
+            yield part
+        piece, member = (member.unused_data, None) if member.eof else (b"", member)
+    if member is not None:
+        raise Broken("the compressed data ends too early")
+
+
+def _opened(piece: bytes) -> zlib._Decompress:
+    if not piece.startswith(GZIP):
+        raise Broken("something that is not gzip follows the compressed data")
+    return zlib.decompressobj(_WINDOW)
+
+
+def _parts(member: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
+    """What comes out for one piece, never more than a piece's worth at once."""
+    full = True
+    while full and not member.eof:
+        try:
+            part = member.decompress(piece, PIECE)
+        except zlib.error as error:
+            raise Broken(f"the compressed data is damaged ({error})") from error
+        piece, full = member.unconsumed_tail, bool(member.unconsumed_tail) or len(part) == PIECE
+        if part:
+            yield part
+
 
 _BOM = b"\xef\xbb\xbf"
 _FOREIGN = {
@@ -168,3 +231,109 @@ class Source:
                 raise self.refuse(f"this file is {what}")
         if piece[:2] in (b"{\0", b"[\0", b"\0{", b"\0["):
             raise self.refuse("this file is written in UTF-16: save it as UTF-8")
+
+
+_fields = msgspec.json.Decoder(dict[str, Raw])
+_elements = msgspec.json.Decoder(list[Raw])
+_HARD = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class JsonRow(Struct, frozen=True):
+    """One JSON object: where it stood, its bytes, and its value."""
+
+    line: int
+    raw: bytes
+    value: dict[str, Any]
+
+    def word(self, name: str) -> str:
+        """A field that should be a string; empty where it is none."""
+        found = self.value.get(name)
+        return found if isinstance(found, str) else ""
+
+    def part(self, name: str) -> dict[str, Any]:
+        """A field that should be an object; empty where it is none."""
+        found = self.value.get(name)
+        return found if isinstance(found, dict) else {}
+
+
+Read: TypeAlias = JsonRow | Skipped | Defect
+
+
+def lines(source: Source) -> Iterator[Read]:
+    """The objects of a JSONL file."""
+    for line in source.lines():
+        if line.fault:
+            yield from source.damage(line.number, line.fault)
+        elif not line.data.strip():
+            yield Skipped(line.number, "blank")
+        else:
+            yield from _row(source, line.number, line.data)
+
+
+def listed(source: Source, items: Iterable[bytes | Raw]) -> Iterator[Read]:
+    """The objects of a list, numbered from 1."""
+    for number, item in enumerate(items, 1):
+        yield from _row(source, number, bytes(item))
+
+
+def _row(source: Source, number: int, raw: bytes) -> Iterator[Read]:
+    try:
+        value = decode(raw)
+    except BadMessage:
+        yield from source.damage(number, "this is not JSON, or not UTF-8")
+        return
+    if not isinstance(value, dict):
+        yield from source.damage(number, f"this is {_named(value)}, not an object")
+    elif is_deep(raw, value, source.limits.depth):
+        yield from source.damage(number, f"this is nested more than {source.limits.depth} deep")
+    else:
+        yield JsonRow(number, raw, value)
+
+
+def is_deep(raw: bytes, value: object, most: int) -> bool:
+    """Whether a value nests deeper than allowed; looked at only where there are brackets enough for that."""
+    if raw.count(b"[") + raw.count(b"{") <= most:
+        return False
+    level: list[object] = [value]
+    for _ in range(most):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return any(isinstance(each, dict | list) for each in level)
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _named(value: object) -> str:
+    names: Mapping[type, str] = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def fields(raw: bytes | Raw) -> dict[str, Raw]:
+    """The fields of a JSON object, each as its own bytes."""
+    try:
+        return _fields.decode(raw)
+    except _HARD:  # lone surrogates: only the tolerant decoder reads them
+        return {name: Raw(encode(value)) for name, value in decode(bytes(raw)).items()}
+
+
+def elements(raw: bytes | Raw) -> Sequence[Raw]:
+    """The elements of a JSON array, each as its own bytes."""
+    try:
+        return _elements.decode(raw)
+    except _HARD:
+        return [Raw(encode(value)) for value in decode(bytes(raw))]
+
+
+def assembled(parts: Mapping[str, bytes | Raw]) -> bytes:
+    """The object made of these fields, in their order."""
+    return b"{" + b",".join(encode(name) + b":" + bytes(value) for name, value in parts.items()) + b"}"
+
+
+def json_array(parts: Iterable[bytes | Raw]) -> bytes:
+    """The array made of these elements."""
+    return b"[" + b",".join(bytes(part) for part in parts) + b"]"

@@ -14,8 +14,8 @@ from msgspec import Raw, Struct
 
 from contextfold.domain import encode
 
-from .rows import array, assembled, fields
 from .session import Defect, Recorded, Skipped
+from .source import assembled, fields, json_array
 
 _ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 # What a provider takes back; anything else in a logged message is bookkeeping.
@@ -89,7 +89,7 @@ def picture(url: str) -> bytes:
 
 def message(role: str, blocks: Iterable[bytes | Raw]) -> bytes:
     """A message in Anthropic's form out of blocks that are JSON already."""
-    return b'{"role":' + encode(role) + b',"content":' + array(blocks) + b"}"
+    return b'{"role":' + encode(role) + b',"content":' + json_array(blocks) + b"}"
 
 
 def portable(raw: bytes | Raw) -> tuple[bytes, bytes]:

@@ -19,9 +19,8 @@ import msgspec
 from contextfold.errors import NotFound
 
 from .candidates import Excluded
-from .disks import resolved, said_of_disks
 from .git import Git, foreign_parts
-from .homes import is_id
+from .homes import is_id, resolved, said_of_disks
 from .snapshots import Snapshots
 
 _LOOSE = re.compile(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")

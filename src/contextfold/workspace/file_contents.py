@@ -2,6 +2,8 @@
 
 Every question is asked anew, because the answer may have changed since the model read it: inside the workspace, no
 link out of it, not ignored, no secret, text, of a readable size. A refusal says why and shows nothing.
+
+As much of a file as there is room for, with the place of every cut: a cut file must not look whole.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from .candidates import holds_key, is_secret_name
 from .ignore_rules import is_ignored
-from .phrases import Refusal
-from .secrets import holds_key, is_secret_name
+from .phrases import ENGLISH, FilePhrases, Refusal
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not make anybody wait
 LARGEST = 2_000_000  # bytes of a file that is shown
@@ -100,3 +102,49 @@ def version_now(root: Path, path: str, known: Version | None) -> Version | None:
     except OSError:
         return None
     return Version(status.st_mtime_ns, len(content), sha256(content).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Some lines of a text: which, and what was left out."""
+
+    text: str
+    where: str
+    left_out: str = ""
+
+
+def excerpt(
+    text: str, first: int | None, last: int | None, count: Callable[[str], int], most: int, words: FilePhrases = ENGLISH
+) -> Excerpt:
+    """The wanted lines (from 1), from their start, in at most so many tokens."""
+    lines = text.splitlines(keepends=True)
+    start = min(first or 1, max(1, len(lines)))
+    wanted = lines[start - 1 : last]
+    kept = _longest(wanted, count, most)
+    if kept < len(wanted) and kept == 0:
+        return _of_one_line(wanted[0], start, len(lines), count, most, words)
+    stop = start + kept - 1
+    shown = "".join(wanted[:kept]).removesuffix("\n")
+    where = words.some_lines.format(first=start, last=stop, lines=len(lines)) if kept < len(lines) else words.whole
+    missing = words.lines_cut.format(first=stop + 1, last=start + len(wanted) - 1)
+    return Excerpt(shown, where, missing if kept < len(wanted) else "")
+
+
+def _longest(lines: list[str], count: Callable[[str], int], most: int) -> int:
+    """How many of the first lines fit; tokens grow with lines, so halving finds it."""
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count("".join(lines[:middle])) <= most:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _of_one_line(
+    line: str, number: int, lines: int, count: Callable[[str], int], most: int, words: FilePhrases
+) -> Excerpt:
+    letters = _longest(list(line), count, most)
+    left_out = words.letters_cut.format(many=f"{len(line) - letters:,}", line=number)
+    return Excerpt(line[:letters], words.line_start.format(line=number, lines=lines), left_out)

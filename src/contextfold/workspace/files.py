@@ -16,8 +16,7 @@ from contextfold.domain import Attachment, Detail, Turn
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import frame, nonce_of
 
-from .excerpts import excerpt
-from .file_contents import Allowed, FileContents, Version, read, version_now
+from .file_contents import Allowed, FileContents, Version, excerpt, read, version_now
 from .phrases import FILE_PHRASES, FilePhrases, Since
 from .reads import Action, Use, Uses, is_as_shown
 

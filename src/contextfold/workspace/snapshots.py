@@ -18,10 +18,8 @@ import msgspec
 from contextfold.errors import DiskFull, NotFound, WorkspaceError
 
 from .candidates import LARGEST, Candidates, Excluded, Look, find, look, shown, uncovered
-from .disks import resolved, said_of_disks
 from .git import Git
-from .homes import default_home, homes, is_id, refuse_if_not_ours
-from .lock import owned
+from .homes import default_home, homes, is_id, owned, refuse_if_not_ours, resolved, said_of_disks
 from .restore import FileChange, Kind, refuse_if_changed, to_keep, write
 
 MANY_LOOSE = 27  # objects in one of 256 drawers: about 7,000 in all, then they are packed

@@ -15,8 +15,7 @@ import contextfold as cf
 from contextfold import dialects, transcripts
 from contextfold.cli.arguments import parser_for, told_in
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, help_text
-from contextfold.cli.descriptions_ja import DESCRIPTIONS
-from contextfold.cli.help_ja import helped
+from contextfold.cli.help_ja import DESCRIPTIONS, helped
 from contextfold.cli.translation import advice_in, in_japanese
 from contextfold.cli.words import say
 from contextfold.dialects.wire import neutral_bill
@@ -25,7 +24,7 @@ from contextfold.gateway.settings import gateway_settings
 from contextfold.models import Profile
 from contextfold.preferences import adjusted
 from contextfold.providers import named
-from contextfold.providers.failures import failed
+from contextfold.providers.provider import failed
 from contextfold.summaries import Refusal
 from tests.unit.cli.conftest import Cli
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contextfold import errors
-from contextfold.cli import exits, words
+from contextfold.cli import commands, words
 from contextfold.cli.arguments import parser_for, size
 from contextfold.cli.commands import COMMANDS, OPTIONS, help_text
 from contextfold.cli.paper import Ink, Paper, ProgressLine, wants_color
@@ -95,12 +95,12 @@ def test_an_error_headline_is_japanese_where_people_read_it(cli: Cli, monkeypatc
 def test_every_error_of_ours_has_a_documented_exit_code() -> None:
     ours = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)]
     for kind in ours:
-        code = exits.code_of(kind.__new__(kind))
-        assert code in exits.MEANINGS
-        assert code != exits.BUG
+        code = commands.code_of(kind.__new__(kind))
+        assert code in commands.MEANINGS
+        assert code != commands.BUG
         assert words.headline(code, "en")
-    assert exits.code_of(ZeroDivisionError()) == exits.BUG
-    assert exits.code_of(PermissionError()) == exits.STORE
+    assert commands.code_of(ZeroDivisionError()) == commands.BUG
+    assert commands.code_of(PermissionError()) == commands.STORE
 
 
 def test_a_thread_is_found_by_name_by_setting_or_because_it_is_alone(
@@ -189,5 +189,5 @@ def test_commands_in_the_guide_for_scripts_are_command_lines(cli: Cli) -> None:
     assert len(found) > 5
     assert set(found) <= set(COMMANDS)
     codes = re.findall(r"\b(\d+) (?:done|problems|not|interrupted)", page)
-    assert {int(code) for code in codes} <= set(exits.MEANINGS)
+    assert {int(code) for code in codes} <= set(commands.MEANINGS)
     assert cli("help", found[0]).code == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
-from contextfold.cli.secrets import keys_in
+from contextfold.cli.checks import keys_in
 from tests.unit.cli.conftest import MODEL, Cli
 
 

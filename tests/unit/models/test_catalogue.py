@@ -6,7 +6,7 @@ import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, family_of, find, listed, read_catalogue
-from contextfold.models.names import candidates, key
+from contextfold.models.model import candidates, key
 from contextfold.tokens.counters import families
 from contextfold.tokens.encoders import VOCABULARIES
 

@@ -11,8 +11,7 @@ import pytest
 import contextfold as cf
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.models import Prices
-from contextfold.providers.failures import failed, kind_of
-from contextfold.providers.provider import TokenUsage
+from contextfold.providers.provider import TokenUsage, failed, kind_of
 from contextfold.summaries import Prompt
 
 

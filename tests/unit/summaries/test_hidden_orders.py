@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import contextfold as cf
-from contextfold.testing.steps import Answered, Called, Step, StepQuestion, Worked
-from contextfold.testing.wire import WRITERS
+from contextfold.testing.wire import WRITERS, Answered, Called, Step, StepQuestion, Worked
 
 MODELS = {
     "anthropic": "claude-sonnet-4-5",

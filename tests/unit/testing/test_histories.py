@@ -10,7 +10,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.testing import session, tools
-from contextfold.testing.agent import Languages
+from contextfold.testing.histories import Languages
 from contextfold.testing.wire import DialectName, WireMessage
 
 DIALECTS: list[DialectName] = ["anthropic", "openai-chat"]

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, openai_usage, parsed, when
-from contextfold.transcripts.humans import has_typed
+from contextfold.transcripts.facts import (
+    billed,
+    call_id,
+    flat,
+    has_typed,
+    input_object,
+    kind,
+    number,
+    openai_usage,
+    parsed,
+    when,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,11 @@ Subclass `EventLogContract` in a test module and give it a fixture `log` that op
 `DurableLogContract` with a fixture `reopen` for a log that outlives its object. Needs pytest.
 """
 
-from .appends import AppendingContract
-from .batches import BatchContract
-from .durable import DurableLogContract
-from .erasure import ForgettingContract
-from .forks import ForkContract
-from .keys import KeyContract
-from .listing import ListingContract
+from .appends import AppendingContract, BatchContract, KeyContract
+from .durable import DurableLogContract, ForgettingContract
 from .messages import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
-from .threads import ThreadContract
+from .pages import ListingContract
+from .threads import ForkContract, ThreadContract
 
 
 class EventLogContract(

@@ -1,6 +1,7 @@
-"""What a log that outlives its object must do beside the contract: come back as it was, and be shared."""
+"""What a log that outlives its object must do beside the contract: come back as it was, and be shared.
 
-# ruff: noqa: S101  # a test suite
+Forgetting: bodies go for good, everything else still verifies.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
-from contextfold.domain import EventLog, Origin, ThreadRow, digest
-from contextfold.errors import Conflict
+from contextfold.domain import EventLog, NewEvent, Origin, Pinned, ThreadRow, digest
+from contextfold.errors import Conflict, NotFound
+from contextfold.logs import SealedLog
 
 from .messages import appended, blob_sent, message
+
+# ruff: noqa: S101  # a test suite
 
 
 class DurableLogContract:
@@ -78,3 +82,109 @@ class DurableLogContract:
         other = reopen()
         written = log.append("a", [message(b"1", key="k")], expected=0)
         assert other.append("a", [message(b"1", key="k")], expected=0) == written
+
+
+# ruff: noqa: S101  # a test suite
+
+
+class ForgettingContract:
+    """A forgotten event keeps its place, its outline and its commitment."""
+
+    def test_a_forgotten_body_is_gone_and_the_rest_verifies(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"secret", b"3")
+        assert log.forget("a", [2]) == 1
+        assert log.bodies("a", [1, 2, 3]) == {1: b"1", 3: b"3"}
+        assert log.forgotten("a") == [2]
+        assert [logged.seq for logged in log.read("a")] == [1, 2, 3]
+        assert log.verify() == []
+
+    def test_a_whole_thread_can_be_forgotten(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        log.create(ThreadRow("b"))
+        appended(log, "a", b"1", b"x" * 9000)
+        appended(log, "b", b"x" * 9000)
+        assert log.forget("a") == 2
+        assert log.bodies("a", [1, 2]) == {}
+        assert log.bodies("b", [1]) == {1: b"x" * 9000}
+        assert log.verify() == []
+
+    def test_forgetting_again_erases_nothing_more(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2")
+        assert log.forget("a", [2, 2]) == 1
+        assert log.forget("a", [2]) == 0
+        assert log.forget("a") == 1
+
+    def test_an_event_that_says_nothing_has_nothing_to_forget(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        log.append("a", [NewEvent(Pinned(1), 0, 1.0)], expected=0)
+        assert log.forget("a") == 0
+        assert log.forgotten("a") == []
+
+    def test_the_thread_goes_on_after_forgetting(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1")
+        log.forget("a")
+        appended(log, "a", b"2")
+        assert log.bodies("a", [1, 2]) == {2: b"2"}
+        assert log.verify() == []
+
+    def test_equal_bytes_elsewhere_stay(self, log: EventLog) -> None:
+        large = b"same" * 2000
+        log.create(ThreadRow("a"))
+        appended(log, "a", large, b"small", large, b"small")
+        log.forget("a", [1, 2])
+        assert log.bodies("a", [1, 2, 3, 4]) == {3: large, 4: b"small"}
+        log.forget("a", [3])
+        assert log.bodies("a", [3, 4]) == {4: b"small"}
+        appended(log, "a", large)
+        assert log.bodies("a", [5]) == {5: large}
+        assert log.verify() == []
+
+    def test_a_blob_goes_with_the_last_event_that_names_it(self, log: EventLog) -> None:
+        system = b"the key is 1234"
+        log.create(ThreadRow("a"))
+        log.append("a", [blob_sent(system=system)], expected=0, blobs=[system])
+        log.append("a", [blob_sent(system=system, parent=1)], expected=1, blobs=[system])
+        assert log.forget("a", [1]) == 1
+        assert log.blob(digest(system)) == system
+        assert log.forget("a", [2]) == 1
+        with pytest.raises(NotFound):
+            log.blob(digest(system))
+        assert log.verify() == []
+
+    def test_a_body_that_an_event_also_names_as_a_blob_stays_for_it(self, log: EventLog) -> None:
+        system = b"long system prompt " * 500
+        log.create(ThreadRow("a"))
+        log.append("a", [message(system), blob_sent(system=system, parent=1)], expected=0, blobs=[system])
+        log.forget("a", [1])
+        assert log.blob(digest(system)) == system
+        assert log.verify() == []
+
+    def test_only_a_threads_own_events_can_be_forgotten_there(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2")
+        log.create(ThreadRow("b", origin=Origin("a", 2)))
+        appended(log, "b", b"3")
+        for thread, seq in (("b", 2), ("b", 4), ("a", 0), ("a", 3)):
+            with pytest.raises(NotFound, match=str(seq)):
+                log.forget(thread, [seq])
+        assert log.forget("b") == 1
+        assert log.bodies("a", [1, 2]) == {1: b"1", 2: b"2"}
+
+    def test_no_salt_is_left_to_guess_with(self, log: SealedLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"yes")
+        before = next(log.sealed("a"))
+        log.forget("a")
+        after = next(log.sealed("a"))
+        assert (after.salt, after.body, after.link) == (b"", None, before.link)
+        assert len(after.committed) == 32
+
+    def test_equal_bodies_do_not_look_equal_in_the_chain(self, log: SealedLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"yes", b"yes")
+        log.forget("a")
+        first, second = log.sealed("a")
+        assert first.committed != second.committed

@@ -1,15 +1,19 @@
-"""Threads: made once, listed, found by any name."""
+"""Threads: made once, listed, found by any name.
 
-# ruff: noqa: S101  # a test suite
+Forks: a thread that shares the beginning of another, and copies of threads, links included.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from contextfold.domain import EventLog, ThreadRow
-from contextfold.errors import NotFound
+from contextfold.domain import GENESIS, EventLog, Origin, ThreadRow, digest
+from contextfold.errors import Conflict, NotFound
+from contextfold.logs import SealedLog
 
-from .messages import NASTY_TEXTS, appended, message
+from .messages import NASTY_TEXTS, appended, blob_sent, message
+
+# ruff: noqa: S101  # a test suite
 
 
 class ThreadContract:
@@ -68,3 +72,90 @@ class ThreadContract:
         ):
             with pytest.raises(NotFound, match="none"):
                 attempt()
+
+
+# ruff: noqa: S101  # a test suite
+
+
+class ForkContract:
+    """A fork goes on where its origin was, with seqs and a chain of its own."""
+
+    def test_a_fork_goes_on_after_its_origin(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2", b"3")
+        row = log.create(ThreadRow("b", origin=Origin("a", 2)))
+        assert (row.last, row.origin) == (2, Origin("a", 2))
+        assert [logged.seq for logged in appended(log, "b", b"b3", b"b4")] == [3, 4]
+        assert [logged.seq for logged in log.read("b")] == [3, 4]
+        assert log.bodies("b", [1, 2, 3, 4]) == {3: b"b3", 4: b"b4"}
+        assert log.bodies("a", [3]) == {3: b"3"}
+        assert log.verify() == []
+
+    def test_a_fork_can_be_made_of_nothing(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        log.create(ThreadRow("b", origin=Origin("a", 0)))
+        assert appended(log, "b", b"first")[0].seq == 1
+        assert log.verify() == []
+
+    def test_forks_of_forks_may_begin_before_their_origin_does(self, log: EventLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2", b"3", b"4")
+        log.create(ThreadRow("b", origin=Origin("a", 3)))
+        appended(log, "b", b"b4", b"b5")
+        log.create(ThreadRow("c", origin=Origin("b", 5)))
+        log.create(ThreadRow("d", origin=Origin("c", 2)))
+        assert appended(log, "c", b"c6")[0].seq == 6
+        assert appended(log, "d", b"d3")[0].seq == 3
+        assert log.verify() == []
+
+    @pytest.mark.parametrize("seq", [-1, 3, 99])
+    def test_a_fork_needs_a_place_that_exists(self, log: EventLog, seq: int) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2")
+        with pytest.raises(NotFound, match="fork"):
+            log.create(ThreadRow("b", origin=Origin("a", seq)))
+        with pytest.raises(NotFound, match="none"):
+            log.create(ThreadRow("b", origin=Origin("none", 0)))
+        assert [row.name for row in log.threads()] == ["a"]
+
+    def test_links_follow_the_lineage(self, log: SealedLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2")
+        log.create(ThreadRow("b", origin=Origin("a", 1)))
+        appended(log, "b", b"b2")
+        assert log.link_at("b", 0) == log.link_at("a", 0) == GENESIS
+        assert log.link_at("b", 1) == log.link_at("a", 1)
+        assert log.link_at("b", 2) != log.link_at("a", 2)
+
+    def test_a_restored_thread_has_the_same_links(self, log: SealedLog) -> None:
+        system = b"be brief"
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"secret", b"x" * 5000, key="")
+        log.append("a", [blob_sent(system=system, parent=3), message(b"5", key="k")], expected=3, blobs=[system])
+        log.forget("a", [2])
+        entries = list(log.sealed("a"))
+        row = log.restore(ThreadRow("copy", created=4.0), [system, *entries])
+        assert (row.name, row.last, row.created) == ("copy", 5, 4.0)
+        assert [entry.link for entry in log.sealed("copy")] == [entry.link for entry in entries]
+        assert log.bodies("copy", range(1, 6)) == log.bodies("a", range(1, 6))
+        assert log.forgotten("copy") == [2]
+        assert log.append("copy", [message(b"5", key="k")], expected=0)[0].seq == 5
+        assert log.blob(digest(system)) == system
+        assert log.forget("copy", [1, 3]) == 2
+        assert log.verify() == []
+
+    def test_a_name_that_is_taken_cannot_be_restored_to(self, log: SealedLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1")
+        with pytest.raises(Conflict, match="already"):
+            log.restore(ThreadRow("a"), [])
+        assert [row.last for row in log.threads()] == [1]
+
+    def test_restoring_is_all_or_nothing(self, log: SealedLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2")
+        half = (entry if entry.seq == 1 else 1 / 0 for entry in log.sealed("a"))
+        with pytest.raises(ZeroDivisionError):
+            log.restore(ThreadRow("copy"), half)  # type: ignore[arg-type]  # it never gets that far
+        assert [row.name for row in log.threads()] == ["a"]
+        assert log.verify() == []

@@ -19,9 +19,8 @@ from starlette.routing import Route
 
 from .anthropic import MessagesApi
 from .bill import TokenBill
-from .connection import failing, streamed, whole
 from .faults import Fault
-from .formats import Accepted, Endpoint, Format, Incoming, ServerReply
+from .formats import Accepted, Endpoint, Format, Incoming, ServerReply, failing, streamed, whole
 from .gemini import GenerateContentApi
 from .openai_chat import ChatCompletionsApi
 from .openai_responses import ResponsesApi

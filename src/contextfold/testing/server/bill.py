@@ -3,16 +3,155 @@
 Caches keep exact prefixes with a minimum length and a lifetime, and nothing before an answer begins. Two kinds, as
 providers have them. *Explicit*: entries exist where the client marked a breakpoint, each mark looks back a number of
 blocks for an earlier entry. *Automatic*: every prefix that is long enough is kept and found.
+
+Opaque content that only this server can make and read back: signatures, sealed reasoning, compaction blocks.
+
+Real providers sign what they hand out, so that a client cannot change it. Here it is an HMAC over the content in a
+readable envelope. What carries another's signature is foreign: refused, unless the server was told to trust it.
+
+How many tokens a piece of a request is, for the bill.
+
+Words are counted by the model's own vocabulary where it is published, else estimated. Pictures and documents cost a
+flat sum: what a provider charges for pixels is tested elsewhere. The same words are counted once.
 """
 
 from __future__ import annotations
 
+import binascii
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from contextfold.models import Prices
+import msgspec
+
+from contextfold.domain import Message, Text
+from contextfold.models import Model, Prices
+from contextfold.tokens import counter_for
+
+_MARK: Final = b"cfseal1."
+_SIZE: Final = 16
+_STANDARD: Final = str.maketrans("-_", "+/")  # Google's SDK writes bytes in the alphabet for URLs; the API reads both
+
+
+class Seal:
+    """Signs with one server's key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def sign(self, **facts: Any) -> str:
+        """An opaque text that holds these facts and cannot be changed."""
+        body = msgspec.json.encode(facts)
+        return b64encode(_MARK + self._mac(body) + body).decode()
+
+    def facts(self, sealed: str) -> dict[str, Any] | None:
+        """What was signed; None for anything that this server did not sign."""
+        try:
+            raw = b64decode(sealed.translate(_STANDARD), validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        if not raw.startswith(_MARK):
+            return None
+        mac, body = raw[len(_MARK) : len(_MARK) + _SIZE], raw[len(_MARK) + _SIZE :]
+        if not hmac.compare_digest(mac, self._mac(body)):
+            return None
+        facts: dict[str, Any] = msgspec.json.decode(body)
+        return facts
+
+    def _mac(self, body: bytes) -> bytes:
+        return hmac.new(self._key, body, hashlib.sha256).digest()[:_SIZE]
+
+
+def digest(*parts: object) -> str:
+    """A short name for content, the same for the same content; the order of fields is not content."""
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        found.update(msgspec.json.encode(part, order="sorted"))
+        found.update(b"\0")
+    return found.hexdigest()
+
+
+# Names, marks and seals that a prompt does not hold as words.
+_UNCOUNTED: Final = frozenset(
+    {"type", "id", "tool_use_id", "tool_call_id", "call_id", "signature", "cache_control", "thoughtSignature", "role"}
+    | {"status", "media_type", "mimeType", "detail", "prompt_cache_breakpoint"}
+)
+_AS_JSON: Final = frozenset({"input", "args", "response", "input_schema", "parameters", "parametersJsonSchema"})
+_PICTURES: Final = frozenset({"image", "image_url", "input_image", "inlineData", "fileData"})
+_FILES: Final = frozenset({"document", "file", "input_file", "container_upload"})
+
+PICTURE: Final = 1_500
+FILE: Final = 3_000
+AROUND: Final = 4  # tokens around each piece
+_MOST_KEPT: Final = 100_000
+
+
+class Sizes:
+    """Counts, and remembers what it counted."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], int] = {}
+
+    def text(self, text: str, model: Model) -> int:
+        key = (model.tokenizer, digest(text))
+        counted = self._kept.get(key)
+        if counted is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            counted = self._kept[key] = _counted(text, model)
+        return counted
+
+    def piece(self, piece: Any, model: Model) -> int:
+        """Tokens of one block, tool or item, as it stands in a request."""
+        words = "\n".join(_words(piece))
+        return AROUND + (self.text(words, model) if words else 0) + _media(piece)
+
+
+def _counted(text: str, model: Model) -> int:
+    counter = counter_for(model)
+    words = text.encode("utf-8", "replace").decode()
+    return counter.tokens(counter.shape(Message("user", (Text(words),))))
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        if _media_kind(value):
+            return
+        for name, inner in value.items():
+            if name in _AS_JSON and not isinstance(inner, str):
+                yield msgspec.json.encode(inner).decode()
+            elif name not in _UNCOUNTED:
+                yield from _words(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _words(inner)
+
+
+def _media(value: Any) -> int:
+    if isinstance(value, Mapping):
+        within = (inner for name, inner in value.items() if name not in _AS_JSON)
+        return _media_kind(value) or sum(_media(inner) for inner in within)
+    return sum(_media(inner) for inner in value) if isinstance(value, list) else 0
+
+
+def _media_kind(value: Mapping[str, Any]) -> int:
+    kind = str(value.get("type"))
+    if kind in _PICTURES or "inlineData" in value or "fileData" in value:
+        return PICTURE
+    if kind in _FILES and not _is_plain(value):
+        return FILE
+    return 0
+
+
+def _is_plain(value: Mapping[str, Any]) -> bool:
+    source = value.get("source")
+    return isinstance(source, Mapping) and source.get("type") in ("text", "content")
+
 
 _MILLION = 1_000_000
 

@@ -15,11 +15,9 @@ import msgspec
 
 from contextfold.models import Config, Model, find
 
-from .bill import Billed, PromptCache, PromptPiece, Rules, TokenBill
+from .bill import Billed, PromptCache, PromptPiece, Rules, Seal, Sizes, TokenBill
 from .refusals import Rejection
 from .script import Script
-from .seals import Seal
-from .sizes import Sizes
 
 
 @dataclass(frozen=True, slots=True)

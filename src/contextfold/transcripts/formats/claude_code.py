@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from contextfold.transcripts.answers import AnswerPart, Joining
-from contextfold.transcripts.facts import flat, kind, number, when, word
-from contextfold.transcripts.humans import has_typed
-from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, Read, elements, fields, lines
+from contextfold.transcripts.facts import flat, has_typed, kind, number, when, word
+from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Read, Source, elements, fields, lines
 from contextfold.transcripts.speech import (
     Boundary,
     Heard,

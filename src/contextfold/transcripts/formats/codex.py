@@ -10,10 +10,9 @@ from itertools import islice
 
 from contextfold.transcripts.facts import billed_with_cache_inside, flat, kind, number, when, word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, Read, fields, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Entry, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Read, Source, fields, lines
 from contextfold.transcripts.speech import Boundary, Heard, message
 
 from .responses import Items, content_blocks

@@ -10,13 +10,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from contextfold.transcripts.answers import AnswerPart, Joining
 from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, spelled, when, word
-from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, Read, lines
+from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Entry, Recorded, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Read, Source, lines
 from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, result, text
 
 NAME = "copilot"

@@ -14,14 +14,12 @@ from msgspec import Raw
 
 from contextfold.transcripts.facts import word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, assembled, elements, listed
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recorded, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Source, assembled, elements, listed
 from contextfold.transcripts.speech import Heard, portable, spoken, unsound
 
-from .messages import is_silent
-from .records import inner, recordings
+from .records import inner, is_silent, recordings
 
 NAME = "longmemeval"
 _FACTS = ("question", "answer", "question_type", "question_date", "answer_session_ids", "haystack_session_ids")

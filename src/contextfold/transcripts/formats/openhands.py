@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from contextfold.transcripts.facts import flat, openai_usage, when, word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import fields, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recording
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import Source, fields, listed
 from contextfold.transcripts.speech import Heard, SpokenTurn
 
-from . import messages
+from . import records
 from .records import inner, listed_in
 
 NAME = "openhands"
@@ -47,7 +46,7 @@ class OpenHands:
             source.name,
             NAME,
             word(body.get("id")),
-            messages.system_text(listed(source, said)),
+            records.system_text(listed(source, said)),
             lambda: settled(_heard(source, [*said, *answer], len(said), body, at)),
         )
 
@@ -63,7 +62,7 @@ def _heard(
     source: Source, said: Sequence[Raw], asked: int, body: Mapping[str, Any], at: float | None
 ) -> Iterator[Heard]:
     """The turns; only the last one was answered by this call, so only it knows its cost and its time."""
-    for each in messages.heard(source, listed(source, said)):
+    for each in records.heard(source, listed(source, said)):
         if isinstance(each, SpokenTurn) and each.turn.lines[0] > asked:
             yield _paid(each, body, at)
         else:

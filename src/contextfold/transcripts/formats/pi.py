@@ -14,10 +14,9 @@ from msgspec import Struct
 from contextfold.domain import decode, encode, is_typed
 from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, when, word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, fields, lines
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Recorded, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Source, fields, lines
 from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, picture, result, text
 from contextfold.transcripts.tree import Branches, Growing, Node
 

@@ -15,14 +15,13 @@ from msgspec import Raw
 
 from contextfold.transcripts.facts import flat, when, word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, Read, elements, fields, lines, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Entry, Recording
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Read, Source, elements, fields, lines, listed
 from contextfold.transcripts.speech import Heard
 
-from . import messages
-from .contents import Contents, is_content
+from . import records
+from .gemini import Contents, is_content
 from .records import listed_in, reported
 from .responses import Items, is_item
 
@@ -128,7 +127,7 @@ def _recording(source: Source, name: str, reads: Reads, id: str = "", system: st
     def follow() -> Iterator[Entry]:
         return settled(_heard(source, _form(reads()), reads()))
 
-    return Recording(name, NAME, id, system or messages.system_text(reads()), follow, {"model": model} if model else {})
+    return Recording(name, NAME, id, system or records.system_text(reads()), follow, {"model": model} if model else {})
 
 
 def _form(reads: Iterable[Read]) -> Form:
@@ -148,7 +147,7 @@ def _heard(source: Source, form: Form, reads: Iterable[Read]) -> Iterator[Heard]
         case "items":
             return _items(source, reads)
         case "messages":
-            return messages.heard(source, reads)
+            return records.heard(source, reads)
 
 
 def _items(source: Source, reads: Iterable[Read]) -> Iterator[Heard]:

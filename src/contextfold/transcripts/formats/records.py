@@ -2,17 +2,24 @@
 
 A record that holds no list of messages is a recording of nothing but its report, so that it is not lost from the
 account.
+
+Messages that stand in a file as a provider takes them: Anthropic's or OpenAI chat's form, kept byte for byte.
+
+The formats that log such messages differ only in where they stand; this is what they share. It refuses nothing: a
+message nobody could take is reported as damaged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Raw
 
-from contextfold.transcripts.rows import JsonRow, elements, fields, listed
-from contextfold.transcripts.session import Defect, Entry, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.facts import flat, has_typed, when, word
+from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
+from contextfold.transcripts.source import JsonRow, Read, Source, elements, fields, listed
+from contextfold.transcripts.speech import Heard, answers_in, portable, spoken, unsound
 
 
 def recordings(
@@ -42,3 +49,66 @@ def listed_in(parts: Mapping[str, Raw], field: str) -> Sequence[Raw]:
     """The same for an object that is taken apart already."""
     value = parts.get(field)
     return elements(value) if value is not None and bytes(memoryview(value)[:1]) == b"[" else ()
+
+
+Usage = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+_SYSTEM = ("system", "developer")
+_TIMES = ("timestamp", "ts", "created_at", "time")
+
+
+def no_usage(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    del value
+    return None
+
+
+def heard(source: Source, reads: Iterable[Read], usage: Usage = no_usage) -> Iterator[Heard]:
+    """Each object as a turn; system messages in front are the recording's system text."""
+    begun = False
+    for read in reads:
+        if not isinstance(read, JsonRow):
+            yield read
+        elif reason := unsound(read.value):
+            yield from source.damage(read.line, reason)
+        elif read.value.get("role") in _SYSTEM and not begun:
+            yield Skipped(read.line, "system")
+        elif is_silent(read.value):
+            yield Skipped(read.line, "empty")
+        else:
+            begun = True
+            yield said(read, usage)
+
+
+def said(row: JsonRow, usage: Usage = no_usage) -> Heard:
+    """One message as a turn."""
+    value = row.value
+    raw, original = portable(row.raw)
+    user = value.get("role") == "user"
+    turn = Recorded(
+        raw,
+        (row.line,),
+        next((at for name in _TIMES if (at := when(value.get(name))) is not None), None),
+        usage(value),
+        word(value.get("model")),
+        human=user and not any(answers_in(value)) and has_typed(value.get("content")),
+        original=original,
+    )
+    return spoken(turn, value)
+
+
+def is_silent(value: Mapping[str, Any]) -> bool:
+    """Whether a message says nothing at all and calls nothing."""
+    if value.get("role") in ("tool", "function") or value.get("tool_calls") or value.get("function_call"):
+        return False
+    content = value.get("content")
+    return content in (None, [], "") or (isinstance(content, str) and not content.strip())
+
+
+def system_text(reads: Iterable[Read]) -> str:
+    """What the system messages in front say."""
+    texts = []
+    for read in reads:
+        if isinstance(read, JsonRow):
+            if read.value.get("role") not in _SYSTEM:
+                break
+            texts.append(flat(read.value.get("content")))
+    return "\n\n".join(texts)

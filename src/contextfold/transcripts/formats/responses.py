@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextfold.domain import decode, is_typed
-from contextfold.transcripts.answers import AnswerPart, Joining
 from contextfold.transcripts.facts import call_id, flat, input_object, kind, spelled, word
+from contextfold.transcripts.pairs import AnswerPart, Joining
 from contextfold.transcripts.session import Defect, Recorded, Skipped
 from contextfold.transcripts.speech import Heard, SpokenTurn, call, message, picture, result, text
 

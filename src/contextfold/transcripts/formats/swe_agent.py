@@ -12,14 +12,12 @@ from typing import Any
 from contextfold.domain import encode
 from contextfold.transcripts.facts import flat, word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, Read, listed
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.source import JsonRow, Read, Source, listed
 from contextfold.transcripts.speech import Heard, portable, spoken, unsound
 
-from .messages import is_silent, system_text
-from .records import listed_in
+from .records import is_silent, listed_in, system_text
 
 NAME = "swe-agent"
 _FACTS = ("exit_status", "model_stats")

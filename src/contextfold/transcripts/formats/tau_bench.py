@@ -1,20 +1,28 @@
 """tau-bench trajectories: a list of `{task_id, trial, reward, traj}`, `traj` in OpenAI chat form.
 
 The user's side was played by a model; it stands for a person, and its turns are marked so.
+
+tau2-bench results: `{info, tasks, simulations}`, messages close to OpenAI chat but not in it.
+
+Arguments are objects there, and a result names its call in `id`: both are written as OpenAI chat wants them. What the
+user did with tools of its own the agent never saw, so it is passed over with its kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from contextfold.domain import encode
+from contextfold.transcripts.facts import flat, openai_usage, spelled, when, word
 from contextfold.transcripts.pairs import settled
-from contextfold.transcripts.rows import JsonRow, listed
-from contextfold.transcripts.sample import Sample
-from contextfold.transcripts.session import Recording
-from contextfold.transcripts.source import Source
+from contextfold.transcripts.sample import Sample, plain
+from contextfold.transcripts.session import Recorded, Recording, Skipped
+from contextfold.transcripts.source import JsonRow, Read, Source, listed
+from contextfold.transcripts.speech import Heard, spoken, unsound
 
-from . import messages
-from .records import inner, recordings
+from . import records
+from .records import inner, listed_in, recordings
 
 NAME = "tau-bench"
 _FACTS = ("task_id", "trial", "reward")
@@ -37,9 +45,114 @@ class TauBench:
                 f"{source.name}#{row.line}",
                 NAME,
                 f"{row.value.get('task_id')}.{row.value.get('trial', 0)}",
-                messages.system_text(listed(source, said)),
-                lambda: settled(messages.heard(source, listed(source, said))),
+                records.system_text(listed(source, said)),
+                lambda: settled(records.heard(source, listed(source, said))),
                 {name: row.value[name] for name in _FACTS if name in row.value},
             )
 
         return recordings(source, NAME, sample.items, "traj", make)
+
+
+TAU2_NAME = "tau2-bench"
+_TAU2_FACTS = ("task_id", "trial", "termination_reason", "agent_cost")
+
+
+class Tau2Bench:
+    """The reader of a simulation run's results."""
+
+    __slots__ = ()
+    name = TAU2_NAME
+
+    def claims(self, sample: Sample) -> bool:
+        if "simulations" not in sample.object:
+            return False
+        simulations = listed_in(sample.object, "simulations")
+        first = plain(simulations[0]) if simulations else None
+        return "info" in sample.object or (isinstance(first, dict) and isinstance(first.get("messages"), list))
+
+    def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
+        info = plain(sample.object.get("info"))
+        system, model = _policy(info), _model(info)
+
+        def make(row: JsonRow) -> Recording:
+            said = inner(row.raw, "messages")
+            return Recording(
+                f"{source.name}#{row.line}",
+                TAU2_NAME,
+                word(row.value.get("id")),
+                system,
+                lambda: settled(_heard(source, listed(source, said), model)),
+                {name: row.value[name] for name in _TAU2_FACTS if name in row.value},
+            )
+
+        items = listed_in(sample.object, "simulations")
+        return recordings(source, TAU2_NAME, items, "messages", make)
+
+
+def _policy(info: object) -> str:
+    match info:
+        case {"environment_info": {"policy": str(policy)}}:
+            return policy
+        case _:
+            return ""
+
+
+def _model(info: object) -> str:
+    match info:
+        case {"agent_info": {"llm": str(model)}}:
+            return model
+        case _:
+            return ""
+
+
+def _heard(source: Source, reads: Iterator[Read], model: str) -> Iterator[Heard]:
+    for read in reads:
+        if not isinstance(read, JsonRow):
+            yield read
+        elif _is_users_own(read.value):
+            yield Skipped(read.line, "user-tool")
+        else:
+            yield from _said(source, read, model)
+
+
+def _is_users_own(value: dict[str, Any]) -> bool:
+    if value.get("role") == "tool":
+        return value.get("requestor") == "user"
+    return value.get("role") == "user" and bool(value.get("tool_calls"))
+
+
+def _said(source: Source, row: JsonRow, model: str) -> Iterator[Heard]:
+    value = _as_chat(row.value)
+    if reason := unsound(value):
+        yield from source.damage(row.line, reason)
+        return
+    if not value.get("tool_calls") and value["role"] != "tool" and not flat(value.get("content")).strip():
+        yield Skipped(row.line, "empty")
+        return
+    own = value["role"] == "assistant"
+    turn = Recorded(
+        encode(value),
+        (row.line,),
+        when(row.value.get("timestamp")),
+        openai_usage(row.value.get("usage")) if own else None,
+        model if own else "",
+        human=value["role"] == "user",
+        original=row.raw,
+    )
+    yield spoken(turn, value)
+
+
+def _as_chat(value: dict[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": value.get("role"), "content": value.get("content")}
+    if value.get("role") == "tool":
+        return {"role": "tool", "tool_call_id": value.get("id"), "content": said["content"]}
+    calls = value.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        said["tool_calls"] = [_call(each) if isinstance(each, dict) else each for each in calls]
+    return said
+
+
+def _call(each: dict[str, Any]) -> dict[str, Any]:
+    given = each.get("arguments")
+    function = {"name": word(each.get("name")), "arguments": given if isinstance(given, str) else spelled(given or {})}
+    return {"id": each.get("id"), "type": "function", "function": function}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contextfold.testing.server.connection import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, ServerReply, too_long
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, ServerReply, sse, too_long
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Kind, Rejection
 from contextfold.testing.server.script import Question

@@ -9,14 +9,13 @@ from typing import Any, Final
 import msgspec
 
 from contextfold.testing.server.bill import TokenBill
-from contextfold.testing.server.connection import in_pieces, sse
-from contextfold.testing.server.formats import ServerReply, Utterance, speak
+from contextfold.testing.server.formats import ServerReply, Utterance, in_pieces, speak, sse
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
 
 from .compaction import block as compaction_block
 from .request import ReadMessages
-from .thinking import BINDING_BETA, sign
+from .rules import BINDING_BETA, sign
 
 
 def chunks(body: Mapping[str, Any]) -> list[bytes]:

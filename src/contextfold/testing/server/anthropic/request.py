@@ -12,12 +12,17 @@ from contextfold.testing.server.formats import Incoming
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Rejection, items, mapping, refuse
 
-from .compaction import check_replayed, is_on_demand, threshold_edit, trigger
-from .editing import apply_edits, edits_of
-from .rules import check_fields, check_marks, check_turns
-from .shapes import REASONING, lifetime_of
-from .thinking import BINDING_BETA, check_first_thinking, check_thinking, prefix_digest
-from .turns import ReadTurn, after_compaction, check_pairs, read_turns
+from .compaction import apply_edits, check_replayed, edits_of, is_on_demand, threshold_edit, trigger
+from .rules import (
+    BINDING_BETA,
+    check_fields,
+    check_first_thinking,
+    check_marks,
+    check_thinking,
+    check_turns,
+    prefix_digest,
+)
+from .turns import REASONING, ReadTurn, after_compaction, check_pairs, lifetime_of, read_turns
 
 
 @dataclass(slots=True)

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import PromptPiece
-from contextfold.testing.server.connection import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, ServerReply, too_long
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, ServerReply, sse, too_long
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Kind, Rejection, items
 from contextfold.testing.server.script import Question

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from contextfold.models import Model
+from contextfold.testing.server.bill import digest
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import mapping, names, objects, refuse, version
-from contextfold.testing.server.seals import digest
 
 FIELDS: Final = names(
     "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model "

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from contextfold.testing.server import openai_errors
+from contextfold.testing.server import formats
 from contextfold.testing.server.bill import PromptPiece
-from contextfold.testing.server.connection import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, sse
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Rejection, items, refuse
 from contextfold.testing.server.script import Question
@@ -32,13 +31,13 @@ class ChatCompletionsApi:
         return {"/v1/chat/completions": _complete, "/chat/completions": _complete}
 
     def token(self, incoming: Incoming) -> str:
-        return openai_errors.token(incoming)
+        return formats.token(incoming)
 
     def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
-        return openai_errors.shape(refused, _TOO_LONG)
+        return formats.shape(refused, _TOO_LONG)
 
     def headers(self, refused: Rejection) -> Mapping[str, str]:
-        return openai_errors.headers(refused)
+        return formats.headers(refused)
 
     def chunk(self, refused: Rejection) -> bytes:
         return sse(self.shape(refused)[1])

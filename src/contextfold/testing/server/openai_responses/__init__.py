@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server import openai_errors
+from contextfold.testing.server import formats
 from contextfold.testing.server.bill import PromptPiece
-from contextfold.testing.server.connection import sse
-from contextfold.testing.server.formats import Accepted, Endpoint, Incoming
+from contextfold.testing.server.formats import Accepted, Endpoint, Incoming, sse
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.refusals import Rejection, refuse
 from contextfold.testing.server.script import Question
@@ -31,13 +30,13 @@ class ResponsesApi:
         return {"/v1/responses": _respond, "/responses": _respond, **compact}
 
     def token(self, incoming: Incoming) -> str:
-        return openai_errors.token(incoming)
+        return formats.token(incoming)
 
     def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
-        return openai_errors.shape(refused, _TOO_LONG)
+        return formats.shape(refused, _TOO_LONG)
 
     def headers(self, refused: Rejection) -> Mapping[str, str]:
-        return openai_errors.headers(refused)
+        return formats.headers(refused)
 
     def chunk(self, refused: Rejection) -> bytes:
         error = self.shape(refused)[1]["error"]

@@ -8,8 +8,7 @@ from typing import Any
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import Billed, TokenBill
-from contextfold.testing.server.connection import in_pieces, sse
-from contextfold.testing.server.formats import ServerReply, arguments, speak
+from contextfold.testing.server.formats import ServerReply, arguments, in_pieces, speak, sse
 from contextfold.testing.server.provider import Vendor
 from contextfold.testing.server.script import Say
 

@@ -1,7 +1,5 @@
 """Lists of threads in pages, names that change, threads that are put away, and what happened since."""
 
-# ruff: noqa: S101  # a test suite
-
 from __future__ import annotations
 
 import pytest
@@ -22,6 +20,9 @@ from contextfold.errors import BadConfiguration, Conflict, NotFound
 from contextfold.logs import SealedLog
 
 from .messages import NASTY_TEXTS, appended, message
+
+# ruff: noqa: S101  # a test suite
+
 
 ORDERS: tuple[ThreadOrder, ...] = ("created", "activity", "name")
 
