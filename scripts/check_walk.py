@@ -41,7 +41,7 @@ BARS = (
     Bar("modules walked by append", 30, 20),
     Bar("modules walked by a prepare that fits", 41, 30),
     Bar("modules walked by a turn that folds", 72, 60),
-    Bar("files", 400, 400),
+    Bar("files", 407, 400),
     Bar("private functions used once, in percent of all", 27.0, 18.0),
     Bar("files above 400 lines", 0, 0),
     Bar("functions above 60 lines", 0, 0),
