@@ -21,9 +21,8 @@ import contextfold as cf
 from contextfold.errors import BadConfiguration, NotFound
 
 from .arguments import size
-from .invocation import Invocation
+from .invocation import Invocation, policy_of
 from .paper import Ink
-from .invocation import policy_of
 from .translation import error_in
 
 
