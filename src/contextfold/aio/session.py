@@ -211,15 +211,26 @@ class Session(Travels, Layered, Recalls):
         dialect: str | None = None,
         key: str | None = None,
         usage: answer.Usage | None = None,
+        durable: bool = True,
     ) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost.
 
         It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
         `usage` is what an answer was billed, where it does not say so itself: input (all of the prompt), of that read
-        and written (by the cache), and output, in tokens; or a provider's own usage.
+        and written (by the cache), and output, in tokens; or a provider's own usage. With `durable=False` it does not
+        wait for the disk: what was said outlives the process at once, and a power cut after `store.flush()`.
         """
         steps = answer.append(self.desk, message, key, dialect, usage)
-        return await self._drive(steps, look=self.desk.looks_before_writing)
+        return await self._drive(steps, look=self.desk.looks_before_writing, durable=durable)
+
+    async def extend(
+        self, messages: Iterable[object], *, dialect: str | None = None, durable: bool = True
+    ) -> tuple[int, ...]:
+        """Say many things, one after another, and wait for the disk once; if one is refused, those before it stay."""
+        seqs = tuple([await self.append(message, dialect=dialect, durable=False) for message in messages])
+        if durable:
+            await self._worker.run(self._session.store.flush)
+        return seqs
 
     async def follow(self, messages: Iterable[object], *, usage: answer.Usage | None = None) -> plain.FollowReport:
         """Bring the thread to what a list says that you own: append what is new, go back where it differs."""

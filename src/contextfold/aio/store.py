@@ -103,6 +103,10 @@ class Store:
         """Appends inside share one commit. Appends that wait at the same moment do so by themselves."""
         return self.plain.batch()
 
+    async def flush(self) -> None:
+        """Have on the disk whatever was appended with `durable=False`; costs nothing where there is nothing."""
+        await self.worker.run(self.plain.flush)
+
     async def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
         """The thread of this name, created or continued. Without a model, the one it was created with."""
         held = await self.worker.run(lambda: self.plain.thread(name, model=model, parent=parent))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, TypeVar, overload
 
@@ -28,6 +28,7 @@ from contextfold.session import (
 )
 from contextfold.session import checkpoints as places
 from contextfold.session.drivers import drive_async
+from contextfold.store import unhurried
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
@@ -47,8 +48,18 @@ class Travels:
     def _beside(self, session: plain.Session) -> Self:
         """The twin of another session on the same store."""
 
-    async def _drive(self, steps: Steps[T], *, look: bool = True) -> T:
-        return await drive_async(steps, self.desk, self._worker.run, look=look)
+    async def _drive(self, steps: Steps[T], *, look: bool = True, durable: bool = True) -> T:
+        return await drive_async(steps, self.desk, self._worker.run if durable else self._run_unhurried, look=look)
+
+    async def _run_unhurried(self, job: Callable[[], T]) -> T:
+        """A job whose writes need not be on the disk when it ends."""
+
+        def deferred() -> T:
+            with unhurried(self._session.store):
+                return job()
+
+        done: T = await self._worker.run(deferred)
+        return done
 
     async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""

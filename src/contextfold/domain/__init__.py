@@ -36,6 +36,7 @@ from .events import (
 )
 from .folds import Fold, FoldTree
 from .log import (
+    DeferringLog,
     DistantLog,
     EventLog,
     ListedThread,
@@ -115,6 +116,7 @@ __all__ = [
     "Count",
     "Counter",
     "Cover",
+    "DeferringLog",
     "Detail",
     "DistantLog",
     "Document",

@@ -106,6 +106,19 @@ class ThreadChange(Struct, frozen=True):
 
 
 @runtime_checkable
+class DeferringLog(Protocol):
+    """A log that can answer before the disk does, for callers who ask for it."""
+
+    def deferring(self) -> AbstractContextManager[None]:
+        """What is appended inside outlives the process at once, and a power cut once it is flushed."""
+        ...
+
+    def flush(self) -> None:
+        """Have everything that was appended on the disk."""
+        ...
+
+
+@runtime_checkable
 class DistantLog(Protocol):
     """What a log can do beside, where each question costs a trip over a network."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +19,7 @@ from contextfold.errors import NotFound
 from contextfold.folding import FoldDecision, Offload, Policy, Report, rates_of
 from contextfold.models import Model, Paid, limit_in
 from contextfold.preferences import Chosen, policy_for
-from contextfold.store import Store, one_look
+from contextfold.store import Store, one_look, unhurried
 from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
@@ -195,15 +196,27 @@ class Session(Travels, Layered, Recalls):
         dialect: str | None = None,
         key: str | None = None,
         usage: answer.Usage | None = None,
+        durable: bool = True,
     ) -> int:
         """Say something, or say what came back. An answer is written with what was sent and what it cost.
 
         It is read in the `dialect` that is named, here or when the session was opened, else in the one its shape tells.
         `usage` is what an answer was billed, where it does not say so itself: input (all of the prompt), of that read
-        and written (by the cache), and output, in tokens; or a provider's own usage.
+        and written (by the cache), and output, in tokens; or a provider's own usage. With `durable=False` it does not
+        wait for the disk: what was said outlives the process at once, and a power cut after `store.flush()`.
         """
         steps = answer.append(self.desk, message, key, dialect, usage)
-        return drive(steps, self.desk, look=self.desk.looks_before_writing)
+        with nullcontext() if durable else unhurried(self.store):
+            return drive(steps, self.desk, look=self.desk.looks_before_writing)
+
+    def extend(
+        self, messages: Iterable[object], *, dialect: str | None = None, durable: bool = True
+    ) -> tuple[int, ...]:
+        """Say many things, one after another, and wait for the disk once; if one is refused, those before it stay."""
+        seqs = tuple([self.append(message, dialect=dialect, durable=False) for message in messages])
+        if durable:
+            self.store.flush()
+        return seqs
 
     def follow(self, messages: Iterable[object], *, usage: answer.Usage | None = None) -> FollowReport:
         """Bring the thread to what a list says that you own: append what is new, go back where it differs.

@@ -7,7 +7,7 @@ from contextfold.thread.live import KEPT_BYTES
 from .belongings import snapshots_in
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 from .recollection import Recollection
-from .store import Store, one_look, open, past_of
+from .store import Store, one_look, open, past_of, unhurried
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "snapshots_in",
     "take_task",
     "task_source",
+    "unhurried",
 ]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from contextfold import dialects, recall
-from contextfold.domain import Appended, EventLog, Logged, Message, Text, ToolResult, ViewItem
+from contextfold.domain import Appended, EventLog, Logged, Message, Text, ThreadRow, ToolResult, ViewItem
 from contextfold.errors import BadMessage
 from contextfold.logs import SqliteLog
 from contextfold.thread import LogStretch, Thread
@@ -195,3 +195,14 @@ class Places:
     def _place(self, seq: int) -> int | None:
         place = bisect_left(self._items, seq, key=lambda item: item.seq)
         return place if place < len(self._items) and self._items[place].seq == seq else None
+
+
+def lineage(log: EventLog, row: ThreadRow) -> list[LogStretch]:
+    """The threads a thread's events live in, the oldest first, itself last."""
+    stretches = [LogStretch(row.name, None)]
+    while row.origin is not None:
+        later = stretches[0].upto  # a fork of a fork may be cut before the fork itself
+        upto = row.origin.seq if later is None else min(row.origin.seq, later)
+        stretches.insert(0, LogStretch(row.origin.thread, upto))
+        row = log.row(row.origin.thread) or ThreadRow(row.origin.thread)
+    return stretches

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 from contextfold import logs, models, tokens, transcripts
 from contextfold.domain import (
     Counter,
+    DeferringLog,
     DistantLog,
     ListedThread,
     Logged,
@@ -25,12 +26,12 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
 from contextfold.recall import Passage, RecallIndex
-from contextfold.thread import LogStretch, Thread, locked
+from contextfold.thread import Thread, locked
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock, words_for
 from contextfold.thread.moves import next_fork_name
 
 from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
-from .library import Library, read
+from .library import Library, lineage, read
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
 from .takeover import outline_for, take_task
@@ -106,6 +107,11 @@ class Store:
             for live in self._live:
                 self._start_over(live)
             raise
+
+    def flush(self) -> None:
+        """Have on the disk whatever was appended with `durable=False`; costs nothing where there is nothing."""
+        if isinstance(self._log, DeferringLog):
+            self._log.flush()
 
     def _start_over(self, live: Live) -> None:
         if self._log.row(live.row.name) is None:
@@ -207,7 +213,7 @@ class Store:
         return past.about(question, budget=budget, only_folded=only_folded, everywhere=everywhere)
 
     def _recollection(self, thread: str) -> Recollection:
-        return Recollection(self._library, self._held(thread), self._lineage(self._known(thread)))
+        return Recollection(self._library, self._held(thread), lineage(self._log, self._known(thread)))
 
     def _held(self, thread: str) -> Thread:
         held = self._hold(self._known(thread), None)
@@ -333,7 +339,7 @@ class Store:
         live = self._live.get(name)
         if live is None:
             row = row or self._log.row(name) or ThreadRow(name)
-            live = Live(self._log, row, self._lineage(row), words_for(counter or tokens.counter_for(None)))
+            live = Live(self._log, row, lineage(self._log, row), words_for(counter or tokens.counter_for(None)))
             self._enter(live)
         self._live.use(live)
         return live
@@ -341,16 +347,6 @@ class Store:
     def _enter(self, live: Live) -> None:
         live.join(self._looks, self._live.use)
         self._live.use(live)
-
-    def _lineage(self, row: ThreadRow) -> list[LogStretch]:
-        """The threads a thread's events live in, the oldest first, itself last."""
-        stretches = [LogStretch(row.name, None)]
-        while row.origin is not None:
-            later = stretches[0].upto  # a fork of a fork may be cut before the fork itself
-            upto = row.origin.seq if later is None else min(row.origin.seq, later)
-            stretches.insert(0, LogStretch(row.origin.thread, upto))
-            row = self._log.row(row.origin.thread) or ThreadRow(row.origin.thread)
-        return stretches
 
     def _descent(self, name: str) -> list[str]:
         """A thread and every fork that comes from it, forks of forks included."""
@@ -378,7 +374,7 @@ class Store:
             name or next_fork_name(self._log, thread.name), at, Origin(origin.row.name, at), self._clock(), settings
         )
         row = self._log.create(new)
-        live = Live(self._log, row, self._lineage(row), origin.words, origin.projection)
+        live = Live(self._log, row, lineage(self._log, row), origin.words, origin.projection)
         self._enter(live)
         return self._hold(row, None)
 
@@ -393,6 +389,12 @@ def one_look(store: Store) -> AbstractContextManager[None]:
     """What is done inside takes one look at the log for granted; counts where the log is on another machine."""
     far = store._distant  # noqa: SLF001  # a part of the store that is no verb of its users
     return nullcontext() if far is None else far.one_look()
+
+
+def unhurried(store: Store) -> AbstractContextManager[None]:
+    """What this Python thread appends inside outlives the process at once, and a power cut after `flush`."""
+    log = store._log  # noqa: SLF001  # a part of the store that is no verb of its users
+    return log.deferring() if isinstance(log, DeferringLog) else nullcontext()
 
 
 def _settings(**given: str | None) -> dict[str, str]:

@@ -3,10 +3,6 @@
 Statements may come from several Python threads, one at a time. A forked process must open the store itself: SQLite
 connections do not survive a fork. The driver's values are of any kind; STRICT tables vouch for what comes out of ours.
 Its errors are said as ours where they enter.
-
-A store may also be opened without ever writing to it. One that a process has open is then read beside it, through its
-WAL. One that nobody has open is read as it lies there: no lock is taken and no file is made beside it; whoever begins
-to write meanwhile is noticed before the next read.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
-from threading import RLock
+from threading import RLock, local
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -103,6 +99,10 @@ class Database:
         self._failure: str | None = None
         self._batched = self._closed = False
         self._spoilt: str | None = None  # why SQLite took back a whole batch
+        self._deferred = local()  # whether what this Python thread writes may reach the disk later
+        self._is_synced = True  # how SQLite is set: a commit waits for the disk
+        self._is_behind = False  # something that was committed may not be on the disk yet
+        self._must_flush = False  # and somebody in this batch wants it to be
         self._current: object = None  # whose transaction is open, for whoever comes late to take one back
         self._inode = self._found()
         self._process = os.getpid()
@@ -163,9 +163,9 @@ class Database:
         connection, own = self.connection, object()
         try:
             self._take_back_leftovers(own)
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin()
             yield connection
-            connection.execute("COMMIT")
+            self._commit()
         except BaseException:
             if self._current is own:
                 self._roll_back()
@@ -182,7 +182,8 @@ class Database:
         connection = self.connection
         self._refuse_when_spoilt()
         if not connection.in_transaction:
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin()
+        self._must_flush = self._must_flush or not (self._is_synced or self._may_wait)
         try:
             connection.execute("SAVEPOINT part")
             yield connection
@@ -217,7 +218,7 @@ class Database:
                 return
             try:
                 self._take_back_leftovers(object())
-                self._batched, self._spoilt = True, None
+                self._batched, self._spoilt, self._must_flush = True, None, False
                 yield
                 self._refuse_when_spoilt()
                 self.commit_early()
@@ -232,9 +233,66 @@ class Database:
         self._refuse_when_closed()
         try:
             if self.connection.in_transaction:
-                self.connection.execute("COMMIT")
+                self._commit()
+                if self._must_flush:
+                    self._must_flush = False
+                    self._flush()
         except apsw.Error as error:
             raise self._noted(error) from error
+
+    # -- when a commit reaches the disk ---------------------------------------------------------------------------
+
+    @contextmanager
+    def deferring(self) -> Iterator[None]:
+        """What this Python thread writes meanwhile outlives the process at once, and a power cut once it is flushed."""
+        before, self._deferred.is_on = self._may_wait, True
+        try:
+            yield
+        finally:
+            self._deferred.is_on = before
+
+    def flush(self) -> None:
+        """Have everything that was committed on the disk; costs nothing where it is."""
+        self._refuse_a_fork()
+        with self.lock:
+            self._refuse_when_closed()
+            if self.connection.in_transaction:
+                self._must_flush = True  # with the batch around it
+            elif self._is_behind:
+                self._refuse_after_failure()
+                try:
+                    self._flush()
+                except apsw.Error as error:
+                    raise self._noted(error) from error
+
+    @property
+    def _may_wait(self) -> bool:
+        return getattr(self._deferred, "is_on", False)
+
+    def _begin(self) -> None:
+        self._wait_for_disk(not self._may_wait)
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def _commit(self) -> None:
+        self.connection.execute("COMMIT")
+        self._is_behind = not self._is_synced  # a commit that waits brings all before it to the disk
+
+    def _wait_for_disk(self, is_synced: bool) -> None:
+        if is_synced != self._is_synced:
+            self.connection.pragma("synchronous", "full" if is_synced else "normal")
+            self._is_synced = is_synced
+
+    def _flush(self) -> None:
+        """A commit that waits for the disk, of a page that stays as it is: it syncs the WAL with all before it."""
+        self._wait_for_disk(True)
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            self.connection.pragma("user_version", self.connection.pragma("user_version"))
+            self._commit()
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
 
     def _roll_back(self) -> None:
         try:
@@ -298,59 +356,3 @@ class Database:
             with self.lock:
                 self._closed = True
                 self.connection.close()
-
-
-READING = "mode=ro"
-LYING_STILL = "immutable=1"
-
-
-class ReadOnlyDatabase(Database):
-    """An open store file that refuses every write."""
-
-    is_read_only = True
-
-    def __init__(self, path: Path, connect: Callable[[str], apsw.Connection]) -> None:
-        self._file, self._connect = path, connect
-        self._lies_still = lies_still(path)
-        self._facts = _facts(path)
-        super().__init__(connect(LYING_STILL if self._lies_still else READING), str(path))
-
-    @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        with self.lock:
-            self._look()
-            with super().reading() as connection:
-                yield connection
-            if self._lies_still and self._facts != _facts(self._file):
-                raise StoreError(f"{self.path} was changed while it was read. Read again.")
-
-    def refuse_to_write(self) -> None:
-        raise ReadOnly(f"{self.path} was opened with read_only=True. Open it without that to write.")
-
-    def is_current(self) -> bool:
-        with self.lock:
-            return not self._look() and super().is_current()
-
-    def _look(self) -> bool:
-        """Open the file again if it lay still and somebody writes now, or wrote meanwhile; whether that was so."""
-        if not self._lies_still or (lies_still(self._file) and self._facts == _facts(self._file)):
-            return False
-        self._lies_still, self._facts = lies_still(self._file), _facts(self._file)
-        try:
-            connection = self._connect(LYING_STILL if self._lies_still else READING)
-        except apsw.Error as error:
-            raise as_ours(error, self.path) from error
-        self.connection.close()
-        self.connection = connection
-        return True
-
-
-def lies_still(path: Path) -> bool:
-    """Whether nobody has the file open, and all of it is in the file: there is no WAL beside it, or an empty one."""
-    wal, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    return not index.exists() and (not wal.exists() or wal.stat().st_size == 0)
-
-
-def _facts(path: Path) -> tuple[int, int, int]:
-    found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 import apsw
 
 from contextfold.domain import ListedThread, Logged, NewEvent, Problem, ThreadChange, ThreadPage, ThreadRow
+from contextfold.errors import StoreError
 from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
 
 from . import catalogue, read
@@ -162,6 +163,12 @@ class SqliteLog:
     def batch(self) -> AbstractContextManager[None]:
         return self._database.batch()
 
+    def deferring(self) -> AbstractContextManager[None]:
+        return self._database.deferring()
+
+    def flush(self) -> None:
+        self._database.flush()
+
     def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
         return forget(self._database, self._address(thread), seqs, self._derivations)
 
@@ -193,6 +200,8 @@ class SqliteLog:
         backup(self._database, path)
 
     def close(self) -> None:
+        with suppress(StoreError):  # nobody was told that it is on the disk; it outlives the process as it is
+            self._database.flush()
         self._database.close()
 
     def _address(self, thread: str) -> Address:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import stat
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from random import random
 from threading import Event
+from time import monotonic
 from urllib.parse import quote
 
 import apsw
@@ -21,9 +23,10 @@ from contextfold.errors import Corrupt, NotFound, NotOurs, ReadOnly, StoreError,
 from contextfold.logs.entries import Salts
 
 from . import catalogue
-from .database import Database, ReadOnlyDatabase, translated
+from .database import Database, translated
 from .derived import DerivedTable
 from .log import SqliteLog
+from .read_only import ReadOnlyDatabase
 from .schema import (
     APPLICATION_ID,
     MIGRATIONS,
@@ -151,6 +154,7 @@ def mount_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 
 BUSY_SECONDS = 30.0
+SHORT_WAIT, LONG_WAIT, SHORT_WAITS = 0.002, 0.02, 500  # seconds at most; the short ones first, this many
 CHECKPOINT_PAGES = 2_000  # 32 MB of WAL; see docs/storage.md
 
 _WAL_RESET_BUG = range(3_007_000, 3_051_003)
@@ -245,7 +249,7 @@ _TO_READ = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_N
 def _connect(where: str, vfs: str | None, flags: int) -> apsw.Connection:
     with translated(where):
         connection = apsw.Connection(where, flags=flags, vfs=vfs)
-        connection.set_busy_handler(wait_for_others)
+        connection.set_busy_handler(Patience())
         for option, value in (
             (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
             (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -261,13 +265,25 @@ def _connect(where: str, vfs: str | None, flags: int) -> apsw.Connection:
         return connection
 
 
-def wait_for_others(tries: int) -> bool:
-    """Wait a little longer each time, in Python: a wait inside SQLite would not hear Ctrl-C before its end."""
-    pauses = [min(0.001 * (1 << number), 0.1) for number in range(8)]
-    waited = sum(pauses[:tries]) + pauses[-1] * max(tries - len(pauses), 0)
-    if waited < BUSY_SECONDS:
-        Event().wait(pauses[min(tries, len(pauses) - 1)])
-    return waited < BUSY_SECONDS
+class Patience:
+    """How one connection waits for other writers: a short while of any length, again and again.
+
+    Whoever waits longer each time loses to whoever came later: four writers starve two of them. In Python, because a
+    wait inside SQLite would not hear Ctrl-C before its end.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic, chance: Callable[[], float] = random) -> None:
+        self._clock, self._chance, self._since = clock, chance, 0.0
+
+    def __call__(self, tries: int) -> bool:
+        """Whether to try again; called with how often that was done before, once there was something to wait for."""
+        now = self._clock()
+        if tries == 0:
+            self._since = now
+        if now - self._since >= BUSY_SECONDS:
+            return False
+        Event().wait(self._chance() * (SHORT_WAIT if tries < SHORT_WAITS else LONG_WAIT))
+        return True
 
 
 def _prepare(connection: apsw.Connection, real: Path) -> None:
