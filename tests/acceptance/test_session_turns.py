@@ -100,6 +100,7 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     await say(child, [user("find it"), assistant("it is in service.py")])
     assert await got(child.result()) == "it is in service.py"
     assert await got(session.result()) == "done"
+    assert await got(session.extend([])) == ()
     stats = await got(session.stats)
     assert (stats.messages, stats.folds, stats.requests) == (27, 0, 1)
     assert (session.thread.name, session.model.window, session.policy.name) == ("refactor-42", 9_000, "balanced")
