@@ -97,12 +97,20 @@ class PostgresServer:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        # Whoever adopts orphans here may leave them unburied, and then their locks look alive.
+        for left in (self.data / "postmaster.pid", *self.directory.glob(".s.PGSQL.*")):
+            left.unlink(missing_ok=True)
 
     def _run(self, program: str, *args: str) -> None:
         command = [str(self._bin / program), *args]
         done = subprocess.run(
-            command, user=self._owner, cwd=self.directory, capture_output=program != "pg_ctl", timeout=90, check=False
+            command,
+            user=self._owner,
+            cwd=self.directory,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE if program != "pg_ctl" else subprocess.DEVNULL,
+            timeout=90,
+            check=False,
         )
         if done.returncode:
             log = self.directory / "log"

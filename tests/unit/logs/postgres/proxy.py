@@ -53,6 +53,7 @@ class Wire:
                     far.connect(self._target)
                 except OSError:
                     near.close()
+                    far.close()
                     continue
                 with self._lock:
                     self._open |= {near, far}
