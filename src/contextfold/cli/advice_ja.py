@@ -7,6 +7,8 @@ repairs something. In order: what is more special comes first. Imports nothing.
 from __future__ import annotations
 
 ADVICE: dict[str, str] = {
+    "What its row says is not what its events say. Restore a backup.": "スレッドの行が、イベントの内容と合いません。バックアップを戻してください。",
+    "It does not begin where it was forked. Restore a backup.": "分岐した位置から始まっていません。バックアップを戻してください。",
     # -- advice about a request
     "Put a user message in front.": "先頭にユーザーのメッセージを置いてください。",
     "End with a user message: this model takes no prefill.": "ユーザーのメッセージで終えてください。このモデルは回答の書き出しを受け付けません。",

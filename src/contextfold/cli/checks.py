@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import contextfold as cf
@@ -94,6 +95,8 @@ def check_store(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
     for problem in problems:
         told = f"{problem.path}: {problem.rule}. {advice_in(call.language, problem.advice)}"
         yield Check("store", "integrity", "wrong", call.say("doctor.store.broken", path=path, problem=told))
+    if not isinstance(path, Path):
+        return
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         yield Check("store", "permissions", "look", call.say("doctor.store.mode", path=path, mode=f"{mode:o}"))

@@ -115,12 +115,15 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("import", "read recorded sessions or an exported thread into a store"),
         Command("export", "write a thread as JSON lines, every event with its exact bytes"),
         Command("verify", "prove that a store is what was written"),
+        Command("copy", "copy a space into another store, file or PostgreSQL, verified"),
+        Command("migrate", "make or update the tables of a store in PostgreSQL"),
         Command("backup", "copy a live store consistently and verify the copy"),
         Command("workspace", "take over snapshots of files from another directory"),
         Command("rename", "call a thread by another name; the earlier ones still lead to it"),
         Command("archive", "put a thread away, out of the list"),
         Command("unarchive", "list a thread that was put away again"),
         Command("forget", "erase a message or a thread for good"),
+        Command("retention", "forget threads that nobody has used for so long"),
         Command("reindex", "make the index by which things are found anew"),
         Command("doctor", "check installation, store, models, and keys that leaked into the log"),
     ),
@@ -135,7 +138,10 @@ COMMANDS: dict[str, Command] = {command.name: command for group in GROUPS.values
 # Options every command has, with the name of their value; empty for a switch.
 OPTIONS: dict[str, tuple[str, str]] = {
     "--json": ("", "answer as JSON"),
-    "--store": ("FILE", "the store (default: $CONTEXTFOLD_STORE, contextfold.toml, ./contextfold.db)"),
+    "--store": (
+        "STORE",
+        "the store, a file or postgresql://… (default: $CONTEXTFOLD_STORE, contextfold.toml, ./contextfold.db)",
+    ),
     "--space": ("NAME", "the space in the store"),
     "--config": ("FILE", "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)"),
     "--trust": ("", "take ./contextfold.toml at its word, paths outside and plugins too"),

@@ -78,7 +78,7 @@ def _rescue(call: Invocation, path: Path) -> int:
     if path.exists():
         raise StoreError(f"{path} exists. What is saved goes into a new file: choose another name.")
     space = call.settings["space"]
-    with closing(open_sqlite(call.store_path, space=space, create=False)) as source:
+    with closing(open_sqlite(call.store_address, space=space, create=False)) as source:
         problems = source.verify()
         with closing(open_sqlite(path, space=space)) as target:
             saved = rescue(source, target)
@@ -100,11 +100,11 @@ def _show_rescue(call: Invocation, path: Path, saved: list[Rescued], problems: l
 @contextmanager
 def _store(call: Invocation) -> Iterator[tuple[cf.Store | None, list[Check]]]:
     """The store, if it is there and opens; else what is wrong with it."""
-    if not call.store_path.exists():
+    if isinstance(call.store_path, Path) and not call.store_path.exists():
         yield None, []
         return
     try:
-        store = cf.open(call.store_path, space=call.settings["space"])
+        store = cf.open(call.store_address, space=call.settings["space"])
     except StoreError as error:
         yield None, [Check("store", "opening", "wrong", str(error))]
         return

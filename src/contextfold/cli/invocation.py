@@ -21,6 +21,7 @@ import contextfold as cf
 from contextfold.configuration import Configuration
 from contextfold.errors import NotFound
 from contextfold.folding import Policy, Summarizer
+from contextfold.logs import is_postgres, shown_address
 from contextfold.models import nearest
 from contextfold.preferences import policy_for
 
@@ -69,19 +70,30 @@ class Invocation:
     # -- the store --------------------------------------------------------------------------------------------------
 
     @cached_property
-    def store_path(self) -> Path:
-        return Path(self.settings["store"])
+    def store_address(self) -> str:
+        """What opens the store: a path, or an address that may hold a password."""
+        return str(self.settings["store"])
+
+    @cached_property
+    def store_path(self) -> Path | str:
+        """The store as people may see it."""
+        address = self.store_address
+        return shown_address(address) if is_postgres(address) else Path(address)
+
+    def refuse_missing_store(self) -> None:
+        """A misspelled path must not become an empty store."""
+        if isinstance(self.store_path, Path) and not self.store_path.exists():
+            raise NotFound(
+                f"There is no store {self.store_path} ({self.settings.settings['store'].source}). "
+                f"Name one with --store, or make it with `contextfold import`."
+            )
 
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[cf.Store]:
         """The store in force."""
-        path = self.store_path
-        if not create and not path.exists():
-            raise NotFound(
-                f"There is no store {path} ({self.settings.settings['store'].source}). "
-                f"Name one with --store, or make it with `contextfold import`."
-            )
-        with cf.open(path, space=self.settings["space"]) as store:
+        if not create:
+            self.refuse_missing_store()
+        with cf.open(self.store_address, space=self.settings["space"]) as store:
             yield store
 
     @contextmanager

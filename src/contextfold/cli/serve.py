@@ -7,6 +7,7 @@ are finished first. SIGHUP reads the settings again.
 Examples:
   contextfold serve
   contextfold serve --port 9000 --store agents.db
+  contextfold serve --store postgresql://db.example/agents
   contextfold serve --mode observe --log json
   contextfold serve --config contextfold.toml
 """

@@ -122,6 +122,28 @@ _WORDS: dict[str, tuple[str, str]] = {
     ),
     "verify.problems": ("{store} has {count} problems", "{store} に {count} 件の問題があります"),
     "backup.done": ("{target} is a verified copy of {store}", "{target} は {store} の検証済みコピーです"),
+    "copy.progress": ("threads copied", "コピーしたスレッド"),
+    "copy.done": (
+        "{target} holds all {count} threads, {events} events, verified; {new} are new there",
+        "{target} に {count} スレッド、{events} イベントを検証済みでコピーしました（新規 {new}）",
+    ),
+    "migrate.done": (
+        "{store} is at version {wanted} now, from {found}",
+        "{store} を版 {found} から {wanted} にしました",
+    ),
+    "migrate.needed": (
+        "{store} is at version {found} and needs `contextfold migrate` to {wanted}",
+        "{store} は版 {found} です。{wanted} にするには `contextfold migrate` が必要です",
+    ),
+    "migrate.nothing": ("{store} is at version {wanted}; nothing to do", "{store} は版 {wanted} で、作業は不要です"),
+    "retention.would": (
+        "{count} threads, {size} bytes, would be forgotten; --yes does it",
+        "{count} スレッド、{size} バイトが消去の対象です。実行するには --yes",
+    ),
+    "retention.done": (
+        "forgot {count} threads, {size} bytes; the chain still verifies",
+        "{count} スレッド、{size} バイトを消去しました。連鎖は検証できます",
+    ),
     "folded": (
         "{before} tokens became {after} ({count} folds)",
         "{before} トークンが {after} トークンになりました（折りたたみ {count} 件）",
