@@ -19,6 +19,7 @@ from pathlib import Path
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration, NotFound
+from contextfold.logs import is_postgres, shown_address
 
 from .arguments import size
 from .invocation import Invocation, policy_of
@@ -42,15 +43,16 @@ def run(call: Invocation) -> int:
         raise BadConfiguration(
             "The inspector's web server is missing: pip install 'contextfold[inspector]'."
         ) from error
-    path = Path(call.args.file) if call.args.file else call.store_path
-    if not path.exists():
+    address = str(call.args.file or call.store_address)
+    path = shown_address(address) if is_postgres(address) else Path(address)
+    if isinstance(path, Path) and not path.exists():
         raise NotFound(f"There is no store {path}. Name one that is there: contextfold inspect agent.db")
     listening = listening_on(call.args.port)
     port = int(listening.getsockname()[1])
     access = inspector.Access(port=port)
     stores = inspector.OpenStores(
-        store_opener(path, read_only=call.args.read_only),
-        label=path.name,
+        store_opener(address, read_only=call.args.read_only),
+        label=path.name if isinstance(path, Path) else path,
         space=call.settings["space"],
         open_session=lambda store, name: session_on(call, store, name),
         read_only=call.args.read_only,
@@ -70,7 +72,7 @@ def run(call: Invocation) -> int:
     return 0
 
 
-def store_opener(path: Path, *, read_only: bool) -> Callable[[str], cf.Store]:
+def store_opener(path: str, *, read_only: bool) -> Callable[[str], cf.Store]:
     """Opens a space of a store, for looking at it."""
     return lambda space: cf.open(path, space=space, read_only=read_only)
 
@@ -87,7 +89,7 @@ def translated(language: str, text: str) -> str:
     return error_in("ja" if language == "ja" else "en", text)
 
 
-def _show(call: Invocation, link: str, path: Path) -> None:
+def _show(call: Invocation, link: str, path: Path | str) -> None:
     call.out.line(Ink(call.say("inspect.ready", store=path), "bold"))
     call.out.line(link, indent=2)
     call.out.line(Ink(call.say("inspect.secret"), "dim"), indent=2)

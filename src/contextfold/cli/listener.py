@@ -12,6 +12,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
@@ -95,13 +96,16 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[Listener
     secrets = gateway.secrets_in(state_directory())
     found = bound(settings)
     port = 0 if settings.socket else int(found.getsockname()[1])
-    path = call.store_path
-    app = gateway.Gateway(settings, secrets, lambda space: cf.open(path, space=space), port=port)
+    address, path = call.store_address, call.store_path
+    app = gateway.Gateway(settings, secrets, lambda space: cf.open(address, space=space), port=port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     where = f"unix:{settings.socket}" if settings.socket else f"http://{host}:{port}"
     noted = state_directory() / NOTED / f"{os.getpid()}.json"
     noted.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(noted, msgspec.json.encode(NotedGateway(where, os.getpid(), str(path.resolve()))))
+    write_private(
+        noted,
+        msgspec.json.encode(NotedGateway(where, os.getpid(), str(path.resolve() if isinstance(path, Path) else path))),
+    )
     try:
         with logs_written(call.args.log):
             yield Listener(app, settings, found, where, secrets.token)

@@ -126,6 +126,10 @@ class DistantLog(Protocol):
         """The newest seq of the last of these threads, and how many events of all of them were forgotten: one trip."""
         ...
 
+    def spaces(self) -> Sequence[str]:
+        """The spaces that have a thread, in the order they were made."""
+        ...
+
     def one_look(self) -> AbstractContextManager[None]:
         """Inside, what was learnt of a thread is not asked for again: what belongs to one moment is one look."""
         ...

@@ -151,7 +151,8 @@ class Store:
     @locked
     def spaces(self) -> Sequence[str]:
         """The spaces of the file that hold threads, in the order they were made; none in memory."""
-        return self._log.spaces() if isinstance(self._log, logs.SqliteLog) else ()
+        log = self._log if isinstance(self._log, logs.SqliteLog) else self._distant
+        return () if log is None else log.spaces()
 
     @locked
     def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:

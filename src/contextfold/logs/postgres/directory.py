@@ -33,6 +33,10 @@ _OPENED: LiteralString = (
     " pg_snapshot_xmax(pg_current_snapshot())::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
     " FROM (SELECT 1) AS one LEFT JOIN {schema}.spaces AS s ON sha256(s.name) = sha256(%s)"
 )
+_SPACES: LiteralString = (
+    "SELECT name FROM {schema}.spaces AS s WHERE EXISTS (SELECT 1 FROM {schema}.threads AS t WHERE t.space = s.id)"
+    " ORDER BY id"
+)
 THREAD: LiteralString = (
     "SELECT t.id, t.name, t.last, t.link, t.start, t.base, t.origin, o.name, t.created, t.settings, t.title, t.erased"
 )
@@ -145,6 +149,10 @@ class ThreadDirectory:
             if found:
                 self._space, self.base = found[0]
         return self._space or 0
+
+    def spaces(self) -> list[str]:
+        """The spaces that have a thread and that this role may see, in the order they were made."""
+        return [text_of(name) for (name,) in self._connections.read(_SPACES)]
 
     def _space_for_writing(self) -> int:
         if not self.space:

@@ -53,6 +53,10 @@ class PostgresLog:
         """The address as people may see it, without a password."""
         return self._connections.where
 
+    def spaces(self) -> list[str]:
+        """The spaces of the store that have a thread, in the order they were made."""
+        return self._directory.spaces()
+
     def create(self, row: ThreadRow) -> ThreadRow:
         known = self._directory.row(row.name)
         if known is not None:
