@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,14 @@ from typing import Any
 import httpx
 import pytest
 
+import contextfold as cf
 from contextfold.cli.main import main
+from contextfold.domain import Appended
+from contextfold.gateway.door import Visit
+from contextfold.gateway.tenants import space_of
 from tests.acceptance.gateway.house import gateway, web
-from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
+from tests.acceptance.gateway.plain_upstream import EVENTS, Answer, PlainUpstream, plain_upstream
+from tests.acceptance.gateway.shapes import answer_for
 
 KEY = "sk-canary-of-commands-8812"
 SAID = json.dumps(
@@ -157,8 +163,10 @@ def served(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str],
         try:
             yield process, json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
         finally:
-            process.terminate()
-            process.communicate(timeout=60)
+            if process.poll() is None:
+                process.terminate()
+            if process.stderr is not None and not process.stderr.closed:
+                process.communicate(timeout=60)
 
 
 def test_settings_are_read_again_on_hangup_and_a_bad_file_changes_nothing(home: Path, upstream: PlainUpstream) -> None:
@@ -183,6 +191,71 @@ def _hang_up(process: subprocess.Popen[str], awaited: str) -> None:
         if json.loads(line)["event"] == awaited:
             return
     raise AssertionError("the log ended")
+
+
+def test_a_gateway_killed_in_mid_stream_leaves_a_thread_that_goes_on(home: Path, upstream: PlainUpstream) -> None:
+    settings = home / "mine.toml"
+    settings.write_text(f'[gateway.upstreams]\nanthropic = "{upstream.url}"\n')
+    began, gate = threading.Event(), threading.Event()
+    stream = answer_for("/v1/messages")
+
+    def half() -> Iterator[bytes]:
+        yield stream[:400]
+        began.set()
+        gate.wait(30)
+
+    history = [{"role": "user", "content": f"One. {'long ' * 3_000}"}]
+    body = {"model": "claude-sonnet-5-5", "max_tokens": 10, "messages": history, "stream": True}
+    upstream.answer(Answer([SAID]), Answer(half(), headers={"content-type": EVENTS}), Answer([SAID]))
+    with served(home, "--port", "0", "--config", str(settings)) as (process, told):
+        url, key = told["variables"]["ANTHROPIC_BASE_URL"] + "/v1/messages", {"x-api-key": KEY}
+        assert web().post(url, json={**body, "stream": False}, headers=key).status_code == 200
+        history += [{"role": "assistant", "content": "The word is heron."}, {"role": "user", "content": "Two."}]
+        asked = web().build_request("POST", url, json=body, headers=key)
+        answer = web().send(asked, stream=True)
+        assert began.wait(30)
+        process.kill()
+        with pytest.raises(httpx.HTTPError):
+            answer.read()
+        gate.set()
+    with served(home, "--port", "0", "--config", str(settings)) as (_, told):
+        url = told["variables"]["ANTHROPIC_BASE_URL"] + "/v1/messages"
+        assert web().post(url, json={**body, "stream": False}, headers=key).status_code == 200
+    with cf.open(home / "contextfold.db", space=_space_in(home)) as store:
+        assert store.verify() == []
+        (row,) = store.threads()
+        said = [entry for entry in store.thread(row.title).events if isinstance(entry.event, Appended)]
+        assert [entry.event.shape.role for entry in said] == ["user", "assistant", "user", "assistant"]  # type: ignore[union-attr]
+
+
+def _space_in(home: Path) -> str:
+    key = (home / "state" / "contextfold" / "gateway-key").read_bytes()
+    return space_of(Visit("POST", b"/", b"", ((b"x-api-key", KEY.encode()),)), key)
+
+
+def test_no_key_is_in_the_log_the_files_or_the_numbers_whatever_goes_wrong(home: Path, upstream: PlainUpstream) -> None:
+    settings = home / "mine.toml"
+    broken = 'local = "http://127.0.0.1:9"'
+    settings.write_text(f'[gateway.upstreams]\nanthropic = "{upstream.url}"\ngemini = "{upstream.url}"\n{broken}\n')
+    carried = [{"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"}, {"x-goog-api-key": KEY}, {"cookie": KEY}]
+    with served(home, "--port", "0", "--config", str(settings), "--log", "json") as (process, told):
+        url = told["variables"]["ANTHROPIC_BASE_URL"]
+        for headers in carried:
+            for content in (BODY, "no JSON", '{"messages": 7}'):
+                upstream.answer(Answer([f'{{"error": "{KEY}"}}'.encode()], 500))
+                assert web().post(f"{url}/v1/messages", content=content, headers=headers).status_code == 500
+            assert web().post(f"{url}/local/v1/messages", content=BODY, headers=headers).status_code == 502
+            assert web().get(url.rpartition("/")[0] + "/v1/models", headers=headers).status_code == 401
+        path = f"{url}/v1beta/models/gemini-3-pro:generateContent?key={KEY}"
+        assert web().post(path, content='{"contents": []}').status_code == 200
+        numbers = web().get(f"{url}/metrics").text + web().get(f"{url}/status").text
+        process.terminate()
+        logged = "".join(process.communicate(timeout=60))
+    files = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+    assert "answered" in logged
+    assert len(files) > 10_000
+    assert KEY not in logged + numbers
+    assert KEY.encode() not in files
 
 
 def test_a_socket_file_is_its_owners_and_serves_like_a_port(
