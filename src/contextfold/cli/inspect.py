@@ -14,17 +14,27 @@ from __future__ import annotations
 import sys
 import webbrowser
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration, NotFound
 from contextfold.logs import is_postgres, shown_address
 
 from .arguments import size
+from .commands import DONE
 from .invocation import Invocation, policy_of
+from .listener import Listener
 from .paper import Ink
 from .translation import error_in
+
+if TYPE_CHECKING:  # its web server is an extra
+    from contextfold.inspector import Inspector
+
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+MOUNT = "/inspector"  # on the gateway's socket
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -47,29 +57,61 @@ def run(call: Invocation) -> int:
     path = shown_address(address) if is_postgres(address) else Path(address)
     if isinstance(path, Path) and not path.exists():
         raise NotFound(f"There is no store {path}. Name one that is there: contextfold inspect agent.db")
-    listening = listening_on(call.args.port)
-    port = int(listening.getsockname()[1])
-    access = inspector.Access(port=port)
-    stores = inspector.OpenStores(
-        store_opener(address, read_only=call.args.read_only),
-        label=path.name if isinstance(path, Path) else path,
-        space=call.settings["space"],
-        open_session=lambda store, name: session_on(call, store, name),
-        read_only=call.args.read_only,
-    )
-    stores.store()  # what is wrong with the file is told here, before anything is printed
-    link = f"http://{HOST}:{port}{access.new_link()}"
-
-    def ready() -> None:
-        call.answer(
-            {"link": link, "store": str(path), "read_only": call.args.read_only}, lambda: _show(call, link, path)
+    with listening_on(call.args.port) as listening:
+        port = int(listening.getsockname()[1])
+        access = inspector.Access(port=port)
+        stores = inspector.OpenStores(
+            store_opener(address, read_only=call.args.read_only),
+            label=label_of(path),
+            space=call.settings["space"],
+            open_session=lambda store, name: session_on(call, store, name, call.args.window),
+            read_only=call.args.read_only,
         )
-        sys.stdout.flush()
-        if not call.args.no_open and not call.is_json and sys.stdout.isatty():
-            webbrowser.open(link)
+        stores.store()  # what is wrong with the file is told here, before anything is printed
+        link = f"http://{HOST}:{port}{access.new_link()}"
+        serve(inspector.Inspector(stores, access, translate=translated), listening, lambda: _ready(call, link, path))
+    return DONE
 
-    serve(inspector.Inspector(stores, access, translate=translated), listening, ready)
-    return 0
+
+def _ready(call: Invocation, link: str, path: Path | str) -> None:
+    value = {"link": link, "store": str(path), "read_only": call.args.read_only}
+    call.answer(value, lambda: _show(call, link, path))
+    sys.stdout.flush()
+    if not call.args.no_open and not call.is_json and sys.stdout.isatty():
+        webbrowser.open(link)
+
+
+@dataclass(frozen=True)
+class MountedInspector:
+    """The inspector under a path of its own, in front of another application that gets everything else."""
+
+    inspector: Inspector
+    link: str
+    rest: Application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        path = str(scope.get("path", ""))
+        is_ours = path == MOUNT or path.startswith(f"{MOUNT}/")
+        await (self.inspector if is_ours else self.rest)(scope, receive, send)
+
+
+def mounted(call: Invocation, found: Listener) -> MountedInspector:
+    """The inspector of what a gateway keeps, on the gateway's socket."""
+    from contextfold import inspector  # noqa: PLC0415  # its web server is there, since the gateway's is
+
+    settings, port = found.settings, int(found.socket.getsockname()[1])
+    access = inspector.Access(port=port, hosts=settings.hosts, base=MOUNT)
+    stores = inspector.OpenStores(
+        store_opener(call.store_address, read_only=False),
+        label=label_of(call.store_path),
+        open_session=lambda store, name: session_on(call, store, name, settings.window, settings.limit),
+    )
+    return MountedInspector(inspector.Inspector(stores, access, translate=translated), access.new_link(), found.gateway)
+
+
+def label_of(path: Path | str) -> str:
+    """What a store is called on the page: its file without the way to it, or its address without a password."""
+    return path.name if isinstance(path, Path) else path
 
 
 def store_opener(path: str, *, read_only: bool) -> Callable[[str], cf.Store]:
@@ -77,11 +119,13 @@ def store_opener(path: str, *, read_only: bool) -> Callable[[str], cf.Store]:
     return lambda space: cf.open(path, space=space, read_only=read_only)
 
 
-def session_on(call: Invocation, store: cf.Store, name: str) -> cf.Session:
+def session_on(
+    call: Invocation, store: cf.Store, name: str, window: int | None = None, limit: int | None = None
+) -> cf.Session:
     """A thread with the policy in force."""
     model = store.thread(name, model=call.model).model.name
-    policy, window = policy_of(call, model), getattr(call.args, "window", None)
-    return cf.Session.on(store, name, call.model, policy, artifacts=call.settings["artifacts"] or None, window=window)
+    policy, artifacts = policy_of(call, model), call.settings["artifacts"] or None
+    return cf.Session.on(store, name, call.model, policy, artifacts=artifacts, window=window, limit=limit)
 
 
 def translated(language: str, text: str) -> str:

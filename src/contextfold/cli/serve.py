@@ -2,7 +2,7 @@
 
 Listens on this machine alone. The token is made once and kept in your state directory; it stands first in the path of
 the base URLs that are printed. Keys of providers pass through and are never kept. Stop with Ctrl-C: requests under way
-are finished first. SIGHUP reads the settings again.
+are finished first. SIGHUP reads the settings again. The last link that is printed shows the conversations in a browser.
 
 Examples:
   contextfold serve
@@ -19,6 +19,7 @@ from argparse import ArgumentParser
 
 from . import listener
 from .commands import DONE
+from .inspect import mounted
 from .invocation import Invocation
 from .listener import BASE_URLS, Listener, gateway_table, listening
 from .paper import Ink
@@ -36,12 +37,16 @@ def run(call: Invocation) -> int:
         from contextfold.gateway import gateway_settings  # noqa: PLC0415  # an extra, which is there by now
         from contextfold.gateway.server import GatewayServer, serve  # noqa: PLC0415  # the same
 
+        page = None if found.settings.socket else mounted(call, found)
+        link = "" if page is None else found.where + page.link
+
         def ready() -> None:
-            call.answer(_facts(call, found), lambda: _show(call, found))
+            call.answer({**_facts(call, found), "inspector": link}, lambda: _show(call, found, link))
             sys.stdout.flush()
 
         # Whatever else is to answer on this socket, such as pages for people, is composed here and given as `page`.
-        server = GatewayServer(found.gateway, ready)
+        server = GatewayServer(found.gateway, ready, page=page)
+        server.ending = None if page is None else page.inspector.close
         server.reload = lambda: gateway_settings(gateway_table(call, said))
         serve(server, found.socket)
     call.note(call.say("serve.stopped"))
@@ -58,7 +63,7 @@ def _facts(call: Invocation, found: Listener) -> dict[str, object]:
     }
 
 
-def _show(call: Invocation, found: Listener) -> None:
+def _show(call: Invocation, found: Listener, link: str) -> None:
     call.out.line(Ink(call.say("serve.ready", where=found.where), "bold"))
     call.out.line(call.say("serve.store", store=call.store_path, mode=found.settings.mode), indent=2)
     call.out.line()
@@ -66,4 +71,8 @@ def _show(call: Invocation, found: Listener) -> None:
         call.out.line(Ink(about, "dim"), indent=2)
         call.out.line(f"export {name}={found.variables[name]}", indent=2)
     call.out.line()
+    if link:
+        call.out.line(Ink(call.say("serve.inspector"), "dim"), indent=2)
+        call.out.line(link, indent=2)
+        call.out.line()
     call.out.line(Ink(call.say("serve.secret"), "dim"), indent=2)

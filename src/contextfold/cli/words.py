@@ -57,6 +57,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "conversation               model           messages folds  full  saved      paid",
         "会話                       モデル            件数  たたみ  充填   節約      費用",
     ),
+    "serve.inspector": (
+        "Look at the conversations in a browser (the link works once)",
+        "会話をブラウザーで見る（リンクは一度だけ使えます）",
+    ),
     "inspect.ready": ("Open this link to look at {store}:", "{store} を見るには、このリンクを開いてください："),
     "inspect.secret": (
         "It works once, on this machine alone. Stop with Ctrl-C.",

@@ -79,6 +79,7 @@ class GatewayServer(uvicorn.Server):
         )
         self._gateway, self._tell_ready = gateway, ready
         self.reload: Callable[[], GatewaySettings] | None = None  # the settings as they are now, on SIGHUP
+        self.ending: Callable[[], Awaitable[None]] | None = None  # whatever else stops when this does
 
     def _reloaded(self) -> None:
         """Settings that cannot be read change nothing."""
@@ -110,6 +111,8 @@ class GatewayServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._gateway.is_closing = True
+        if self.ending is not None:
+            await self.ending()
         await super().shutdown(sockets)
 
     async def serve_gateway(self, listening: socket.socket) -> None:

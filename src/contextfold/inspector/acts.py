@@ -5,7 +5,9 @@ Everything but forgetting writes events, so nothing is lost. An answer says how 
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from contextfold.domain import Detail, Folded
@@ -14,7 +16,8 @@ from contextfold.folding import predicted, rates_of
 from contextfold.session import Preview, Session
 from contextfold.thread import RewindReport
 
-from .stores import OpenThread
+from .routes import ApiRoute, OfFold, OfThread, Seq, changing
+from .stores import OpenStores, OpenThread
 
 
 class Undo(Struct, frozen=True):
@@ -24,7 +27,7 @@ class Undo(Struct, frozen=True):
     values: dict[str, Detail]
 
 
-class Outcome(Struct, frozen=True, omit_defaults=True):
+class ActOutcome(Struct, frozen=True, omit_defaults=True):
     """What an act did, or with `is_preview` would do, in tokens and money."""
 
     is_preview: bool = False
@@ -43,7 +46,7 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
     undo: tuple[Undo, ...] = ()
 
 
-def fold(opened: OpenThread, instructions: str, to: int | None, *, preview: bool) -> Outcome:
+def _fold(opened: OpenThread, instructions: str, to: int | None, *, preview: bool) -> ActOutcome:
     """Fold now."""
     session = opened.session
     foreseen = session.preview_fold(instructions=instructions, to=to)
@@ -57,7 +60,7 @@ def fold(opened: OpenThread, instructions: str, to: int | None, *, preview: bool
     return replace(told, before=report.before, after=report.after, folds=made, undo=undo)
 
 
-def unfold(opened: OpenThread, fold: int, *, make_room: bool, preview: bool) -> Outcome:
+def _unfold(opened: OpenThread, fold: int, *, make_room: bool, preview: bool) -> ActOutcome:
     """Take a fold back."""
     session = opened.session
     told = _told(session.preview_unfold(fold, make_room=make_room), is_preview=preview)
@@ -67,7 +70,7 @@ def unfold(opened: OpenThread, fold: int, *, make_room: bool, preview: bool) -> 
     return replace(told, folds=made, undo=(Undo("refold", {"fold": fold}),))
 
 
-def refold(opened: OpenThread, fold: int) -> Outcome:
+def _refold(opened: OpenThread, fold: int) -> ActOutcome:
     """Hide again what a fold hid, behind the same words."""
     thread = opened.thread
     thread.catch_up()
@@ -77,12 +80,12 @@ def refold(opened: OpenThread, fold: int) -> Outcome:
     before = opened.session.preview()
     made = thread.fold(event.cover, thread.lens.stand_in(fold), kind=event.kind, details=event.details)
     after = opened.session.preview()
-    return Outcome(
+    return ActOutcome(
         before=before.used, after=after.used, usable=after.usable, folds=(made,), undo=(Undo("unfold", {"fold": made}),)
     )
 
 
-def pin(opened: OpenThread, seq: int, *, is_pinned: bool, preview: bool) -> Outcome:
+def _pin(opened: OpenThread, seq: int, *, is_pinned: bool, preview: bool) -> ActOutcome:
     """Keep a message in every view, or no longer."""
     session = opened.session
     before = session.preview()
@@ -92,7 +95,7 @@ def pin(opened: OpenThread, seq: int, *, is_pinned: bool, preview: bool) -> Outc
     after = session.desk.decide(trial.view) if preview else opened.session.preview()
     undo = Undo("unpin" if is_pinned else "pin", {"seq": seq})
     told = predicted(0, before.used - after.used, rates_of(session.model, before.used))
-    return Outcome(
+    return ActOutcome(
         preview,
         before.used,
         after.used,
@@ -104,9 +107,9 @@ def pin(opened: OpenThread, seq: int, *, is_pinned: bool, preview: bool) -> Outc
     )
 
 
-def rewind(
+def _rewind(
     opened: OpenThread, *, before: int | None, after: int | None, to: int | None, files: bool, preview: bool
-) -> Outcome:
+) -> ActOutcome:
     """Move the head to an earlier place; `to` a checkpoint the files of its workspace can go along."""
     if sum(each is not None for each in (before, after, to)) != 1:
         raise BadConfiguration("A rewind goes to just before or after an event, or to a checkpoint. Name one of them.")
@@ -116,7 +119,7 @@ def rewind(
     return _moved(opened, session, report, used, preview=preview)
 
 
-def redo(opened: OpenThread) -> Outcome:
+def _redo(opened: OpenThread) -> ActOutcome:
     """Return to where the last rewind came from."""
     session = opened.session
     now, came_from = session.preview(), opened.thread.branch.head
@@ -125,13 +128,13 @@ def redo(opened: OpenThread) -> Outcome:
     return replace(told, undo=(Undo("rewind", {"after": came_from}),) if came_from else ())
 
 
-def _moved(opened: OpenThread, session: Session, report: RewindReport, used: int, *, preview: bool) -> Outcome:
+def _moved(opened: OpenThread, session: Session, report: RewindReport, used: int, *, preview: bool) -> ActOutcome:
     if preview:
         at = session.desk.decide(opened.thread.view_at(report.head) if report.head else None)
     else:
         at = opened.session.preview()
     told = predicted(0, used - at.used, rates_of(session.model, used))
-    return Outcome(
+    return ActOutcome(
         preview,
         used,
         at.used,
@@ -147,10 +150,10 @@ def _moved(opened: OpenThread, session: Session, report: RewindReport, used: int
     )
 
 
-def _told(foreseen: Preview, *, is_preview: bool) -> Outcome:
+def _told(foreseen: Preview, *, is_preview: bool) -> ActOutcome:
     price = foreseen.price
     hides, shows = foreseen.hides, foreseen.shows
-    return Outcome(
+    return ActOutcome(
         is_preview,
         foreseen.before,
         foreseen.after,
@@ -162,3 +165,155 @@ def _told(foreseen: Preview, *, is_preview: bool) -> Outcome:
         None if price is None else price.saves,
         "tokens" if price is None else price.unit,
     )
+
+
+# -- as routes --------------------------------------------------------------------------------------------------------
+
+
+class FoldNow(OfThread, frozen=True, kw_only=True):
+    """Fold now, or with `preview` say what that would do."""
+
+    instructions: Annotated[str, Meta(max_length=20_000)] = ""
+    to: Annotated[int, Meta(ge=1)] | None = None
+    preview: bool = False
+
+
+def fold(stores: OpenStores, asked: FoldNow) -> ActOutcome:
+    """Fold now."""
+    opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
+    return _fold(opened, asked.instructions, asked.to, preview=asked.preview)
+
+
+class UnfoldNow(OfThread, frozen=True, kw_only=True):
+    """Take a fold back; with `make_room` something older is folded for it."""
+
+    fold: Seq
+    make_room: bool = False
+    preview: bool = False
+
+
+def unfold(stores: OpenStores, asked: UnfoldNow) -> ActOutcome:
+    """Take a fold back; everything said since stays."""
+    opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
+    return _unfold(opened, asked.fold, make_room=asked.make_room, preview=asked.preview)
+
+
+def refold(stores: OpenStores, asked: OfFold) -> ActOutcome:
+    """Hide again what a fold hid, behind the same words."""
+    return _refold(changing(stores, asked), asked.fold)
+
+
+class PinAsked(OfThread, frozen=True, kw_only=True):
+    """A message to pin, or no longer."""
+
+    seq: Seq
+    preview: bool = False
+
+
+def pin(stores: OpenStores, asked: PinAsked) -> ActOutcome:
+    """Keep a message in every view."""
+    opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
+    return _pin(opened, asked.seq, is_pinned=True, preview=asked.preview)
+
+
+def unpin(stores: OpenStores, asked: PinAsked) -> ActOutcome:
+    """Let a message be folded again."""
+    opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
+    return _pin(opened, asked.seq, is_pinned=False, preview=asked.preview)
+
+
+class RewindAsked(OfThread, frozen=True, kw_only=True):
+    """Where to go: just before or after an event, or to a checkpoint, with its files if asked for."""
+
+    before: Seq | None = None
+    after: Seq | None = None
+    to: Seq | None = None
+    files: bool = False
+    preview: bool = False
+
+
+def rewind(stores: OpenStores, asked: RewindAsked) -> ActOutcome:
+    """Move the head to an earlier place; what came later stays in the log."""
+    opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
+    return _rewind(
+        opened, before=asked.before, after=asked.after, to=asked.to, files=asked.files, preview=asked.preview
+    )
+
+
+def redo(stores: OpenStores, asked: OfThread) -> ActOutcome:
+    """Return to where the last rewind came from."""
+    return _redo(changing(stores, asked))
+
+
+class ForkAsked(OfThread, frozen=True, kw_only=True):
+    """Where the new thread begins: after `at`, on whatever branch that is, else now."""
+
+    at: Seq | None = None
+    name: str = ""
+
+
+def fork(stores: OpenStores, asked: ForkAsked) -> ActOutcome:
+    """Another thread that shares this one's past."""
+    made = changing(stores, asked).thread.fork(at=asked.at, name=asked.name or None)
+    return ActOutcome(thread=made.name, undo=(Undo("archive", {"thread": made.name}),))
+
+
+class RenameAsked(OfThread, frozen=True, kw_only=True):
+    """Another name for a thread."""
+
+    to: Annotated[str, Meta(min_length=1, max_length=400)]
+
+
+def rename(stores: OpenStores, asked: RenameAsked) -> ActOutcome:
+    """Call a thread by another name; its earlier ones still lead to it."""
+    opened = changing(stores, asked)
+    before = opened.thread.name
+    opened.store.rename(asked.thread, asked.to)
+    stores.drop(asked.space, asked.thread)
+    return ActOutcome(thread=asked.to, undo=(Undo("rename", {"thread": asked.to, "to": before}),))
+
+
+def archive(stores: OpenStores, asked: OfThread) -> ActOutcome:
+    """Put a thread away, out of the list."""
+    changing(stores, asked).store.archive(asked.thread)
+    return ActOutcome(thread=asked.thread, undo=(Undo("unarchive", {"thread": asked.thread}),))
+
+
+def unarchive(stores: OpenStores, asked: OfThread) -> ActOutcome:
+    """List a thread among the others again."""
+    changing(stores, asked).store.unarchive(asked.thread)
+    return ActOutcome(thread=asked.thread, undo=(Undo("archive", {"thread": asked.thread}),))
+
+
+class ForgetAsked(OfThread, frozen=True, kw_only=True):
+    """What to erase for good: a message, or the whole thread. `confirm` is the seq or the thread's name, typed."""
+
+    seq: Seq | None = None
+    confirm: str
+
+
+def forget(stores: OpenStores, asked: ForgetAsked) -> ActOutcome:
+    """Erase a message or a thread for good. This cannot be undone."""
+    opened = changing(stores, asked)
+    wanted = opened.thread.name if asked.seq is None else str(asked.seq)
+    if asked.confirm != wanted:
+        raise BadConfiguration("Nothing was erased: type exactly what is to be erased, its name or its number.")
+    erased = opened.store.forget(asked.thread, asked.seq)
+    stores.drop(asked.space, asked.thread)
+    return ActOutcome(messages=erased, thread=asked.thread)
+
+
+ACT_ROUTES = (
+    ApiRoute("POST", "/threads/{thread}/fold", fold),
+    ApiRoute("POST", "/threads/{thread}/unfold", unfold),
+    ApiRoute("POST", "/threads/{thread}/refold", refold),
+    ApiRoute("POST", "/threads/{thread}/pin", pin),
+    ApiRoute("POST", "/threads/{thread}/unpin", unpin),
+    ApiRoute("POST", "/threads/{thread}/rewind", rewind),
+    ApiRoute("POST", "/threads/{thread}/redo", redo),
+    ApiRoute("POST", "/threads/{thread}/fork", fork),
+    ApiRoute("POST", "/threads/{thread}/rename", rename),
+    ApiRoute("POST", "/threads/{thread}/archive", archive),
+    ApiRoute("POST", "/threads/{thread}/unarchive", unarchive),
+    ApiRoute("POST", "/threads/{thread}/forget", forget),
+)

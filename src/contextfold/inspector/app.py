@@ -31,7 +31,7 @@ from contextfold.errors import (
 from contextfold.loggers import logger
 
 from .access import LAUNCH, Access, Caller, Denied
-from .act_routes import ACT_ROUTES
+from .acts import ACT_ROUTES
 from .assets import INDEX, assets
 from .changes import Changes
 from .read_routes import READ_ROUTES, About

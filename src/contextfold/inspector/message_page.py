@@ -89,7 +89,7 @@ class Pages:
         is_answer = self._is_answer(seq)
         edits = self._edits(seq)
         most = len(said.raw) if whole else MOST_WORDS
-        images = _Numbers()
+        images = _PictureNumbers()
         pieces = tuple(
             self._piece(seq, block, most, images, edits.get(place)) for place, block in enumerate(said.blocks)
         )
@@ -136,7 +136,7 @@ class Pages:
         return {}
 
     def _piece(
-        self, seq: int, block: Block, most: int, images: _Numbers, edit: tuple[int, str] | None = None
+        self, seq: int, block: Block, most: int, images: _PictureNumbers, edit: tuple[int, str] | None = None
     ) -> ShownPiece:
         fold, instead = edit or (None, None)
         match block:
@@ -170,7 +170,7 @@ class Pages:
         inner: tuple[ShownPiece, ...] = ()
         is_error = False
         if answered is not None:
-            images = _Numbers()
+            images = _PictureNumbers()
             for each in self._thread.message(answered).blocks:
                 shown = self._piece(answered, each, most, images)
                 if isinstance(each, ToolResult) and each.call == block.id:
@@ -190,7 +190,7 @@ class Pages:
         )
 
 
-class _Numbers:
+class _PictureNumbers:
     """Counts a message's pictures, nested ones included, in their order."""
 
     def __init__(self) -> None:

@@ -10,12 +10,15 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 import contextfold
+from contextfold.domain import Appended, encode
+from contextfold.errors import NotFound
+from contextfold.folding.recipes import RECIPES
 from contextfold.recall import Passage
-from contextfold.replay import ReplayReport
+from contextfold.replay import ReplayReport, Settings, replay
+from contextfold.session import Session
 
-from . import comparison
 from .gauge import Gauge
-from .layout import Listing
+from .list_order import Listing
 from .message_page import ShownMessage, ShownStandIn
 from .request_history import RequestHistory, SentRequest
 from .request_page import RequestDiff, ShownRequest, difference, shown_request
@@ -25,6 +28,9 @@ from .sessions import SessionDigest, SessionPage, digest_of, session_page
 from .stores import OpenStores
 
 # -- the store --------------------------------------------------------------------------------------------------------
+
+
+_LISTS = {"gemini": "contents", "openai-responses": "input"}  # what requests call messages, where not "messages"
 
 
 class About(Struct, frozen=True):
@@ -48,9 +54,9 @@ def about(stores: OpenStores, asked: InSpace) -> About:
         contextfold.__version__,
         stores.label,
         tuple(stores.spaces()),
-        asked.space or stores.space,
+        asked.space or stores.usual_space,
         stores.read_only,
-        comparison.policies(),
+        tuple(RECIPES),
         cursor,
     )
 
@@ -78,19 +84,19 @@ class Searched(InSpace, frozen=True, kw_only=True):
     budget: Annotated[int, Meta(ge=100, le=20_000)] = 3_000
 
 
-class Found(Struct, frozen=True):
+class FoundPassages(Struct, frozen=True):
     """Where words stand: passages in the order they were said."""
 
     passages: tuple[Passage, ...]
 
 
-def search(stores: OpenStores, asked: Searched) -> Found:
+def search(stores: OpenStores, asked: Searched) -> FoundPassages:
     """What was said, folded or not, by the words in it."""
     store = stores.store(asked.space)
     if asked.thread:
         stores.thread(asked.space, asked.thread)
     found = store.recall(asked.words, asked.thread or None, budget=asked.budget, everywhere=True)
-    return Found(tuple(passage for passage in found if passage.matched))
+    return FoundPassages(tuple(passage for passage in found if passage.matched))
 
 
 class Problems(Struct, frozen=True):
@@ -248,8 +254,30 @@ def compare(stores: OpenStores, asked: CompareAsked) -> Later[ReplayReport]:
     """This session replayed under several policies, without a model."""
     opened = stores.thread(asked.space, asked.thread)
     names = tuple(filter(None, (name.strip() for name in asked.policies.split(","))))
-    model, recording = opened.session.model, comparison.recorded(opened.session)
-    return Later(lambda: comparison.compared(recording, names, model=model.name, window=model.window))
+    model, recording = opened.session.model, _recording(opened.session)
+    return Later(lambda: _compared(recording, names, model=model.name, window=model.window))
+
+
+def _recording(session: Session) -> bytes:
+    """The live branch as a recording that a replay reads: system, and every message with its bytes."""
+    branch, system = session.thread.branch, session.thread.surroundings()[0]
+    seqs = [seq for seq in branch.path if isinstance(branch.events[seq - 1].event, Appended)]
+    messages = [session.thread.message(seq) for seq in seqs]
+    if not messages:
+        raise NotFound("Nothing was said in this session yet, so there is nothing to compare.")
+    name = _LISTS.get(messages[-1].dialect, "messages")
+    raw = b",".join(message.raw for message in messages if message.raw)
+    head = b"" if system is None else b'"system":' + encode(system) + b","
+    return b"{" + head + encode(name) + b":[" + raw + b"]}"
+
+
+def _compared(recording: bytes, policies: Sequence[str], *, model: str, window: int) -> ReplayReport:
+    """What each policy would have made of it."""
+    chosen = tuple(dict.fromkeys(policies)) or ("balanced",)
+    with TemporaryDirectory(prefix="contextfold-") as directory:
+        path = Path(directory) / "session.json"
+        path.write_bytes(recording)
+        return replay([path], Settings(policies=chosen, model=model, window=window, retention=False))
 
 
 READ_ROUTES = (

@@ -50,7 +50,7 @@ class SentPart(Struct, frozen=True, omit_defaults=True):
     is_touched: bool = False
 
 
-class LeftOut(Struct, frozen=True):
+class KeptOut(Struct, frozen=True):
     """What one fold kept out of a request. `cost` is what sending it along would have added, from the cache."""
 
     fold: int
@@ -75,7 +75,7 @@ class ShownRequest(Struct, frozen=True):
     parts: tuple[SentPart, ...]
     history: tuple[MapRun, ...]
     said: int  # tokens of everything said by then
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[KeptOut, ...]
     unit: str  # of costs: "USD", or "tokens" where prices are not known
 
 
@@ -117,7 +117,7 @@ def shown_request(session: Session, requests: Requests, request: SentRequest) ->
     frame = session.desk.turn.frame
     rates = rates_of(session.model, request.tokens)
     left = tuple(
-        LeftOut(fold, kind, many, tokens, reason, round(tokens * rates.read, 6))
+        KeptOut(fold, kind, many, tokens, reason, round(tokens * rates.read, 6))
         for fold, (kind, many, tokens, reason) in sorted(folded.items())
     )
     return ShownRequest(

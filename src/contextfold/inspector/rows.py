@@ -32,7 +32,7 @@ from contextfold.errors import BadMessage
 from contextfold.thread import Thread
 from contextfold.thread.timeline import RowState, TimelineRow
 
-from .layout import Layout, Listing
+from .list_order import Listing, ListOrder
 
 _WORDS = 240  # characters of a row's first words
 _NEAR = 400  # events in which the other half of a tool call is looked for
@@ -83,7 +83,7 @@ class RowPlace(Struct, frozen=True):
 class Rows:
     """The lists of one thread, in pages."""
 
-    def __init__(self, thread: Thread, layout: Layout) -> None:
+    def __init__(self, thread: Thread, layout: ListOrder) -> None:
         self._thread, self._layout = thread, layout
         self._words: dict[int, str] = {}
         self._forgotten = 0

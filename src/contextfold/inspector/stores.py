@@ -15,7 +15,7 @@ from contextfold.store import Store
 from contextfold.thread import Thread
 
 from .gauge import Gauge, gauge_of
-from .layout import Layout
+from .list_order import ListOrder
 from .message_page import Pages
 from .request_history import Requests
 from .rows import Rows
@@ -39,8 +39,8 @@ class OpenThread:
         return self.store.thread(self.name)
 
     @cached_property
-    def layout(self) -> Layout:
-        return Layout(self.thread)
+    def layout(self) -> ListOrder:
+        return ListOrder(self.thread)
 
     @cached_property
     def rows(self) -> Rows:
@@ -90,9 +90,15 @@ class OpenStores:
         self._threads: dict[tuple[str, str], OpenThread] = {}
 
     def spaces(self) -> Sequence[str]:
-        """The spaces of the file, the one asked for first."""
+        """The spaces of the file that hold something, and the one asked for."""
         found = self.store(self.space).spaces()
-        return (self.space, *(name for name in found if name != self.space))
+        return found if self.space in found else (*found, self.space)
+
+    @property
+    def usual_space(self) -> str:
+        """The space that is looked at first: the one asked for, unless only others hold anything."""
+        spaces = self.spaces()
+        return self.space if self.space in self.store(self.space).spaces() else spaces[0]
 
     def store(self, space: str = "") -> Store:
         """The store of a space that is there."""

@@ -82,12 +82,14 @@ async function begin() {
   try {
     state.about = await get("/about");
     state.csrf = state.about.csrf;
+    state.space = state.about.space;
   } catch (error) { alive(false); wrong(error); return; }
   const spaces = state.about.spaces;
   $("space").hidden = spaces.length < 2;
   fill($("space"), spaces.map((name) => el("option", { value: name, selected: name === state.about.space }, name)));
   quiet = listen(state.about.cursor, heard, alive);
   await show();
+  if (screen instanceof Sessions && !screen.rows.size) setTimeout(() => { if (screen instanceof Sessions && !screen.rows.size) begin(); }, 3000);
 }
 
 function keys() {

@@ -30,7 +30,7 @@ _SAID = (Appended, Attached, Noted, Rewound, Checkpointed)
 _MOST_LISTS = 8
 
 
-class Layout:
+class ListOrder:
     """The lists of one thread, kept in step with it."""
 
     def __init__(self, thread: Thread) -> None:
