@@ -33,6 +33,7 @@ from contextfold.session import (
 )
 from contextfold.session.answer import written
 from contextfold.session.drivers import drive_async
+from contextfold.store import shared_commit
 from contextfold.thread import FoldInfo, PastRequest
 
 from .store import Store
@@ -153,7 +154,7 @@ class Session(Travels, Layered, Recalls):
             on_warning=on_warning,
             on_progress=on_progress,
         )
-        return cls(opened, Worker(opened.store.batch), owns_worker=True)
+        return cls(opened, Worker(lambda: shared_commit(opened.store.distant, opened.store.batch)), owns_worker=True)
 
     @classmethod
     async def on(

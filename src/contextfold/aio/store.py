@@ -84,7 +84,7 @@ class Store:
 
     def __init__(self, store: plain.Store) -> None:
         self.plain = store
-        self.worker = Worker(store.batch)
+        self.worker = Worker(lambda: plain.shared_commit(store.distant, store.batch))
 
     async def __aenter__(self) -> Self:
         return self

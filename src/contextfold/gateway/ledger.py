@@ -17,7 +17,7 @@ from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError
 from contextfold.session import Request, Session
 from contextfold.session.telemetry import FoldNotice, Hooks, journal
-from contextfold.store import Store
+from contextfold.store import Store, shared_commit
 from contextfold.thread import Thread
 
 from .clerk import Clerk
@@ -78,7 +78,7 @@ class Ledger:
         self._threads: dict[tuple[str, str, str], FollowedThread] = {}
         self._has_looked = False  # for answers from before this gateway began
         self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
-        self.clerk = Clerk(lambda: self.store.batch(), self._start_over)
+        self.clerk = Clerk(lambda: shared_commit(self.store.distant, self.store.batch), self._start_over)
 
     def _start_over(self) -> None:
         """What was written may have been taken back: believe nothing but the log."""

@@ -141,7 +141,7 @@ class Session(Travels, Layered, Recalls):
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
-        with one_look(store):
+        with one_look(store.distant):
             opened = store.thread(thread, model=model)
             if window is not None:
                 opened.lens.assume(opened.model.with_window(window))

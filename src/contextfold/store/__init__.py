@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextfold.thread.live import KEPT_BYTES
 
 from .belongings import snapshots_in
+from .far import one_look, shared_commit
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 from .recollection import Recollection
-from .store import Store, one_look, open, past_of, unhurried
+from .store import Store, open, past_of, unhurried
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "one_look",
     "open",
     "past_of",
+    "shared_commit",
     "snapshots_in",
     "take_task",
     "task_source",

@@ -31,6 +31,7 @@ from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock, 
 from contextfold.thread.moves import next_fork_name
 
 from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
+from .far import one_look
 from .library import Library, lineage, read
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
@@ -73,7 +74,7 @@ class Store:
         self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time, keep_bytes: int = KEPT_BYTES
     ) -> None:
         self._log, self._clock = log, clock
-        self._distant = log if isinstance(log, DistantLog) else None
+        self.distant = log if isinstance(log, DistantLog) else None
         self._live = LiveThreads(keep_bytes)
         self._library = Library(log)
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
@@ -114,7 +115,9 @@ class Store:
             self._log.flush()
 
     def _start_over(self, live: Live) -> None:
-        if self._log.row(live.row.name) is None:
+        if self.distant is not None:
+            live.doubt()  # every look is a trip: only what is used again is read again
+        elif self._log.row(live.row.name) is None:
             self._live.drop(live)  # made in the batch that failed
         else:
             live.start_over()
@@ -126,7 +129,7 @@ class Store:
         `parent` names the thread whose work this one does: a sub-agent's.
         """
         settings = _settings(model=model, parent=parent)
-        with one_look(self):
+        with one_look(self.distant):
             row = self._log.create(ThreadRow(name, created=self._clock(), settings=settings))
             return self._hold(row, model)
 
@@ -151,7 +154,7 @@ class Store:
     @locked
     def spaces(self) -> Sequence[str]:
         """The spaces of the file that hold threads, in the order they were made; none in memory."""
-        log = self._log if isinstance(self._log, logs.SqliteLog) else self._distant
+        log = self._log if isinstance(self._log, logs.SqliteLog) else self.distant
         return () if log is None else log.spaces()
 
     @locked
@@ -358,8 +361,8 @@ class Store:
 
     def _sync(self, live: Live) -> None:
         """Take what other processes wrote to this thread, if anybody wrote; no other thread is looked at."""
-        if self._distant is not None:
-            if not live.stands_at(*self._distant.standing(live.names)):
+        if self.distant is not None:
+            if not live.stands_at(*self.distant.standing(live.names)):
                 live.catch_up()
         elif not self._log.is_current():
             self._looks += 1
@@ -384,12 +387,6 @@ def past_of(store: Store, thread: str) -> Recollection:
     """A thread's past, to be asked about as it stands now."""
     with store._lock:  # noqa: SLF001  # a part of the store that is no verb of its users
         return store._recollection(thread)  # noqa: SLF001
-
-
-def one_look(store: Store) -> AbstractContextManager[None]:
-    """What is done inside takes one look at the log for granted; counts where the log is on another machine."""
-    far = store._distant  # noqa: SLF001  # a part of the store that is no verb of its users
-    return nullcontext() if far is None else far.one_look()
 
 
 def unhurried(store: Store) -> AbstractContextManager[None]:

@@ -156,6 +156,10 @@ class Live:
             self._project(logged)
         self._is_behind = False
 
+    def doubt(self) -> None:
+        """What was taken may never have been written: read the thread again when it is used next."""
+        self._is_torn = self._is_behind = True
+
     def stands_at(self, last: int, erasures: int) -> bool:
         """Whether it has taken all that the log holds by now."""
         return not self._is_torn and (self.projection.last, self._erasures) == (last, erasures)
