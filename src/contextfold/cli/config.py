@@ -39,12 +39,12 @@ def run(call: Invocation) -> int:
             (
                 each.key,
                 Ink("-", "dim") if each.value in (None, "") else str(each.value),
-                Ink(each.source, "dim" if each.source == DEFAULT else "bold"),
-                Ink(meanings.get(each.key, ""), "dim"),
+                Ink(call.out.label(each.source), "dim" if each.source == DEFAULT else "bold"),
+                Ink(call.out.label(meanings.get(each.key, "")), "dim"),
             )
             for each in effective
         ]
-        call.out.table(rows, ("setting", "value", "from", ""))
+        call.out.table(rows, [*map(call.out.label, ("setting", "value", "from")), ""])
         for name, guess in strange.items():
             call.note(call.say("doctor.variable", name=name, guess=guess))
 

@@ -52,11 +52,16 @@ def _plain(fold: FoldInfo, hidden: list[int]) -> dict[str, object]:
 
 
 def _show(call: Invocation, fold: FoldInfo, hidden: list[int]) -> None:
+    label = call.out.label
     what = f"{len(fold.cover.blocks)} parts of messages" if fold.cover.blocks else f"{len(hidden)} messages"
-    saved = f" · view {fold.before:,} → {fold.after:,} tokens" if fold.before else ""
-    inside = "" if fold.is_showing else " · inside another fold"
-    call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {fold.kind} · hides {what} ({spans(hidden)}){saved}{inside}")
-    facts = ", ".join(f"{name}: {value}" for name, value in fold.details.items() if value not in (None, ""))
+    told = [label(fold.kind), label(f"hides {what} ({spans(hidden)})")]
+    if fold.before:
+        told.append(label(f"view {fold.before:,} → {fold.after:,} tokens"))
+    if not fold.is_showing:
+        told.append(label("inside another fold"))
+    call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {' · '.join(told)}")
+    named = {name: value for name, value in fold.details.items() if value not in (None, "")}
+    facts = ", ".join(f"{label(name)}: {label(str(value))}" for name, value in named.items())
     if facts:
         call.out.text(facts, indent=4, style="dim", most=2)
     text = fold.stand_in.text or "\n".join(fold.stand_in.blocks)

@@ -46,8 +46,11 @@ Piece = str | Ink
 class Paper:
     """Where a command's answer goes."""
 
-    def __init__(self, out: TextIO, *, color: bool, width: int | None = None) -> None:
+    def __init__(
+        self, out: TextIO, *, color: bool, width: int | None = None, label: Callable[[str], str] = str
+    ) -> None:
         self._out, self._color, self._clips = out, color, out.isatty()
+        self.label = label  # a phrase of ours in the reader's language
         self.width = max(NARROW, min(width or _columns(out), WIDE))
 
     def line(self, *pieces: Piece, indent: int = 0) -> None:
@@ -71,7 +74,7 @@ class Paper:
         for row in shown:
             self.line(Ink(row, style) if style else row, indent=indent)
         if len(shown) < len(rows):
-            self.line(Ink(f"… {len(rows) - len(shown):,} more lines", "dim"), indent=indent)
+            self.line(Ink(self.label(f"… {len(rows) - len(shown):,} more lines"), "dim"), indent=indent)
 
     def table(self, rows: Iterable[Sequence[Piece]], head: Sequence[str] = (), right: Iterable[int] = ()) -> None:
         """Columns as wide as they must be; on a terminal the last one is cut at the edge."""

@@ -126,7 +126,8 @@ def _show(call: Invocation, report: ReplayReport) -> None:
     _show_folds(call, report)
     for failure in report.failures:
         call.out.line(
-            Ink("not replayed: ", "bad"), f"{failure.file} {failure.session} {failure.policy}: {failure.reason}"
+            Ink(f"{call.out.label('not replayed')}: ", "bad"),
+            f"{failure.file} {failure.session} {failure.policy}: {failure.reason}",
         )
     ours = [total for total in report.totals if total.kind == "policy"]
     for key, wrong in (("valid", "invalid"), ("fit", "unfit"), ("kept", "lost")):
@@ -161,7 +162,9 @@ def _show_folds(call: Invocation, report: ReplayReport) -> None:
         call.out.line()
         call.out.line(call.say("replay.why", count=f"{len(folds):,}"))
     for row, each in folds[:_LISTED]:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in each.kinds.items())
-        call.out.line(f"{row.session} · {row.policy} · turn {each.turn}: {each.before:,} → {each.after:,}", indent=2)
-        call.out.line(Ink(f"{kinds} · {each.reason}", "dim"), indent=4)
+        label = call.out.label
+        kinds = ", ".join(f"{count} {label(kind)}" for kind, count in each.kinds.items())
+        where = f"{row.session} · {row.policy} · {label(f'turn {each.turn}')}"
+        call.out.line(f"{where}: {each.before:,} → {each.after:,}", indent=2)
+        call.out.line(Ink(f"{kinds} · {label(each.reason)}", "dim"), indent=4)
     call.out.line()

@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -24,7 +25,7 @@ from .arguments import UsageError, parser_for, told_in
 from .commands import BUG, CLOSED, COMMANDS, INTERRUPTED, Command, code_of
 from .invocation import Invocation
 from .paper import Ink, Paper, standard, wants_color
-from .translation import error_in
+from .translation import error_in, label_in
 
 DEBUG = "CONTEXTFOLD_DEBUG"
 
@@ -72,7 +73,7 @@ def _flags(args: Namespace) -> Mapping[str, str | None]:
 def _invocation(args: Namespace, settings: Configuration, language: words.Language) -> Invocation:
     chosen = words.choose(settings["language"], os.environ) if settings["language"] else language
     color = settings["color"]
-    out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ))
+    out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ), label=partial(label_in, chosen))
     err = Paper(sys.stderr, color=wants_color(color, sys.stderr, os.environ))
     return Invocation(args, settings, out, err, chosen)
 

@@ -39,7 +39,9 @@ def run(call: Invocation) -> int:
         def show() -> None:
             _headline(call.out, thread, view)
             if len(messages) < view.length:
-                call.out.line(Ink(f"… {view.length - len(messages)} messages before", "dim"), indent=8)
+                call.out.line(
+                    Ink(f"… {call.out.label(f'{view.length - len(messages)} messages before')}", "dim"), indent=8
+                )
             reader = reader_of(call.out, thread, is_full=call.args.full)
             for message in messages:
                 reader.message(message)
@@ -60,13 +62,16 @@ def run(call: Invocation) -> int:
 def _headline(paper: Paper, thread: cf.Thread, view: cf.View) -> None:
     used, window = view.count.tokens + _beside(thread), thread.model.window
     about = "" if view.count.exact else "about "
-    paper.line(Ink(thread.name, "bold"), f" · {thread.model.name or 'no model'} · head {view.head}")
+    paper.line(
+        Ink(thread.name, "bold"),
+        f" · {thread.model.name or paper.label('no model')} · {paper.label(f'head {view.head}')}",
+    )
     size = f"{view.length} messages shown, {about}{used:,} of {window:,} tokens"
-    paper.line(Ink(bar(used, window), "fold" if used > 0.8 * window else "good"), f" {size}")
+    paper.line(Ink(bar(used, window), "fold" if used > 0.8 * window else "good"), f" {paper.label(size)}")
     if view.open_calls:
         waiting = len(view.open_calls)
         told = "a call waits for its result" if waiting == 1 else f"{waiting} calls wait for their results"
-        paper.line(Ink(told, "warn"))
+        paper.line(Ink(paper.label(told), "warn"))
     paper.line()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Callable
 
 from msgspec import structs
 
@@ -74,8 +75,8 @@ def _money(facts: dict[str, object]) -> dict[str, object]:
     unit = "$" if facts["unit"] == "USD" else ""
     paid, after = facts["paid"], "" if unit else " tokens"
     told = {name: f"{unit}{facts[name]:,.4f}{after}" for name in ("spent", "full_history")}
-    by_kind = ", ".join(f"{kind} ${value:,.4f}" for kind, value in paid.items()) if isinstance(paid, dict) else ""
-    return {**facts, **told, "paid": by_kind if unit else "", "saved": f"{float(str(facts['saved'])):.1%}", "unit": ""}
+    by_kind = {kind: f"${value:,.4f}" for kind, value in paid.items()} if isinstance(paid, dict) else {}
+    return {**facts, **told, "paid": by_kind if unit else {}, "saved": f"{float(str(facts['saved'])):.1%}", "unit": ""}
 
 
 def _show(call: Invocation, facts: dict[str, object]) -> None:
@@ -84,16 +85,16 @@ def _show(call: Invocation, facts: dict[str, object]) -> None:
     call.out.line(f"{facts['thread']} · {facts['model'] or call.say('stats.no_model')}")
     call.out.line(f"{bar(tokens, window)} {call.say('context.used', used=f'{tokens:,}', window=f'{window:,}')}")
     rows = [
-        (name.replace("_", " "), _told(value))
+        (call.out.label(name.replace("_", " ")), _told(value, call.out.label))
         for name, value in facts.items()
         if name not in ("thread", "model", "window", "tokens") and value not in ({}, "")
     ]
     call.out.table(rows)
 
 
-def _told(value: object) -> str:
+def _told(value: object, label: Callable[[str], str]) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {number:,}" for name, number in value.items())
+        return ", ".join(f"{label(name)} {_told(number, label)}" for name, number in value.items())
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return label("yes" if value else "no")
+    return f"{value:,}" if isinstance(value, int) else label(str(value))

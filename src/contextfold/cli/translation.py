@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
-from . import advice_ja, errors_ja
+from . import advice_ja, errors_ja, labels_ja
 
 # In order: what is more special comes first.
 _SENTENCES: dict[str, str] = {
@@ -232,6 +232,11 @@ def advice_in(language: str, sentence: str) -> str:
     return (_found(sentence, advice_ja.ADVICE) or sentence) if language == "ja" else sentence
 
 
+def label_in(language: str, phrase: str) -> str:
+    """A label or a reason that a command shows, in this language."""
+    return (labels_ja.LABELS.get(phrase) or _found(phrase, labels_ja.LABELS) or phrase) if language == "ja" else phrase
+
+
 def error_in(language: str, sentence: str) -> str:
     """An error's sentence in this language."""
     return in_japanese(sentence) if language == "ja" else sentence
@@ -258,6 +263,8 @@ def _field(name: str, value: str) -> str:
             return "、".join(f"{_PARTS.get(part, part)} {size}" for part, _, size in named)
         case "told":
             return in_japanese(value)
+        case "label" | "kind" | "what":
+            return label_in("ja", value)
         case "said" | "why":
             return errors_ja.FIELDS.get(value) or _found(value, errors_ja.PHRASES) or value
         case _:

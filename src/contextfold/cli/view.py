@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import contextfold as cf
@@ -27,7 +27,7 @@ from contextfold.domain import (
 from contextfold.errors import BadMessage
 from contextfold.thread import FoldInfo
 
-from .paper import Ink, Paper, Piece, clipped
+from .paper import Ink, Paper, Piece, clipped, columns
 
 GUTTER = 8
 _SHORT = 6  # lines of a text
@@ -64,8 +64,9 @@ class ViewReader:
                 self.block(block, tools)
 
     def _headline(self, number: str, who: str, style: str, tokens: str) -> None:
-        space = " " * max(1, 46 - GUTTER - len(who) - len(tokens))
-        self.paper.line(f"{number:>6}  ", Ink(who, style), space, Ink(f"{tokens} tokens", "dim"))
+        said = " · ".join(map(self.paper.label, who.split(" · ")))
+        space = " " * max(1, 46 - GUTTER - columns(said) - len(tokens))
+        self.paper.line(f"{number:>6}  ", Ink(said, style), space, Ink(self.paper.label(f"{tokens} tokens"), "dim"))
 
     def _fold(self, shown: ViewMessage) -> None:
         fold = self.folds.get(shown.seq)
@@ -73,14 +74,18 @@ class ViewReader:
         self._headline(f"▸ {shown.seq}", f"fold · {kind}", "fold", f"{shown.tokens:,}")
         if fold is not None:
             hidden = hidden_messages(fold.cover, self.events, self.on_path)
-            self.paper.line(Ink(f"hides {len(hidden)} messages ({spans(hidden)}){_why(fold)}", "fold"), indent=GUTTER)
+            told = self.paper.label(f"hides {len(hidden)} messages ({spans(hidden)})")
+            self.paper.line(Ink(told + _why(fold, self.paper.label), "fold"), indent=GUTTER)
         self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
 
     def _folded_block(self, fold: int, text: int, block: Block, tools: Mapping[str, str]) -> None:
         info = self.folds.get(fold)
         words = info.stand_in.blocks[text] if info and text < len(info.stand_in.blocks) else ""
-        what = f"← {tools.get(block.call, 'result')}" if isinstance(block, ToolResult) else _kind(block)
-        self.paper.line(Ink(f"▸ {what} folded by {fold} ({info.kind if info else 'fold'})", "fold"), indent=GUTTER)
+        label = self.paper.label
+        tool = tools.get(block.call) if isinstance(block, ToolResult) else None
+        what = f"← {tool or label('result')}" if isinstance(block, ToolResult) else label(_kind(block))
+        told = label(f"folded by {fold} ({info.kind if info else 'fold'})")
+        self.paper.line(Ink(f"▸ {what} {told}", "fold"), indent=GUTTER)
         if words:
             self.paper.text(words, indent=GUTTER + 2, style="dim", most=None if self.is_full else 2)
 
@@ -92,19 +97,20 @@ class ViewReader:
             case ToolCall():
                 self._one_line(Ink(f"→ {block.name}", "tool"), call_arguments(block))
             case ToolResult():
-                self._result(block, tools.get(block.call, "result"))
+                self._result(block, tools.get(block.call) or self.paper.label("result"))
             case Reasoning():
                 size = len(block.text) or len(block.sealed) or len(block.signature)
-                self.paper.line(Ink(f"thinking · {size:,} characters", "dim"), indent=GUTTER)
+                self.paper.line(Ink(self.paper.label(f"thinking · {size:,} characters"), "dim"), indent=GUTTER)
                 if block.text:
                     self.paper.text(block.text, indent=GUTTER + 2, style="dim", most=None if self.is_full else 2)
             case _:
-                self.paper.line(Ink(f"[{_kind(block)}{_size(block)}]", "tool"), indent=GUTTER)
+                self.paper.line(Ink(f"[{self.paper.label(_kind(block))}{_size(block)}]", "tool"), indent=GUTTER)
 
     def _result(self, block: ToolResult, tool: str) -> None:
         text = "\n".join(inner.text for inner in block.blocks if isinstance(inner, Text))
-        error = Ink(" error", "bad") if block.is_error else ""
-        self.paper.line(Ink(f"← {tool}", "tool"), error, Ink(f" · {len(text):,} characters", "dim"), indent=GUTTER)
+        error = Ink(f" {self.paper.label('error')}", "bad") if block.is_error else ""
+        size = self.paper.label(f"{len(text):,} characters")
+        self.paper.line(Ink(f"← {tool}", "tool"), error, Ink(f" · {size}", "dim"), indent=GUTTER)
         if text:
             self.paper.text(text, indent=GUTTER + 2, style="dim", most=None if self.is_full else _SHORTER)
         for inner in block.blocks:
@@ -209,10 +215,10 @@ def spans(seqs: Iterable[int], most: int = 6) -> str:
     return ", ".join(shown) + (", …" if len(ranges) > most else "")
 
 
-def _why(fold: FoldInfo) -> str:
-    saved = f", {fold.before - fold.after:,} tokens less" if fold.before > fold.after else ""
+def _why(fold: FoldInfo, label: Callable[[str], str]) -> str:
+    saved = label(f", {fold.before - fold.after:,} tokens less") if fold.before > fold.after else ""
     trigger = fold.details.get("trigger")
-    return f"{saved}{f' · {trigger}' if trigger else ''}"
+    return f"{saved}{f' · {label(str(trigger))}' if trigger else ''}"
 
 
 def as_plain(shown: ViewMessage, pinned: frozenset[int]) -> dict[str, object]:

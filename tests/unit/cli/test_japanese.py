@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,12 @@ from contextfold import dialects, transcripts
 from contextfold.cli.arguments import parser_for, told_in
 from contextfold.cli.commands import COMMANDS, GROUPS, OPTIONS, help_text
 from contextfold.cli.help_ja import DESCRIPTIONS, helped
-from contextfold.cli.translation import advice_in, in_japanese
+from contextfold.cli.translation import advice_in, in_japanese, label_in
 from contextfold.cli.words import say
+from contextfold.configuration import FOLDING, SETTINGS
 from contextfold.dialects.wire import neutral_bill
 from contextfold.errors import CannotFit, CannotUnfold, ContextFoldError, Refused
+from contextfold.folding.recipes import RECIPES
 from contextfold.gateway.settings import gateway_settings
 from contextfold.models import Profile
 from contextfold.preferences import adjusted
@@ -285,6 +288,70 @@ def test_errors_are_japanese_and_the_head_is_no_beginning(cli: Cli, store: Path)
     assert "先頭" not in cli("rewind", "--before", "3", "--lang", "ja").out
     assert "現在位置" in cli("redo", "--lang", "ja").out
     assert "There is no" in cli("show", "nix", "--lang", "ja", "--json").err  # programs read English
+
+
+# Names that stay as they are: settings, recipes, files, models, words of a table's rows.
+NAMES = set(RECIPES) | {each.key for each in SETTINGS} | set(FOLDING) | {"full", "recorded", "session", "ok"}
+NAMES |= {"contextfold", "contextfold.db", "contextfold.toml", "/contextfold.toml", "max_input_tokens", "litellm"}
+NAMES |= {"catalogue", "SQLite", "en", "ja", "lang", "auto", "always", "never", "claude-sonnet-5-5", "USD", "default"}
+NAMES |= {"folded", "fold", "recall", "seq", "estimate:claude-4.7", "read_file", "path", "src/app.py"}
+
+
+@pytest.mark.finding("N15")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("show",),
+        ("show", "--full"),
+        ("show", "--last", "1"),
+        ("folds",),
+        ("stats",),
+        ("config",),
+        ("replay", "session.jsonl", "-w", "8k", "-p", "balanced,sliding_window,claude_code"),
+    ],
+    ids=" ".join,
+)
+def test_no_word_of_what_a_command_shows_of_a_japanese_thread_is_english(cli: Cli, command: tuple[str, ...]) -> None:
+    messages = list(japanese_messages())
+    Path("session.jsonl").write_text("\n".join(json.dumps(each) for each in messages), "utf-8")
+    with cf.Session.open("contextfold.db", thread="港", model="claude-sonnet-5-5", window=8_000) as session:
+        for message in messages:
+            session.append(message)
+            if message["role"] == "user":
+                session.prepare(max_tokens=500)
+        assert session.folds
+    shown = cli(*command, "--lang", "ja")
+    assert shown.code == 0, shown.err
+    words = {word.strip(".-:") for word in re.findall(r"[A-Za-z/][A-Za-z_./:0-9-]+", shown.out)}
+    assert sorted(word for word in words - NAMES if not re.fullmatch(r"/?folded-[0-9a-f]+", word)) == []
+    assert len(JAPANESE.findall(shown.out)) > 20
+
+
+def japanese_messages() -> Iterator[dict[str, Any]]:
+    """A conversation in which every word is Japanese but for a tool, its argument and a file."""
+    for number in range(24):
+        called = {"type": "tool_use", "id": f"c{number}", "name": "read_file", "input": {"path": "src/app.py"}}
+        result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "港の番号は八番です。" * 60}
+        yield {"role": "user", "content": f"{number} 番の港を調べてください。"}
+        yield {"role": "assistant", "content": [{"type": "text", "text": "調べます。"}, called]}
+        yield {"role": "user", "content": [{**result, "is_error": number == 22}]}
+        yield {"role": "assistant", "content": "分かりました。"}
+
+
+@pytest.mark.finding("N15")
+def test_every_reason_of_a_decision_has_its_japanese() -> None:
+    reasons: list[str] = []
+    for name in ("decision", "economics"):
+        for node in ast.walk(ast.parse((SOURCE / "folding" / f"{name}.py").read_text("utf-8"))):
+            match node:
+                case ast.Assign([ast.Name("reason")], value):
+                    branches = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+                    reasons += [words for each in branches if (words := filled(each))]
+                case _:
+                    pass
+    assert len(reasons) > 9
+    said = [reason.replace("{}", "12") for reason in reasons]
+    assert [reason for reason in said if not JAPANESE.search(label_in("ja", reason))] == []
 
 
 @pytest.mark.finding("N15")
