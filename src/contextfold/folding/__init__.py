@@ -20,7 +20,23 @@ from .budget import (
 from .clear import Clear
 from .decision import FoldDecision, Signals, after_folds, decide
 from .economics import CacheShares, Economy, Prediction, Rates, Standing, predicted, price_of_edit, rates_of
-from .effects import Begin, Effect, Record, Save, Steps, Summarize, Tell, Wait, ask, call, record, save, summarize, tell
+from .effects import (
+    Begin,
+    Effect,
+    Record,
+    Save,
+    Steps,
+    Summarize,
+    Tell,
+    Wait,
+    Work,
+    ask,
+    call,
+    record,
+    save,
+    summarize,
+    tell,
+)
 from .importance import Scoring
 from .native import Native
 from .offload import Offload, content_of
@@ -101,6 +117,7 @@ __all__ = [
     "Trigger",
     "Wait",
     "Window",
+    "Work",
     "Writer",
     "after_folds",
     "ask",

@@ -62,6 +62,13 @@ class Tell:
     arguments: tuple[object, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Have something worked out aside that takes its time and touches nothing outside."""
+
+    work: Callable[[], object]
+
+
 class Running(Protocol[T_co]):
     """Steps that are carried out while others go on."""
 
@@ -79,7 +86,7 @@ class Begin:
     steps: Steps[Any]
 
 
-Effect: TypeAlias = Record | Summarize | Wait | Save | Tell | Begin
+Effect: TypeAlias = Record | Summarize | Wait | Save | Tell | Work | Begin
 Steps: TypeAlias = Generator[Effect, Any, T]
 
 
@@ -114,6 +121,12 @@ def call(function: Callable[..., T], *arguments: object) -> Steps[T]:
     """Have something done outside that takes its time: files read, a snapshot taken."""
     answer: T = yield Tell(function, arguments)
     return answer
+
+
+def worked_out(work: Callable[[], T]) -> Steps[T]:
+    """What this gives; while it is worked out, others have the thread."""
+    result: T = yield Work(work)
+    return result
 
 
 def begin(steps: Steps[T]) -> Steps[Running[T]]:

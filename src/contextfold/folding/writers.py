@@ -2,7 +2,8 @@
 
 Overloaded or out of reach: the same one again, a little later. Larger than its window: the same one with less. Anything
 else, refused answers too: the next one. Whoever is asked ends in the report, with the reason and the cost. The embedded
-digest needs no model and does not fail. Nothing here knows a provider; names are found by whoever carries effects out.
+digest needs no model and does not fail; it takes its time, so that it is made aside, while others have the thread.
+Nothing here knows a provider; names are found by whoever carries effects out.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from contextfold.summaries import (
     second_pass,
 )
 
-from .effects import Steps, summarize, wait
+from .effects import Steps, summarize, wait, worked_out
 from .plan import Plan, PlannedFold, Situation, hidden
 from .policy import Answer, Policy, Writer
 from .report import Attempt, Made
@@ -157,7 +158,7 @@ def _summary(
         if writer == EXTRACTIVE:
             if has_failed:
                 desk.breaker.failed()
-            return _digest(task), None
+            return (yield from worked_out(lambda: _digest(task))), None
         if is_left_alone:
             continue
         written = yield from _written(task, writer)
@@ -213,7 +214,7 @@ def _checked(task: _Task, writer: Writer, asked: Prompt, answer: Answer) -> Step
     missing = missing_sections(answer.text, task.request)
     if missing and task.policy.second_pass and not task.request.prompt:
         answer = yield from _again(task, writer, second_pass(asked, answer.text, missing, task.request), answer)
-    return _with_ledger(task, answer.text), answer
+    return (yield from worked_out(lambda: _with_ledger(task, answer.text))), answer
 
 
 def _again(task: _Task, writer: Writer, asked: Prompt, first: Answer) -> Steps[Answer]:

@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, DiskFull, StoreError
-from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Writer
+from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Work, Writer
 from contextfold.providers import named
 from contextfold.thread import Drafting
 
@@ -97,6 +97,8 @@ def _do(effect: Effect, doing: Doing) -> object:
             return write_artifact(doing.artifacts, effect)
         case Tell():
             return _now(effect.hook(*effect.arguments))
+        case Work():
+            return effect.work()
         case Begin():
             return _begun(effect.steps, doing)
 
@@ -228,6 +230,8 @@ async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
             return None
         case Tell():
             return await _awaited(effect.hook, *effect.arguments)
+        case Work():
+            return await asyncio.to_thread(effect.work)
         case Begin():
             first = await run(lambda: _next(effect.steps, None, None))
             return _begun_async(effect.steps, doing, first)

@@ -18,6 +18,7 @@ from contextfold.folding import (
     Prediction,
     Record,
     Steps,
+    Work,
     cache_effect,
     predicted,
 )
@@ -77,15 +78,15 @@ def _carried_out(steps: Steps[T], trial: Desk) -> T:
     try:
         effect = next(steps)
         while True:
-            if not isinstance(effect, Record):
+            if not isinstance(effect, Record | Work):
                 effect = steps.throw(ContextFoldError("Nobody is asked or told for a preview."))
                 continue
             try:
-                logged = trial.write(effect.drafting, effect.blobs)
+                done = effect.work() if isinstance(effect, Work) else trial.write(effect.drafting, effect.blobs)
             except ContextFoldError as error:  # the step decides what it means
                 effect = steps.throw(error)
             else:
-                effect = steps.send(logged)
+                effect = steps.send(done)
     except StopIteration as end:
         result: T = end.value
         return result

@@ -10,7 +10,7 @@ import pytest
 import contextfold as cf
 from contextfold.domain import Counter
 from contextfold.errors import ProviderFailed
-from contextfold.folding import Breaker, Condense, Policy, Summarize, Wait
+from contextfold.folding import Breaker, Condense, Policy, Summarize, Wait, Work
 from contextfold.folding.report import Made
 from contextfold.folding.writers import texts_of
 
@@ -41,6 +41,8 @@ def waits(policy: Policy, failure: Exception) -> list[float]:
             if isinstance(effect, Wait):
                 waited.append(effect.seconds)
                 effect = steps.send(None)
+            elif isinstance(effect, Work):
+                effect = steps.send(effect.work())
             else:
                 assert isinstance(effect, Summarize)
                 effect = steps.throw(failure)
