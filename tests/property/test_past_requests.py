@@ -10,6 +10,8 @@ import pytest
 import contextfold as cf
 from contextfold.domain import Sent
 from contextfold.errors import ContextFoldError
+from contextfold.inspector.request_history import Requests
+from contextfold.inspector.request_page import shown_request
 from contextfold.testing import histories, nasty
 from contextfold.transcripts import read
 
@@ -81,6 +83,22 @@ def assert_rebuilt(session: cf.Session, sent: Sequence[cf.Request]) -> None:
         assert len(past.parts) == len(messages)
 
 
+def assert_shown(session: cf.Session) -> None:
+    """The page about a request tells its parts, and of everything said that it was sent, or what hid it."""
+    requests = Requests(session.thread)
+    for number in range(1, requests.history(0).total + 1, 40):
+        request = requests.numbered(number)
+        shown = shown_request(session, requests, request)
+        past = session.request_at(request.seq)
+        assert shown.is_exact
+        assert [(part.seq, part.kind) for part in shown.parts] == [(part.seq, part.kind) for part in past.parts]
+        hidden = [run for run in shown.history if run.fate == "folded"]
+        assert all(run.fold is not None for run in hidden)
+        assert sum(run.tokens for run in hidden) == sum(each.tokens for each in shown.left_out)
+        sent = {part.seq for part in past.parts if part.kind == "message"}
+        assert sent <= {run.first for run in shown.history if run.fate != "folded"}
+
+
 def talked(model: str, history: Iterable[object], random: Random, window: int) -> tuple[cf.Session, list[cf.Request]]:
     session = cf.Session.open(model=model, window=window)
     sender = Sender(session, random)
@@ -109,5 +127,6 @@ def test_every_request_of_ten_recorded_sessions_is_rebuilt(shared_data: Path) ->
         messages = [turn.raw for recording in read(path) for turn in recording.turns][:250]
         session, sent = talked(model, messages, random, 40_000)
         assert_rebuilt(session, sent)
+        assert_shown(session)
         requests += len(sent)
     assert requests > 100
