@@ -80,6 +80,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "Use it with any agent": (
         Command("wrap", "run an agent through a gateway of its own: contextfold wrap -- claude"),
         Command("serve", "the gateway: agents' conversations are kept and always fit"),
+        Command("mcp", "a server for MCP clients: recall, threads, timeline, unfold; read-only"),
+        Command("plugin", "make a plugin for an agent: recall, a digest after compaction, a status line"),
         Command("top", "see live what gateways do: conversations, folds, what was saved and paid"),
     ),
     "Try it on recorded sessions": (

@@ -44,6 +44,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "パスにはトークンが含まれています。他人に見せないでください。プロバイダーのキーは保存されません。",
     ),
     "serve.stopped": ("everything is kept; the gateway has stopped", "すべて保存し、ゲートウェイを停止しました"),
+    "plugin.status": (
+        "For a status line with the window's fill, put this into the agent's settings.json:",
+        "ウィンドウの使用率を示すステータス行には、エージェントの settings.json に次を加えてください:",
+    ),
     "wrap.ended": (
         "{turns} turns kept in {store}, {folds} folds made",
         "{turns} 回のやり取りを {store} に保存し、{folds} 回たたみました",

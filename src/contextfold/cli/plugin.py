@@ -1,0 +1,175 @@
+"""Write a plugin for an agent: it finds what was said before, and makes up for what the agent's compaction leaves out.
+
+For Claude Code: an MCP server for recall; hooks that keep the transcript, tell a compaction what to keep and hand over
+a digest after it; and a status line with the window's fill. Nothing is sent anywhere. Needs `contextfold[mcp]`.
+
+Examples:
+  contextfold plugin claude-code
+  contextfold plugin claude-code --install --store ~/.claude/contextfold.db
+  claude --plugin-dir ./contextfold-plugin
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import contextfold as cf
+from contextfold.domain import Folded, decode, encode
+from contextfold.errors import BadConfiguration, ContextFoldError
+from contextfold.workspace.homes import state_directory
+
+from .commands import DONE
+from .invocation import Invocation
+from .main import main
+
+NAME = "contextfold"
+HOOKS = {"PreCompact": "*", "PostCompact": "*", "SessionStart": "compact"}
+DIGEST_TOKENS = 3_000
+_MODEL = "claude-sonnet-5-5"  # whose tokens a digest is counted in, where nobody says
+_BARS = 10
+KEEP = (
+    "Keep the user's own instructions word for word, decisions with their reasons, names, paths, numbers, and what "
+    "is still to do. The whole conversation stays in contextfold: say that details can be found with its recall tool."
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("agent", choices=["claude-code"], help="the agent: claude-code")
+    parser.add_argument(
+        "-o", "--output", default="contextfold-plugin", help="where to write it (default: ./contextfold-plugin)"
+    )
+    parser.add_argument("--install", action="store_true", help="put it where the agent finds it, for you alone")
+    told = "what the agent's hook says on standard input (used by the plugin itself)"
+    parser.add_argument("--answer", choices=["hook", "status"], help=told)
+
+
+def run(call: Invocation) -> int:
+    if call.args.answer is not None:
+        given = decode(sys.stdin.buffer.read() or b"{}")
+        told = _hook(call, given) if call.args.answer == "hook" else status_line(given)
+        sys.stdout.write(told)
+        return DONE
+    directory = state_directory() / "claude-code" if call.args.install else Path(call.args.output)
+    written = write_plugin(directory, call.store_path.absolute())
+    if call.args.install:
+        _install(directory)
+    value = {"plugin": str(directory), "files": written, "settings": _settings(call.store_path.absolute())}
+    return call.answer(value, lambda: _show(call, value))
+
+
+def _show(call: Invocation, value: Mapping[str, Any]) -> None:
+    call.out.line(str(value["plugin"]))
+    call.out.line(call.say("plugin.status"))
+    call.out.line(encode(value["settings"]).decode(), indent=2)
+
+
+# -- what is written --------------------------------------------------------------------------------------------------
+
+
+def write_plugin(directory: Path, store: Path) -> list[str]:
+    """The files of the plugin; their names."""
+    command = _command(store)
+    hooks = {
+        event: [
+            {"matcher": matcher, "hooks": [{"type": "command", "command": f"{command} --answer hook", "timeout": 60}]}
+        ]
+        for event, matcher in HOOKS.items()
+    }
+    about = "Finds what was said before, and hands over a digest when Claude Code compacts."
+    owner = {"name": "The contextfold authors"}
+    server = {"command": NAME, "args": ["mcp", "--store", str(store)], "alwaysLoad": True}
+    listed = {"name": NAME, "source": "./", "description": about}
+    files: dict[str, object] = {
+        ".claude-plugin/plugin.json": {"name": NAME, "version": cf.__version__, "description": about, "author": owner},
+        ".claude-plugin/marketplace.json": {"name": NAME, "owner": owner, "description": about, "plugins": [listed]},
+        ".mcp.json": {"mcpServers": {NAME: server}},
+        "hooks/hooks.json": {"hooks": hooks},
+    }
+    for name, value in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(encode(value))
+    return list(files)
+
+
+def _command(store: Path) -> str:
+    return f'{NAME} plugin claude-code --quiet --store "{store}"'
+
+
+def _settings(store: Path) -> dict[str, object]:
+    """What goes into the agent's own settings: a plugin cannot bring a status line."""
+    return {"statusLine": {"type": "command", "command": f"{_command(store)} --answer status"}}
+
+
+def _install(directory: Path) -> None:
+    claude = shutil.which("claude")
+    if claude is None:
+        raise BadConfiguration(
+            f"There is no `claude` on PATH. The plugin is in {directory}: claude --plugin-dir {directory}"
+        )
+    for arguments in (["marketplace", "add", str(directory)], ["install", f"{NAME}@{NAME}"]):
+        done = subprocess.run([claude, "plugin", *arguments], capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise BadConfiguration(f"`claude plugin {arguments[0]}` failed: {(done.stderr or done.stdout).strip()}")
+
+
+# -- what the plugin asks ---------------------------------------------------------------------------------------------
+
+
+def _hook(call: Invocation, given: Mapping[str, Any]) -> str:
+    """Keep the transcript, and say what the agent wants to hear at this moment."""
+    event, thread = given.get("hook_event_name"), str(given.get("session_id") or "claude-code")
+    path = Path(str(given.get("transcript_path") or ""))
+    try:
+        kept = path.is_file() and _keep(call, path, thread)
+        if event == "PreCompact":
+            return KEEP
+        if event == "SessionStart" and kept:
+            with call.store() as store:
+                told = {"hookEventName": event, "additionalContext": _handed_over(store, thread)}
+            return encode({"hookSpecificOutput": told}).decode()
+    except (ContextFoldError, OSError) as error:
+        sys.stderr.write(f"contextfold: {error}\n")  # a hook that fails must not stop its agent
+    return ""
+
+
+def _keep(call: Invocation, path: Path, thread: str) -> bool:
+    """Take the transcript over; only what is new is written, the agent's own compaction among it."""
+    with redirect_stdout(StringIO()):
+        return main(["import", str(path), "--as", thread, "--store", str(call.store_path), "--quiet"]) == DONE
+
+
+def _handed_over(store: cf.Store, thread: str) -> str:
+    found = digest([message.raw for message in store.thread(thread).view.messages])
+    return f"From contextfold, which keeps this whole conversation as thread {thread!r}:\n\n{found}"
+
+
+def digest(messages: Sequence[bytes], model: str = _MODEL) -> str:
+    """What a fold of all these messages would say in their place; nothing where they are short."""
+    with cf.Session.open(model=model) as session:
+        session.follow(messages)
+        session.fold(to=DIGEST_TOKENS)
+        folds = [entry for entry in session.thread.events if isinstance(entry.event, Folded)]
+        said = [session.thread.lens.stand_in(entry.seq).text for entry in folds]
+    return "\n\n".join(text for text in said if text)
+
+
+def status_line(given: Mapping[str, Any]) -> str:
+    """The fill of the window, and what was paid, in one line."""
+    window, cost = given.get("context_window") or {}, (given.get("cost") or {}).get("total_cost_usd")
+    share = window.get("used_percentage")
+    if share is None and window.get("context_window_size"):
+        share = 100 * (window.get("total_input_tokens") or 0) / window["context_window_size"]
+    filled = round(_BARS * min(float(share or 0), 100) / 100)
+    parts = [f"{'█' * filled}{'░' * (_BARS - filled)} {float(share or 0):.0f} %"]
+    parts += [f"${cost:.2f}"] if isinstance(cost, int | float) else []
+    parts += [str((given.get("model") or {}).get("display_name") or "")]
+    return " · ".join(part for part in parts if part)
