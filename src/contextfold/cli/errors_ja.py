@@ -7,6 +7,17 @@ comes first. Imports nothing.
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    # -- frameworks
+    "There is no store {path}. Name one with --store, or make it with `contextfold import`.": "ストア {path} がありません。--store で指定するか、`contextfold import` で作ってください。",
+    "The address {host} can be reached by others. Listen on 127.0.0.1.": "アドレス {host} は他人からも届きます。127.0.0.1 で待ち受けてください。",
+    "The MCP SDK is not installed: pip install 'contextfold[mcp]'.": "MCP の SDK がありません。pip install 'contextfold[mcp]' で入れてください。",
+    "There is no `claude` on PATH. The plugin is in {place}: claude --plugin-dir {again}": "PATH に `claude` がありません。プラグインは {place} にあります: claude --plugin-dir {again}",
+    "`claude plugin {verb}` failed: {reason}": "`claude plugin {verb}` が失敗しました: {reason}",
+    "A message of LangChain is a dict with a type: human, ai, tool or system.": "LangChain のメッセージは type（human、ai、tool、system）を持つ辞書です。",
+    "A message of Pydantic AI is a dict with a kind, request or response, and its parts.": "Pydantic AI のメッセージは kind（request か response）と parts を持つ辞書です。",
+    "wrap() takes a client of anthropic, openai or google-genai; this is a {kind}.": "wrap() に渡せるのは anthropic、openai、google-genai のクライアントです。これは {kind} です。",
+    "wrap() knows clients over httpx; this one sends by {kind}.": "wrap() は httpx で送るクライアントに対応します。これは {kind} で送ります。",
+
     # -- inspector
     "The inspector's web server is missing: pip install 'contextfold[inspector]'.": "インスペクターのウェブサーバーがありません。pip install 'contextfold[inspector]' を実行してください。",
     "There is no store {path}. Name one that is there: contextfold inspect agent.db": "ストア {path} がありません。あるものを指定してください: contextfold inspect agent.db",
