@@ -15,6 +15,7 @@ import os
 import secrets
 import sys
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contextfold.errors import BadConfiguration, NotFound
@@ -37,7 +38,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     path = call.store_path
-    if not path.exists():
+    if isinstance(path, Path) and not path.exists():
         raise NotFound(f"There is no store {path}. Name one with --store, or make it with `contextfold import`.")
     try:
         from contextfold import mcp  # noqa: PLC0415  # an extra

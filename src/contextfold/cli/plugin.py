@@ -58,10 +58,11 @@ def run(call: Invocation) -> int:
         sys.stdout.write(told)
         return DONE
     directory = state_directory() / "claude-code" if call.args.install else Path(call.args.output)
-    written = write_plugin(directory, call.store_path.absolute())
+    store = _absolute(call.store_path)
+    written = write_plugin(directory, store)
     if call.args.install:
         _install(directory)
-    value = {"plugin": str(directory), "files": written, "settings": _settings(call.store_path.absolute())}
+    value = {"plugin": str(directory), "files": written, "settings": _settings(store)}
     return call.answer(value, lambda: _show(call, value))
 
 
@@ -74,7 +75,7 @@ def _show(call: Invocation, value: Mapping[str, Any]) -> None:
 # -- what is written --------------------------------------------------------------------------------------------------
 
 
-def write_plugin(directory: Path, store: Path) -> list[str]:
+def write_plugin(directory: Path, store: str) -> list[str]:
     """The files of the plugin; their names."""
     command = _command(store)
     hooks = {
@@ -85,7 +86,7 @@ def write_plugin(directory: Path, store: Path) -> list[str]:
     }
     about = "Finds what was said before, and hands over a digest when Claude Code compacts."
     owner = {"name": "The contextfold authors"}
-    server = {"command": NAME, "args": ["mcp", "--store", str(store)], "alwaysLoad": True}
+    server = {"command": NAME, "args": ["mcp", "--store", store], "alwaysLoad": True}
     listed = {"name": NAME, "source": "./", "description": about}
     files: dict[str, object] = {
         ".claude-plugin/plugin.json": {"name": NAME, "version": cf.__version__, "description": about, "author": owner},
@@ -100,11 +101,16 @@ def write_plugin(directory: Path, store: Path) -> list[str]:
     return list(files)
 
 
-def _command(store: Path) -> str:
+def _absolute(store: Path | str) -> str:
+    """A file wherever the agent is started; a server's address as it is."""
+    return str(store.absolute()) if isinstance(store, Path) else store
+
+
+def _command(store: str) -> str:
     return f'{NAME} plugin claude-code --quiet --store "{store}"'
 
 
-def _settings(store: Path) -> dict[str, object]:
+def _settings(store: str) -> dict[str, object]:
     """What goes into the agent's own settings: a plugin cannot bring a status line."""
     return {"statusLine": {"type": "command", "command": f"{_command(store)} --answer status"}}
 
