@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import os
 import statistics
 import tempfile
 import time
@@ -26,16 +27,48 @@ from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
 from contextfold.gateway.server import GatewayServer, bound, serve
 
 SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
-DELAY = 0.02
+DELAY, PAUSE, PIECES = 0.02, 0.1, 20
 BARE = "/v1/embeddings"  # no turn: forwarded as it is
 TURN = "/v1/messages"
 WORDS = "the quick brown fox jumps over the lazy dog and runs away into the woods "  # 15 tokens
 
 
+def _event(kind: str, **fields: object) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+_STREAM = (
+    _event("message_start", message={"id": "m", "type": "message", "role": "assistant", "model": "m", "content": []})
+    + _event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+    _event("content_block_delta", index=0, delta={"type": "text_delta", "text": "a few more words "}),
+    _event("content_block_stop", index=0)
+    + _event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 9})
+    + _event("message_stop"),
+)
+
+
+async def _streamed(send: Any) -> None:
+    """A first event at once, then one each tenth of a second."""
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    first, more, last = _STREAM
+    for piece in (first, *[more] * PIECES):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await asyncio.sleep(PAUSE)
+    await send({"type": "http.response.body", "body": last})
+
+
 async def _upstream(_: Any, receive: Any, send: Any) -> None:
-    while (await receive()).get("more_body"):
-        pass
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
     await asyncio.sleep(DELAY)
+    if b'"stream": true' in body:
+        await _streamed(send)
+        return
     said = {
         "id": "m",
         "type": "message",
@@ -56,8 +89,8 @@ def _run_upstream(told: Connection) -> None:
     asyncio.run(uvicorn.Server(uvicorn.Config(_upstream, **settings)).serve(sockets=[listening]))
 
 
-def _run_gateway(told: Connection, upstream: str, path: str) -> None:
-    settings = GatewaySettings(port=0, upstreams=dict.fromkeys(("anthropic", "openai"), upstream), window=1_000_000)
+def _run_gateway(told: Connection, upstream: str, path: str, window: int = 1_000_000) -> None:
+    settings = GatewaySettings(port=0, upstreams=dict.fromkeys(("anthropic", "openai"), upstream), window=window)
     listening = bound(settings)
     port = listening.getsockname()[1]
     gateway = Gateway(settings, SECRETS, lambda space: cf.open(path, space=space), port=port)
@@ -146,18 +179,120 @@ async def _measure(direct: str, gateway: str, share: float) -> dict[str, dict[st
     return found
 
 
+async def _first_byte(client: aiohttp.ClientSession, url: str, body: bytes) -> float:
+    start = time.perf_counter()
+    async with client.post(url, data=body, headers={"x-api-key": "k"}) as answer:
+        await answer.content.readany()
+        return (time.perf_counter() - start) * 1_000
+
+
+async def _first_bytes(client: aiohttp.ClientSession, direct: str, gateway: str, times: int) -> dict[str, float]:
+    bare, kept = [], []
+    for at in range(times):
+        body = json.dumps(
+            {**json.loads(_body([{"role": "user", "content": f"Stream {at}."}])), "stream": True}
+        ).encode()
+        straight = await _first_byte(client, direct + TURN, body)
+        bare.append(await _first_byte(client, gateway + BARE, body) - straight)
+        kept.append(await _first_byte(client, gateway + TURN, body) - straight)
+    return {"bare p50": statistics.median(bare), "kept p50": statistics.median(kept)}
+
+
+async def _held(gateway: str, process: multiprocessing.Process, streams: int) -> dict[str, float]:
+    """So many streams at once, each two seconds long: how many ended whole, and the gateway's memory."""
+    before = _memory(process)
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector) as client:
+
+        async def one(number: int) -> bool:
+            said = {"role": "user", "content": f"Hold {number}."}
+            body = json.dumps({**json.loads(_body([said])), "stream": True}).encode()
+            async with client.post(gateway + TURN, data=body, headers={"x-api-key": "k"}) as answer:
+                return (await answer.read()).endswith(_STREAM[-1])
+
+        start = time.perf_counter()
+        ended = await asyncio.gather(*(one(number) for number in range(streams)))
+    seconds = time.perf_counter() - start
+    return {"whole": sum(ended), "seconds": seconds, "MiB before": before, "MiB after": _memory(process)}
+
+
+async def _beside_folds(client: aiohttp.ClientSession, gateway: str, turns: int) -> dict[str, float]:
+    """Small requests alone, and while a long conversation is folded in the same store."""
+
+    async def small(times: int, tag: str) -> list[float]:
+        bodies = [_body([{"role": "user", "content": f"{tag} {at}."}]) for at in range(times)]
+        return [await _timed(client, gateway + TURN, body) for body in bodies]
+
+    alone = await small(100, "Alone")
+    done = asyncio.Event()
+    beside: list[float] = []
+
+    async def meanwhile() -> None:
+        while not done.is_set():
+            beside.extend(await small(5, f"Beside {len(beside)}"))
+
+    other = asyncio.ensure_future(meanwhile())
+    folds = [await _timed(client, gateway + TURN, body) for body in _growing(30_000, turns)]
+    done.set()
+    await other
+    return {
+        "alone p99": statistics.quantiles(alone, n=100)[-1],
+        "beside p99": statistics.quantiles(beside, n=100)[-1],
+        "longest of the folded": max(folds),
+    }
+
+
+async def _soak(client: aiohttp.ClientSession, gateway: str, process: multiprocessing.Process, seconds: float) -> Any:
+    """Memory while conversations come and go."""
+    start, found, number = time.perf_counter(), [_memory(process)], 0
+    for quarter in range(1, 5):
+        while time.perf_counter() - start < seconds * quarter / 4:
+            for body in _growing(4_000, 4):
+                await _timed(client, gateway + TURN, body.replace(b"0 the quick", f"{number} the quick".encode(), 1))
+            number += 1
+        found.append(_memory(process))
+    return {**{f"MiB {25 * at}%": value for at, value in enumerate(found)}, "conversations": number}
+
+
+def _memory(process: multiprocessing.Process) -> float:
+    """MiB that a process holds now."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+async def _measure_more(
+    direct: str, gateway: str, folding: str, process: multiprocessing.Process, share: float
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    async with aiohttp.ClientSession() as client:
+        found["first streamed byte"] = await _first_bytes(client, direct, gateway, max(5, int(60 * share)))
+        found["beside folds"] = await _beside_folds(client, folding, max(5, int(30 * share)))
+        found["streams held"] = await _held(gateway, process, int(1_000 * share))
+        seconds = 600.0 if os.environ.get("CONTEXTFOLD_SOAK") else 120 * share
+        found["soak"] = await _soak(client, gateway, process, seconds)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
-    share = 0.1 if parser.parse_args().quick else 1.0
+    parser.add_argument("--only", choices=("speed", "more"), help="requests alone; or streams, folds and memory alone")
+    asked = parser.parse_args()
+    share = 0.1 if asked.quick else 1.0
     with tempfile.TemporaryDirectory() as directory:
         upstream, port = _started(_run_upstream)
         direct = f"http://127.0.0.1:{port}"
         gateway, port = _started(_run_gateway, direct, str(Path(directory) / "store.db"))
+        folding, other = _started(_run_gateway, direct, str(Path(directory) / "folded.db"), 24_000)
+        url, folds = (f"http://127.0.0.1:{each}/{SECRETS.token}" for each in (port, other))
+        found: dict[str, dict[str, Any]] = {}
         try:
-            found = asyncio.run(_measure(direct, f"http://127.0.0.1:{port}/{SECRETS.token}", share))
+            if asked.only != "more":
+                found |= asyncio.run(_measure(direct, url, share))
+            if asked.only != "speed":
+                found |= asyncio.run(_measure_more(direct, url, folds, gateway, share))
         finally:
-            for process in (gateway, upstream):
+            for process in (gateway, folding, upstream):
                 process.terminate()
                 process.join()
     for name, numbers in found.items():

@@ -7,7 +7,7 @@ order. Nothing here sends anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ import msgspec
 
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
+
+from .splices import Splice
 
 Words = Callable[[str], str]  # what is left of a text when what a client adds by itself is taken out
 
@@ -85,6 +87,7 @@ class Endpoint:
     words: Callable[[Any], Any] = _as_it_is  # the system prompt as it is weighed
     unmarked: Callable[[bytes], bytes] = _as_it_is  # messages, comma-joined, without marks for a cache
     mended: Callable[[Sequence[bytes]], Sequence[bytes]] = _as_it_is  # without what a client is known to send wrongly
+    splice: Callable[[Collection[str]], Splice] | None = None  # several answers as one, without calls of these names
     broken: bytes = b""  # what stands in every body that may have to be mended
 
     def asks(self, method: str, path: bytes) -> AskedTurn | None:
@@ -122,12 +125,21 @@ class Endpoint:
             any(_within(fields, name) for name in self.schema),
         )
 
-    def close(self, envelope: Envelope, messages: Sequence[bytes] | None, output: int | None = None) -> bytes:
-        """The body around other messages, or with a shorter answer asked for; the rest as it came, in its order.
+    def close(
+        self,
+        envelope: Envelope,
+        messages: Sequence[bytes] | None,
+        output: int | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> bytes:
+        """The body around other messages, with a shorter answer asked for, or further tools; the rest as it came.
 
         Messages that are given are all there are: no chain goes before them.
         """
         fields = dict(envelope.fields)
+        if tools:
+            given = envelope.tools if isinstance(envelope.tools, list) else []
+            fields[self.tools] = encode([*given, *tools])
         if messages is not None:
             fields[self.messages] = b"[" + b",".join(messages) + b"]"
             fields.pop(self.chain, None)

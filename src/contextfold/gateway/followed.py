@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from contextfold import dialects
 from contextfold.dialects import Dialect, together, understand
@@ -26,9 +27,11 @@ from contextfold.domain import (
     Text,
     View,
     decode,
+    encode,
 )
 from contextfold.errors import CannotCover, NotFound
 from contextfold.folding import Report, longest_answer
+from contextfold.recall import TOOLS
 from contextfold.session import Request, Session, Surroundings
 from contextfold.session.answer import offload
 from contextfold.session.drivers import drive
@@ -44,6 +47,7 @@ from .recognition import START, Normaliser, items_of
 from .standing import ConversationStanding
 
 BY_CLIENT = "client"
+RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
 _MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
 
 
@@ -65,6 +69,7 @@ class FittedTurn:
     output: int | None  # the longest answer that there is room for, where the client asked for more
     report: Report
     request: Request | None
+    tools: Sequence[Mapping[str, Any]] = ()  # ours, beside the client's
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,11 @@ class _Fresh:
 class FollowedThread:
     """One conversation of one client, in one dialect."""
 
-    def __init__(self, session: Session, dialect: Dialect, endpoint: Endpoint, normaliser: Normaliser) -> None:
+    def __init__(
+        self, session: Session, dialect: Dialect, endpoint: Endpoint, normaliser: Normaliser, *, pins: int = 0
+    ) -> None:
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
+        self._pins = pins
 
     def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
         """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""
@@ -93,11 +101,20 @@ class FollowedThread:
         if fresh or target != thread.branch.head:
             with self.session.store.batch():
                 end = self._write(target, fresh) or seq
+                self._pin()
             index.take(thread)
         places = {
             key: place.seq for key in keys if (place := index.get(key)) is not None and place.thread == thread.name
         }
         return Followed(end, keys[-1] if keys else START, seq, _sent(messages, keys, places))
+
+    def _pin(self) -> None:
+        """Keep the first messages in every view, as many as are set."""
+        thread = self.session.thread
+        first = [item.seq for item in thread.branch.items.items[: self._pins] if item.kind == "message"]
+        for seq in first:
+            if seq not in self.session.view.pinned:
+                thread.pin(seq)
 
     def note_gap(self, why: str, requests: int) -> None:
         """Write down that requests passed which could not be kept."""
@@ -105,10 +122,14 @@ class FollowedThread:
         details: dict[str, Detail] = {"why": why, "requests": requests}
         thread.write(lambda now: [NewEvent(Checkpointed("gap", now.head, "", details), now.head, thread.now())])
 
-    def fit(self, envelope: Envelope, followed: Followed, *, may_fold: bool) -> FittedTurn:
-        """What goes out, so that it fits; raises `CannotFit`. Without `may_fold` only folds that are there count."""
+    def fit(self, envelope: Envelope, followed: Followed, *, may_fold: bool, recalls: bool = False) -> FittedTurn:
+        """What goes out, so that it fits; raises `CannotFit`. Without `may_fold` only folds that are there count.
+
+        With `recalls` the model may ask for what is hidden, from the first fold on.
+        """
         desk, thread = self.session.desk, self.session.thread
-        tools = envelope.tools if isinstance(envelope.tools, list) else []
+        ours = self._recall_tools(envelope) if recalls else ()
+        tools = [*(envelope.tools if isinstance(envelope.tools, list) else []), *ours]
         given = Surroundings(envelope.system or "", tools, envelope.output)  # type: ignore[arg-type]  # as it came
         outcome = drive(fitted(desk, given, self._dialect.name, may_fold=may_fold), desk)
         report, view = report_of(outcome), outcome.view
@@ -119,7 +140,24 @@ class FollowedThread:
         if may_fold and envelope.output is not None and not desk.model.assumed:
             room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
             output = room if room < envelope.output else None
-        return FittedTurn(messages, output, report, desk.requests.newest)
+        return FittedTurn(messages, output, report, desk.requests.newest, ours if messages is not None else ())
+
+    def _recall_tools(self, envelope: Envelope) -> Sequence[Mapping[str, Any]]:
+        """The tools by which the model finds what is hidden; none where the client has tools of these names."""
+        is_taken = any(f'"{name}"'.encode() in envelope.fields.get(self._endpoint.tools, b"") for name in RECALL_NAMES)
+        return () if is_taken else self.session.recall_tools(dialect=self._dialect.name)
+
+    def recalled(self, reply: Mapping[str, Any]) -> list[bytes] | None:
+        """An answer that only asks for what is hidden, and the answers to it, as messages; None for any other."""
+        message = understand(reply, self._dialect.name, self._dialect.name).message
+        if not message.calls or any(call.name not in RECALL_NAMES for call in message.calls):
+            return None
+        answers = [given for call in message.calls if (given := self.session.answer(call)) is not None]
+        lists = [name for name in ("content", "parts") if isinstance(answers[0].get(name), list)]
+        if lists:  # all results in one message
+            name = lists[0]
+            answers = [{**answers[0], name: [part for each in answers for part in each[name]]}]
+        return [*items_of(message.raw), *map(encode, answers)]
 
     def overflowed(self, told: str) -> None:
         """The provider refused the last request as too long."""

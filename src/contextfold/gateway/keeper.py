@@ -10,6 +10,9 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+import aiohttp
 
 from contextfold.dialects import Dialect, Listener
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
@@ -19,13 +22,17 @@ from contextfold.session.telemetry import journal
 
 from .clients import client_name
 from .door import Visit
+from .followed import RECALL_NAMES
 from .ledger import Asking, KeptTurn, Ledger
 from .metrics import Metrics
-from .relay import Outgoing
+from .relay import Outgoing, Send
+from .rounds import Rounds
 from .settings import ClientPolicy, GatewaySettings
+from .upstream import Upstreams
 
 _IDENTITY = ("", "identity")
 _OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
+_MOST_ROUNDS = 5  # times that a model may ask for what is hidden before its client is answered
 _HEAD_START = 0.001  # seconds in which a request gets on its way before somebody reads it
 
 
@@ -164,7 +171,8 @@ class TurnAnswer:
         self._keeper, self._arrival, self._plain = keeper, arrival, plain
         self._kept: tuple[Asking, KeptTurn] | None = None
         self._pieces: list[bytes] = []
-        self._size = self._line = 0
+        self._further: list[bytes] = []  # what was asked and answered between us and the model
+        self._size = self._line = self._rounds = 0
         self._is_stream = self._is_deaf = self._was_retried = False
 
     @property
@@ -196,7 +204,38 @@ class TurnAnswer:
             messages = messages if mended == list(sent) else mended
         if messages is None and output is None:
             return self._plain.body
-        return asking.endpoint.close(asking.envelope, messages, output)
+        return asking.endpoint.close(asking.envelope, messages, output, turn.fitted.tools)
+
+    async def hands_on(self, upstreams: Upstreams, answer: aiohttp.ClientResponse, send: Send) -> bool:
+        """Several answers become one where the model may ask for what is hidden."""
+        splice = self._arrival.endpoint.splice
+        fitted = None if self._kept is None else self._kept[1].fitted
+        if splice is None or fitted is None or not fitted.tools:
+            return False
+        await Rounds(upstreams, self, splice(RECALL_NAMES), self._arrival.dialect.name, send).hand_on(answer)
+        return True
+
+    async def next_round(self, reply: Mapping[str, Any] | None) -> Outgoing | None:
+        """The request that goes on from an answer which only asks for what is hidden; None for any other."""
+        self._rounds += 1
+        if reply is None or self._kept is None or self._rounds > _MOST_ROUNDS:
+            return None
+        _, turn = self._kept
+        further = await self.ledger.clerk.kept(lambda: turn.thread.recalled(reply))
+        if further is None:
+            return None
+        self._keeper.metrics.add("recalls_total", client=turn.client)
+        self._further += further
+        return replace(self._plain, body=self._body_of_round(), exchange=None)
+
+    def _body_of_round(self) -> bytes:
+        """The same request with what the model asked for and was answered behind it."""
+        assert self._kept is not None  # noqa: S101  # asked after it was
+        asking, turn = self._kept
+        fitted = turn.fitted
+        assert fitted is not None  # noqa: S101  # tools of ours were offered
+        sent = [*(fitted.messages or asking.envelope.messages), *self._further]
+        return asking.endpoint.close(asking.envelope, sent, fitted.output, fitted.tools)
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()

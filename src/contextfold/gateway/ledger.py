@@ -61,6 +61,7 @@ class KeptTurn:
     client: str
     may_fold: bool
     is_compaction: bool
+    recalls: bool = False
 
     @property
     def request(self) -> Request | None:
@@ -121,7 +122,8 @@ class Ledger:
         self._tell_gaps(kept)
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
-        turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction)
+        recalls = bool(policy.recall) and may_fold and not is_compaction
+        turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction, recalls)
         try:
             return replace(turn, fitted=_fitted(turn, asking))
         except CannotFit as error:
@@ -130,7 +132,9 @@ class Ledger:
     def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn:
         """The same turn after the provider refused it as too long."""
         turn.thread.overflowed(told)
-        return replace(turn, fitted=turn.thread.fit(asking.envelope, turn.followed, may_fold=True))
+        return replace(
+            turn, fitted=turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls)
+        )
 
     def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
         """Keep what came back."""
@@ -225,7 +229,8 @@ class Ledger:
                 limit=policy.limit,
                 window=policy.window,
             )
-            found = FollowedThread(session, find(asking.dialect.name), asking.endpoint, self._normaliser(asking))
+            normaliser, pins = self._normaliser(asking), policy.pins or 0
+            found = FollowedThread(session, find(asking.dialect.name), asking.endpoint, normaliser, pins=pins)
         self._threads[own] = found
         return found
 
@@ -242,7 +247,7 @@ def _fitted(turn: KeptTurn, asking: Asking) -> FittedTurn:
         weighed = turn.thread.fit(envelope, turn.followed, may_fold=False)
         if weighed.report.after <= weighed.report.usable:
             return weighed
-    return turn.thread.fit(envelope, turn.followed, may_fold=turn.may_fold)
+    return turn.thread.fit(envelope, turn.followed, may_fold=turn.may_fold, recalls=turn.recalls)
 
 
 def _beginning(asking: Asking, keys: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ _HELP = {
     "turns_total": ("counter", "Turns of conversations that were kept, by client."),
     "folds_total": ("counter", "Folds made, by client."),
     "tokens_hidden_total": ("counter", "Tokens that folds kept out of requests when they were made, by client."),
+    "recalls_total": ("counter", "Times that a model asked for what folds hide and was answered here, by client."),
     "retries_total": ("counter", "Requests sent again after the provider called them too long."),
     "cannot_fit_total": ("counter", "Requests that could not be made to fit."),
     "unread_total": ("counter", "Requests and answers that passed without being kept, by why."),

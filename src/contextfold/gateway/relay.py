@@ -59,6 +59,10 @@ class HeardAnswer(Protocol):
         """The answer is whole, or broke off. The client's last byte waits for this."""
         ...
 
+    async def hands_on(self, upstreams: Upstreams, answer: aiohttp.ClientResponse, send: Send) -> bool:
+        """Hand an answer on that is more than the provider's own; False where that is all there is."""
+        ...
+
     async def again(self, status: int, refusal: bytes) -> Outgoing | None:
         """Another try for a request the provider refused; None where its refusal is the answer."""
         ...
@@ -119,7 +123,8 @@ async def _forward(upstreams: Upstreams, outgoing: Outgoing, send: Send) -> int:
             return answer.status
         if answer.status >= 400:
             return await _refused(upstreams, exchange, answer, send)
-        await _kept(exchange, answer, send)
+        if not await exchange.hands_on(upstreams, answer, send):
+            await _kept(exchange, answer, send)
         return answer.status
 
 

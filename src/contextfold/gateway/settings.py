@@ -28,6 +28,8 @@ class ClientPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     policy: str = ""
     window: int | None = None
     limit: int | None = None
+    recall: bool | None = None  # whether the model may ask for what folds hide
+    pins: int | None = None  # messages at a conversation's beginning that are never folded
 
     def over(self, general: ClientPolicy) -> ClientPolicy:
         """This, and what it leaves open from another."""
@@ -36,6 +38,8 @@ class ClientPolicy(Struct, frozen=True, forbid_unknown_fields=True):
             self.policy or general.policy,
             self.window if self.window is not None else general.window,
             self.limit if self.limit is not None else general.limit,
+            self.recall if self.recall is not None else general.recall,
+            self.pins if self.pins is not None else general.pins,
         )
 
 
@@ -54,6 +58,8 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     policy: str = ""
     window: int | None = None
     limit: int | None = None
+    recall: bool = False
+    pins: int = 0
     clients: dict[str, ClientPolicy] = {}
     models: dict[str, ClientPolicy] = {}
     most_bytes: int = 64 * MEBI  # of a request's body
@@ -73,7 +79,7 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def policy_of(self, client: str, model: str) -> ClientPolicy:
         """How this client's conversations with this model are treated."""
-        general = ClientPolicy(self.mode, self.policy, self.window, self.limit)
+        general = ClientPolicy(self.mode, self.policy, self.window, self.limit, self.recall, self.pins)
         return self.clients.get(client, ClientPolicy()).over(self.models.get(model, ClientPolicy()).over(general))
 
     def passes_at_once(self, policy: ClientPolicy, size: int) -> bool:

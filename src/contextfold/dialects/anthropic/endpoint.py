@@ -10,6 +10,7 @@ from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
+from contextfold.dialects.splices import MessagesSplice
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
@@ -82,6 +83,7 @@ ENDPOINT = Endpoint(
     schema=("output_config.format", "output_format"),
     family=("metadata.user_id",),
     unmarked=_unmarked,
+    splice=MessagesSplice,
 )
 
 

@@ -13,6 +13,7 @@ from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
+from contextfold.dialects.splices import GeminiSplice
 from contextfold.domain import decode, encode
 
 _UNSEEN = frozenset({"thoughtSignature", "thought_signature", "id"})
@@ -115,6 +116,7 @@ ENDPOINT = Endpoint(
     words=_words,
     mended=_mended,
     broken=b'"functionResponse"',
+    splice=GeminiSplice,
 )
 
 

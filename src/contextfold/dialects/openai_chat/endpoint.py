@@ -19,6 +19,7 @@ from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
+from contextfold.dialects.splices import ChatSplice
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 from contextfold.models import Model
@@ -116,6 +117,7 @@ ENDPOINT = Endpoint(
     refusal=_refusal,
     schema=("response_format.json_schema",),
     family=("prompt_cache_key",),
+    splice=ChatSplice,
 )
 
 

@@ -14,6 +14,7 @@ from contextfold.dialects.endpoint import Endpoint, Words
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.openai_chat.endpoint import OPENAI, read
 from contextfold.dialects.repairs import copied
+from contextfold.dialects.splices import ResponsesSplice
 
 _SEALED = frozenset({"reasoning", "item_reference"})
 _UNSEEN = frozenset({"id", "status", "phase", "annotations", "logprobs"})  # ids of items, which clients rename
@@ -60,6 +61,7 @@ ENDPOINT = Endpoint(
     schema=("text.format.schema",),
     family=("prompt_cache_key",),
     chain="previous_response_id",
+    splice=ResponsesSplice,
 )
 
 

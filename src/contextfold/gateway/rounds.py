@@ -1,0 +1,122 @@
+"""An answer in rounds: while the model asks only for what was said before, the gateway answers it, and the client gets
+one message. It sees the calls of its own tools, and none of a tool that it did not declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, Protocol
+
+import aiohttp
+
+from contextfold.dialects import Listener
+from contextfold.dialects.splices import Splice, written
+from contextfold.dialects.streams import ServerEvents
+from contextfold.domain import decode, encode
+from contextfold.errors import BadMessage
+
+from .relay import Outgoing, Send
+from .upstream import Upstreams, answered
+
+_DONE = "[DONE]"
+_NOT_OURS = frozenset({b"content-length", b"content-type"})
+
+
+class RoundsAnswer(Protocol):
+    """Whoever keeps the answer, and knows what was said before."""
+
+    def began(self, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def heard(self, piece: bytes) -> None: ...
+
+    async def ended(self, error: BaseException | None) -> None: ...
+
+    async def next_round(self, reply: Mapping[str, Any] | None) -> Outgoing | None:
+        """The request that goes on from an answer; None where the client has to."""
+        ...
+
+
+class Rounds:
+    """One answer for one client, out of as many as it takes."""
+
+    def __init__(self, upstreams: Upstreams, exchange: RoundsAnswer, splice: Splice, dialect: str, send: Send) -> None:
+        self._upstreams, self._exchange, self._splice = upstreams, exchange, splice
+        self._dialect, self._send = dialect, send
+        self._is_named = False  # whether events of this format carry their names
+        self._is_done_said = False
+        self._reply: Mapping[str, Any] | None = None  # of the newest round
+
+    async def hand_on(self, first: aiohttp.ClientResponse) -> None:
+        """Hand the whole answer on, its first round begun by the provider already."""
+        is_stream = "event-stream" in first.headers.get("content-type", "")
+        error: BaseException | None = None
+        await self._begin(first)
+        try:
+            last = await (self._streamed(first) if is_stream else self._at_once(first))
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            await self._exchange.ended(error)
+        await self._send({"type": "http.response.body", "body": last})
+
+    async def _begin(self, answer: aiohttp.ClientResponse) -> None:
+        self._exchange.began(answer.status, answer.headers)
+        kept = [pair for pair in answered(answer.raw_headers) if pair[0] not in _NOT_OURS]
+        kind = answer.headers.get("content-type", "application/json").encode("latin-1")
+        headers = [*kept, (b"content-type", kind)]
+        await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
+
+    async def _at_once(self, first: aiohttp.ClientResponse) -> bytes:
+        bodies: list[dict[str, Any]] = []
+        async for answer in self._answers(first):
+            raw = await answer.read()
+            value = decode(raw)
+            if not isinstance(value, dict):
+                return self._told(raw)
+            bodies.append(value)
+            self._reply = value
+        return self._told(encode(self._splice.whole(bodies)))
+
+    async def _streamed(self, first: aiohttp.ClientResponse) -> bytes:
+        async for answer in self._answers(first):
+            events, listener = ServerEvents(), Listener(self._dialect)
+            async for piece in answer.content.iter_any():
+                for event in events.feed(piece):
+                    await self._event(event.data, listener, is_named=bool(event.name))
+            self._reply = listener.heard(None).answer
+        last = b"".join(written(event, is_named=self._is_named) for event in self._splice.end())
+        return self._told(last + (b"data: [DONE]\n\n" if self._is_done_said else b""))
+
+    async def _event(self, data: str, listener: Listener, *, is_named: bool) -> None:
+        self._is_named = self._is_named or is_named
+        if data.strip() == _DONE:
+            self._is_done_said = True
+            return
+        try:
+            event = decode(data)
+        except BadMessage:
+            return
+        if not isinstance(event, dict):
+            return
+        listener.hear(event)
+        for shown in self._splice.take(event):
+            piece = self._told(written(shown, is_named=self._is_named))
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    def _told(self, piece: bytes) -> bytes:
+        self._exchange.heard(piece)
+        return piece
+
+    async def _answers(self, first: aiohttp.ClientResponse) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The provider's answers, one for each round; whoever reads one says in `_reply` what it came to."""
+        yield first
+        while (further := await self._exchange.next_round(self._reply)) is not None:
+            async with AsyncExitStack() as stack:
+                sent = self._upstreams.sent(further.upstream, further.visit, further.body, is_read=True)
+                answer = await stack.enter_async_context(sent)
+                if answer.status >= 400:
+                    return  # what was said so far is the answer
+                self._splice.goes_on()
+                yield answer

@@ -1,0 +1,129 @@
+"""Recall inside the gateway: the model asks for what folds hide, is answered there, and the client gets one message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contextfold.dialects import Listener, understand
+from contextfold.testing.server import Call, Say, StrictServer, strict_server
+from contextfold.testing.server.script import Question
+from tests.acceptance.gateway.house import FORMATS, House, gateway, web
+from tests.acceptance.gateway.speakers import raw_request
+
+WINDOW = 16_000
+FILLER = "alpha beta gamma delta epsilon zeta eta theta " * 60
+FACT = "The port of the proxy is 48213."
+OWN_TOOL = {
+    "anthropic": {"name": "ls", "input_schema": {"type": "object", "properties": {}}},
+    "openai-chat": {"type": "function", "function": {"name": "ls", "parameters": {"type": "object", "properties": {}}}},
+    "openai-responses": {"type": "function", "name": "ls", "parameters": {"type": "object", "properties": {}}},
+    "gemini": {"functionDeclarations": [{"name": "ls", "parametersJsonSchema": {"type": "object"}}]},
+}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[StrictServer]:
+    with strict_server(window=WINDOW) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: StrictServer) -> StrictServer:
+    running.forget()
+    return running
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory, running: StrictServer) -> Iterator[House]:
+    path = tmp_path_factory.mktemp("recall") / "store.db"
+    with gateway(path, running.url, window=WINDOW, recall=True) as house:
+        yield house
+
+
+def texts(thread: str) -> list[str]:
+    """A history longer than the window; what was said first is folded."""
+    said = [f"{thread}. Remember what I say.", "Noted.", f"{FACT} {FILLER}", "Noted."]
+    for at in range(24):
+        said += [f"Part {at}. {FILLER}", f"Read {at}."]
+    return [*said, "Which port was it?"]
+
+
+def asked(house: House, server: StrictServer, format: str, *, stream: bool, thread: str) -> dict[str, Any]:
+    """The answer as the client puts it together."""
+    request = raw_request(house.url, server.token, format, texts(thread), stream=stream, thread=thread)
+    body = {**json.loads(request.content), "tools": [OWN_TOOL[format]]}
+    if format == "openai-chat" and stream:
+        body["stream_options"] = {"include_usage": True}
+    headers = {name: value for name, value in request.headers.items() if name not in ("content-length", "host")}
+    answer = web().post(str(request.url), json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    if not stream:
+        whole: dict[str, Any] = answer.json()
+        return whole
+    listener = Listener(format)
+    listener.hear(answer.content)
+    heard = listener.heard(None)
+    assert heard.is_complete, answer.text
+    assert heard.answer is not None
+    return dict(heard.answer)
+
+
+def found(question: Question) -> str:
+    """An answer that only a model could give which was shown what it asked for."""
+    messages = next(question.body[name] for name in ("messages", "input", "contents") if name in question.body)
+    return "It was 48213." if "48213" in json.dumps(messages[-1]) else "I cannot find it."
+
+
+RECALL = Call("recall", {"question": "port of the proxy"})
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["at once", "streamed"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_model_that_recalls_is_answered_here_and_the_client_gets_one_message(
+    house: House, server: StrictServer, format: str, stream: bool
+) -> None:
+    thread = f"alone.{format}.{stream}"
+    server.answer(Say("Let me look. ", (RECALL,)), found)
+    reply = asked(house, server, format, stream=stream, thread=thread)
+    message = understand(reply, format, format).message
+    assert "".join(block.text for block in message.blocks if hasattr(block, "text")).endswith("It was 48213.")
+    assert message.calls == ()
+    assert server.refused == []
+    assert len(server.exchanges) == 2
+    billed = sum(each.usage.output for each in server.exchanges)
+    assert understand(reply, format, format).usage, "what was billed is told"
+    assert str(billed) in json.dumps(understand(reply, format, format).usage)
+    (messages,) = house.threads(server.token, f"named/{thread}").values()
+    assert len(messages) == len(texts(thread)) + 1
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["at once", "streamed"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_client_never_sees_a_tool_that_it_did_not_declare(
+    house: House, server: StrictServer, format: str, stream: bool
+) -> None:
+    server.answer(Say("Both. ", (RECALL, Call("ls", {}))))
+    reply = asked(house, server, format, stream=stream, thread=f"beside.{format}.{stream}")
+    assert [call.name for call in understand(reply, format, format).message.calls] == ["ls"]
+    assert len(server.exchanges) == 1
+
+
+def test_a_model_that_recalls_without_end_is_stopped(house: House, server: StrictServer) -> None:
+    server.always(Say("", (RECALL,)))
+    try:
+        asked(house, server, "anthropic", stream=False, thread="endless")
+        assert len(server.exchanges) <= 6
+    finally:
+        server.always("Understood.")
+
+
+def test_pinned_beginnings_stay_whatever_is_folded(tmp_path: Path, server: StrictServer) -> None:
+    with gateway(tmp_path / "store.db", server.url, window=WINDOW, pins=3) as house:
+        asked(house, server, "anthropic", stream=False, thread="pinned")
+        assert FACT in json.dumps(server.last.request["messages"][2])
+        assert len(server.last.request["messages"]) < len(texts("pinned"))
