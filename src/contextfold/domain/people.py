@@ -120,20 +120,24 @@ _HEADING = re.compile(
     r"\A\s*+\[(?P<tool>[\w-]{1,60})(?: for '(?P<about>[^'\n]{0,400}+)'[^\n]{0,400}?)?\] Result:\s*+(?P<text>.*+)",
     re.DOTALL,
 )
+_PROMPTS = re.compile(r"\A\s*+<command-message>")  # commands of the client itself begin with their name
 _ABOUT: Mapping[str, str] = {"runs": "command", "searches": "query", "finds": "query", "asks": "question"}
 
 
 def as_told(message: Message) -> tuple[Block, ...]:
     """The blocks of a message, where `[tool for 'this'] Result:` stands in the user's texts as a call and its result.
 
-    The answer follows in the same text or in the next one. Such a call has a name of its own place, and no id.
+    The answer follows in the same text or in the next one. Such a call has a name of its own place, and no id. The
+    prompt that a command stands for is a document of its client's: it follows the command in a text of its own.
     """
     if message.role != "user" or not any(
-        isinstance(block, Text) and "] Result:" in block.text for block in message.blocks
+        isinstance(block, Text) and ("] Result:" in block.text or _PROMPTS.match(block.text))
+        for block in message.blocks
     ):
         return message.blocks
     out: list[Block] = []
     heading: re.Match[str] | None = None
+    prompted = False
     for place, block in enumerate(message.blocks):
         found = _HEADING.match(block.text) if isinstance(block, Text) else None
         if found is not None:
@@ -143,8 +147,11 @@ def as_told(message: Message) -> tuple[Block, ...]:
         elif heading is not None and isinstance(block, Text) and not _NOTE.match(block.text.lstrip()):
             out.append(ToolResult(f"text {place - 1}", (block,)))
             heading = None
+        elif prompted and isinstance(block, Text) and not _NOTE.match(block.text.lstrip()):
+            out.append(Document(text=block.text))
         else:
             out.append(block)
+        prompted = isinstance(block, Text) and _PROMPTS.match(block.text) is not None
     return tuple(out)
 
 

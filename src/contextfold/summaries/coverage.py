@@ -7,6 +7,7 @@ once. A line pays for the heading it opens; the lines after it under the same he
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +18,8 @@ from .terms import Term
 AGAIN = 0.1  # what one more showing of a term is worth
 SIZE_POWER = 0.9  # below 1, so that a long line with much in it beats many short ones
 _LEAST_ROOM = 4
-WORD_WORTH = 0.12  # of a word beside that of a name
+PASTED = 3  # of a call's share one part in so many is for what somebody pasted
+WORD_WORTH = 0.2  # of a word beside that of a name
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class Exposure:
     words: set[str] = field(default_factory=set)
     topics: set[Topic] = field(default_factory=set)
     places: set[int] = field(default_factory=set)
+    spent: dict[tuple[int, Topic | None], int] = field(default_factory=dict)  # tokens on lines of one call
 
     def add(self, terms: Iterable[Term], words: Iterable[str] = ()) -> None:
         for term in terms:
@@ -45,6 +48,7 @@ class Worth:
 
     chances: Chances
     word_chances: WordChances
+    word: float = WORD_WORTH
 
     def of_terms(self, terms: Iterable[Term], shown: Exposure) -> float:
         chances, left = self.chances, shown.terms
@@ -57,7 +61,7 @@ class Worth:
         gain = self.of_terms(line.terms, shown)
         for word in line.talk:
             if word not in shown.words:
-                gain += WORD_WORTH * self.word_chances[word]
+                gain += self.word * self.word_chances[word]
         return gain * line.factor
 
 
@@ -84,8 +88,8 @@ class Coverage:
                 self._by_topic.setdefault(line.passage.topic, []).append(line)
         self._lines = lines
 
-    def choose(self, room: int) -> tuple[list[DigestLine], list[Topic]]:
-        """The lines and headings to show within `room` tokens, in the order they were chosen."""
+    def choose(self, room: int, most: int) -> tuple[list[DigestLine], list[Topic]]:
+        """The lines and headings to show within `room` tokens, at most `most` for one call, in the order chosen."""
         self._fill()
         lines: list[DigestLine] = []
         opened: list[Topic] = []
@@ -97,6 +101,8 @@ class Coverage:
             if self._heap and rated < -claimed and rated < -self._heap[0][0]:
                 heapq.heappush(self._heap, (-rated, place, one))
                 continue
+            if isinstance(one, DigestLine) and not self._allows(one, price, most):
+                continue
             room -= price
             if isinstance(one, DigestLine):
                 lines.append(one)
@@ -106,6 +112,18 @@ class Coverage:
                 opened.append(topic)
                 self._open(topic)
         return lines, opened
+
+    def _allows(self, line: DigestLine, price: int, most: int) -> bool:
+        """Whether its call has not had its share yet, or what a person pasted a part of that; the model may go on."""
+        if line.passage.speaker == "user":
+            most //= PASTED
+        elif line.passage.topic is None:
+            return True
+        call = line.passage.seq, line.passage.topic
+        spent = self.shown.spent.get(call, 0) + price
+        if spent <= most:
+            self.shown.spent[call] = spent
+        return spent <= most
 
     def _fill(self) -> None:
         """Rate everything once. Most lines are never looked at again, so this loop is where the time goes."""
@@ -145,3 +163,25 @@ class Coverage:
             rated = self._rate(line)[0]
             if rated > 0:
                 heapq.heappush(self._heap, (-rated, line.place, line))
+
+
+# -- lines that say the same of other numbers -------------------------------------------------------------------------
+
+_NUMBER = re.compile(r"\d+")
+_LEAST_ALIKE = 4
+
+
+def without_alike(lines: Sequence[DigestLine]) -> tuple[list[DigestLine], dict[int, int]]:
+    """Of lines of output that differ in their numbers only, the newest; and by its place how many others there are."""
+    groups: dict[str, list[DigestLine]] = {}
+    for line in lines:
+        if line.passage.speaker == "result":
+            groups.setdefault(_NUMBER.sub("0", line.text), []).append(line)
+    many: dict[int, int] = {}
+    gone: set[int] = set()
+    for group in groups.values():
+        if len(group) >= _LEAST_ALIKE:
+            newest = max(group, key=lambda line: line.place)
+            many[newest.place] = len(group) - 1
+            gone.update(line.place for line in group if line is not newest)
+    return [line for line in lines if line.place not in gone], many

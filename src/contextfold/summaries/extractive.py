@@ -1,33 +1,42 @@
 """The digest: a summary without a model, made of the conversation's own lines.
 
-The user's words, the plan, the last words and the files have room of their own; every other line is a candidate, and
-those are shown that most likely will be needed again. What the reader has in view anyway is worth nothing here.
-Deterministic, within its budget to the token, readable, in the order of time. It invents nothing, rewords nothing, and
-shows nothing of the reasoning.
+The user's orders, the plan, where the work stands, what the model concluded and the files have room of their own; every
+other line is a candidate, and those are shown that most likely will be needed again. What the reader has in view anyway
+is worth nothing here. Deterministic, within its budget to the token, readable, in the order of time. It invents
+nothing, rewords nothing, and shows nothing of the reasoning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .chances import Chances, WordChances, plain_words
-from .coverage import Coverage, Exposure, LinePrices, Worth
-from .cuts import MARK, Count, common_root, head
+from .coverage import Coverage, Exposure, LinePrices, Worth, without_alike
+from .cuts import MARK, Count, common_root, head, shortened
 from .frames import neutral
 from .layout import Page, heading
 from .notebook import Notebook
+from .outcomes import telling
 from .passages import DigestLine, Topic, split
 from .request import SummaryRequest
-from .sayings import by_recency, keep, sentences, told
+from .sayings import by_recency, keep, needed, sentences, told
 from .terms import Term, terms_in
 from .texts import wording
 
-# Shares of the budget; what they leave unused, and the rest, is for lines.
-REQUESTS, PLAN, LAST, FILES, NAMES = 0.35, 0.04, 0.06, 0.06, 0.12
-_MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
+# Shares of the budget; what they leave unused, and the rest, is for lines. Each section has its share before any line.
+REQUESTS, PLAN, WORK, TALK, FILES, NAMES = 0.35, 0.04, 0.1, 0.1, 0.06, 0.12
+PROTECTED_REQUESTS = 0.5  # what the user's orders may take where they need it
+ONE_CALL = 3  # one part in so many is the most for lines of one call
+ONE_CALL_FIRST = 12  # as long as others want the room too, where there is little
 _ROUNDS = 3
+TALK_WORTH = 0.4  # of a rare word, where what the model said is chosen
+LARGE = 4_000  # tokens from which on there is room for everything: talk has its whole share, and so has a call
+_MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
 _SPARE = 8  # tokens not worth another round
+_NEWEST_COMMANDS = 60  # that may say where the work stands
+_SHORT = 100  # characters of such a command
 
 _NAMED = frozenset({"ident", "error", "flag", "path", "hash"})  # kinds that say something beside the file they stand in
 
@@ -59,30 +68,51 @@ class Composer:
         self._show_what_stands()
         page.requests = self._requests(int(budget * REQUESTS))
         page.plan = self._plan(int(budget * PLAN))
-        page.last = self._last(int(budget * LAST))
+        page.last = self._work(int(budget * WORK))
         page.topics = self._files(int(budget * FILES))
-        self._show(page.requests + page.plan + page.last + [topic.name for topic in page.topics])
+        self._show(page.plan + page.last + [topic.name for topic in page.topics])
+        for line in page.requests:  # by its names only: what speaks of a word that was asked for is worth the more
+            self.shown.add(terms_in(line))
         self.shown.topics.update(page.topics)
-        self._spend(page, budget)
+        candidates = self._candidates(page)
+        page.lines = self._talk(candidates, int(budget * TALK * min(1.0, budget / LARGE)))
+        self._spend(page, candidates, budget)
         return page
 
-    def _spend(self, page: Page, budget: int) -> None:
+    def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
-        coverage = self._coverage(page)
+        candidates, page.alike = without_alike(candidates)
+        coverage = self._coverage(candidates, Worth(self.chances, self.word_chances))
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):
+            part = ONE_CALL_FIRST if budget < LARGE and not number else ONE_CALL
             left = budget - self.count(page.text())
             if left <= _SPARE:
                 return
-            lines, opened = coverage.choose(left if number else left - names)
+            lines, opened = coverage.choose(left if number else left - names, budget // part)
             page.lines += lines
             page.topics += opened
             page.names = page.names or self._also(page, names)
 
-    def _coverage(self, page: Page) -> Coverage:
+    def _talk(self, candidates: Sequence[DigestLine], room: int) -> list[DigestLine]:
+        """What the model concluded: names alone do not say why, nor what was tried and failed."""
+        if self.standing:
+            return []
+        said = [line for line in candidates if line.passage.speaker == "assistant" and line.passage.topic is None]
+        worth = Worth(self.chances, self.word_chances, TALK_WORTH)
+        prices = LinePrices(self._cost, self._heading_cost)
+        chosen = Coverage(said, (), worth, self.shown, prices).choose(room, room)[0]
+        newest = (line for line in sorted(said, key=lambda line: -line.place) if self._cost(line) <= room)
+        return chosen or list(islice(newest, 1))
+
+    def _candidates(self, page: Page) -> list[DigestLine]:
+        """The lines that may be shown: not those that stand elsewhere, nor what an edit has replaced since."""
         told_already = " ".join(page.requests)
-        candidates = [line for line in self.notebook.lines.values() if not self._stands(line, told_already)]
-        worth, prices = Worth(self.chances, self.word_chances), LinePrices(self._cost, self._heading_cost)
+        lines = (line for line in self.notebook.lines.values() if not line.passage.is_replaced)
+        return [line for line in lines if not self._stands(line, told_already)]
+
+    def _coverage(self, candidates: Sequence[DigestLine], worth: Worth) -> Coverage:
+        prices = LinePrices(self._cost, self._heading_cost)
         return Coverage(candidates, self.notebook.topics(), worth, self.shown, prices)
 
     def _stands(self, line: DigestLine, told_already: str) -> bool:
@@ -95,6 +125,8 @@ class Composer:
 
     def _requests(self, room: int) -> list[str]:
         said = [each for order, each in self.notebook.said.items() if order < self.notebook.folded]
+        protected = [saying for each in said for saying in each if saying.text not in self.standing]
+        room = max(room, min(needed(protected, self.count), int(self.request.budget * PROTECTED_REQUESTS)))
         missing = [saying for saying in by_recency(said) if saying.text not in self.standing]
         return told(keep(missing, room, self.count))
 
@@ -108,15 +140,24 @@ class Composer:
         fit = set(self._fill([f"- {text}" for _, text in ordered], room))
         return [line for _, text in steps if (line := f"- {text}") in fit]
 
-    def _last(self, room: int) -> list[str]:
-        """The calls that wait for a result, and the assistant's last words."""
-        spoken = self.notebook.spoken
-        if self.standing or (spoken is not None and self.notebook.is_in_view(spoken)):
+    def _work(self, room: int) -> list[str]:
+        """Where the work stands: calls that wait, the last check, what fails still, and the model's last words."""
+        if self.standing:
             return []
-        lines = [f"#{spoken.seq} - {text}" for text in split(spoken.text)] if spoken is not None else []
-        newest = list(self.notebook.reader.commands.values())[-8:]
-        waiting = [heading(topic, self.words) for topic in newest if not topic.answered]
-        return self._fill(waiting + lines, room)
+        spoken = self.notebook.spoken
+        is_hidden = spoken is not None and not self.notebook.is_in_view(spoken)
+        lines = [f"#{spoken.seq} - {text}" for text in split(spoken.text)] if spoken is not None and is_hidden else []
+        newest = list(self.notebook.reader.commands.values())[-_NEWEST_COMMANDS:]
+        waiting = [heading(topic, self.words) for topic in newest[-8:] if is_hidden and not topic.answered]
+        ended = [
+            f"#{topic.seq} - {self._ended(topic)}" for topic in telling(newest) if topic.order < self.notebook.folded
+        ]
+        said = self._fill(waiting + lines, room - min(room // 2, sum(self.count(line) + 1 for line in ended)))
+        return self._fill(ended, room - sum(self.count(line) + 1 for line in said)) + said
+
+    def _ended(self, topic: Topic) -> str:
+        mark = self.words.marks["failed" if topic.failed else "ok"]
+        return f"{shortened(topic.name, self.root)[:_SHORT]} → {mark}: {topic.outcome}"
 
     def _files(self, room: int) -> list[Topic]:
         """The files most likely needed again, with or without a line of theirs."""

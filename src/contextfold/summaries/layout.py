@@ -27,6 +27,7 @@ class Page:
     last: list[str] = field(default_factory=list)
     names: dict[Topic, list[str]] = field(default_factory=dict)  # what else a file or command speaks of
     root: str = ""  # the directory a mark stands for
+    alike: dict[int, int] = field(default_factory=dict)  # by a line's place, how many others are like it
 
     def text(self) -> str:
         """The digest."""
@@ -41,7 +42,7 @@ class Page:
         root = self._root_in(files, words)
         sections = (
             ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
-            ("requests", self.requests + _told(pasted, f"> {MARK}")),
+            ("requests", _interleaved(self.requests, _told(pasted, f"> {MARK}"))),
             ("plan", self.plan),
             ("files", root + self._headed(files, words)),
             ("commands", ([] if root else self._root_in(commands, words)) + self._headed(commands, words)),
@@ -64,8 +65,12 @@ class Page:
         for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
             also = f"; {words.marks['also']} {', '.join(self.names[topic])}" if topic in self.names else ""
             out.append(heading(topic, words, self.root) + also)
-            out.extend(f"- {line.text}" for line in own)
+            out.extend(f"- {line.text}{self._others(line, words)}" for line in own)
         return out
+
+    def _others(self, line: DigestLine, words: Wording) -> str:
+        many = self.alike.get(line.place, 0)
+        return f" {words.marks['alike'].format(many=f'{many:,}')}" if many else ""
 
     def _root_in(self, topics: Iterable[Topic], words: Wording) -> list[str]:
         """What the mark stands for, if one of these headings has it; it is said in front of the first that does."""
@@ -99,6 +104,30 @@ def _told(lines: Sequence[DigestLine], mark: str) -> list[str]:
         out.append(f"{mark} {line.text}" if line.passage.seq == before else f"#{line.passage.seq} {mark} {line.text}")
         before = line.passage.seq
     return out
+
+
+def _interleaved(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Two lists of what was said, each in time and with its seqs in front, as one."""
+    said: list[tuple[int, int, str]] = []
+    for whose, lines in enumerate((first, second)):
+        seq = 0
+        for line in lines:
+            number = line[1 : line.find(" ")] if line.startswith("#") else ""
+            seq = int(number) if number.isdigit() else seq
+            said.append((seq, whose, line))
+    said.sort(key=lambda one: one[:2])
+    return [
+        _unnumbered(line) if before == seq else line for before, (seq, _, line) in zip(_seqs(said), said, strict=True)
+    ]
+
+
+def _seqs(said: Sequence[tuple[int, int, str]]) -> list[int]:
+    """For each line the seq of the one before it."""
+    return [-1, *(seq for seq, _, _ in said)][: len(said)]
+
+
+def _unnumbered(line: str) -> str:
+    return line[line.find(" ") + 1 :] if line.startswith("#") else line
 
 
 def _in_time(lines: Iterable[DigestLine]) -> list[DigestLine]:

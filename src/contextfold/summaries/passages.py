@@ -31,6 +31,7 @@ from contextfold.domain import (
 
 from .earlier import DigestEntry, entries
 from .journal import Journal, Reversible, put
+from .outcomes import outcome_in
 from .request import SourceMessage
 from .terms import Term, terms_in
 
@@ -123,16 +124,17 @@ class Topic:
     seq: int = 0
     failed: bool = False
     answered: bool = True
+    outcome: str = ""  # the line of its output that says how it ended
     terms: tuple[Term, ...] = ()  # in its name
 
     def __post_init__(self) -> None:
         self.terms = tuple(sorted(terms_in(self.name)))
 
     def state(self) -> tuple[Any, ...]:
-        return self.order, dict(self.actions), self.seq, self.failed, self.answered
+        return self.order, dict(self.actions), self.seq, self.failed, self.answered, self.outcome
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        self.order, self.actions, self.seq, self.failed, self.answered = state
+        self.order, self.actions, self.seq, self.failed, self.answered, self.outcome = state
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,6 +288,7 @@ class PassageReader:
         for topic in topics:
             self._changes(topic)
             topic.answered, topic.failed = True, failed
+            topic.outcome = "" if topic.is_file else outcome_in(text, failed=failed)
         said = said_in_result(result, tool)
         for words in said:
             self._add(seq, "user", words)

@@ -28,6 +28,13 @@ _BULLETS = " \t-*>#•・`0123456789.)("  # what may stand before the words of a
 _FENCE = re.compile(r"```")
 _PROSE = re.compile(r"[^\W\d_]")
 LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
+PROTECTED = 4.0  # from it on a sentence is an order, or all that was said at once
+_BRIEF, _FEW = 300, 3  # characters and sentences of a message that is an order or an answer as a whole
+_LOGGED = re.compile(  # lines that somebody pasted: traces, logs, numbered code, tables, JSON
+    r"""\A(?:at \S+[ (]|File ".*", line \d|\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\s*\d{1,6}\s?[|→:]\s|[\[{}"|]
+    |goroutine \d|Traceback |\w+(?:\.\w+)+(?:Error|Exception)\b|npm (?:ERR|warn)|\$ |[+-]{3} |@@ )""",
+    re.VERBOSE,
+)
 _LONG = 320  # characters of one sentence before it is shortened
 
 
@@ -46,10 +53,12 @@ def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
     """Every sentence that was typed, weighed by what it says."""
     out: list[Saying] = []
     pieces, fenced = list(_pieces(text)), False
+    is_brief = len(text) <= _BRIEF and len(pieces) <= _FEW
     for index, (piece, opens_line) in enumerate(pieces):
         if _FENCE.search(piece):
             fenced = not fenced
-        out.append(Saying(passage, index, piece, _weight(piece, index, len(pieces), fenced), opens_line))
+        weight = _weight(piece, index, len(pieces), fenced)
+        out.append(Saying(passage, index, piece, max(weight, PROTECTED) if is_brief else weight, opens_line))
     return out
 
 
@@ -97,7 +106,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
     letters = len(_PROSE.findall(piece)) / max(len(piece), 1)
     weight = 6.0 if _ASKS.search(piece.lstrip(_BULLETS)) else 1.0
-    if fenced or letters < 0.55:
+    if fenced or letters < 0.55 or _LOGGED.match(piece):
         weight *= 0.25
     if of > 1 and piece.count(" ") < 2 and piece.isascii():  # the end of a wrapped line says nothing alone
         weight *= 0.5
@@ -112,13 +121,17 @@ def _recency(place: int, last: int) -> float:
     return 2.0 if place in (0, last - 1) else 1.0 + place / (last + 1)
 
 
+def needed(candidates: Sequence[Saying], count: Count) -> int:
+    """Tokens of all that is protected."""
+    texts = {saying.text for saying in candidates if saying.weight >= PROTECTED}
+    return sum(count(text if len(text) <= _LONG else text[:_LONG]) + 2 for text in texts)
+
+
 def keep(candidates: Sequence[Saying], room: int, count: Count) -> list[Saying]:
     """As many of the weightiest as fit, in the order they were said."""
     kept: list[Saying] = []
     seen: set[str] = set()
-    for saying in sorted(
-        candidates, key=lambda each: (-each.weight / (12 + len(each.text)), -each.passage.order, each.index)
-    ):
+    for saying in sorted(candidates, key=_binding):
         if saying.text in seen or saying.weight < LEAST_WEIGHT:
             continue
         text = saying.text if len(saying.text) <= _LONG else head(saying.text[: _LONG * 2], _LONG // 4, count)
@@ -129,6 +142,12 @@ def keep(candidates: Sequence[Saying], room: int, count: Count) -> list[Saying]:
         seen.add(saying.text)
         kept.append(replace(saying, text=text))
     return sorted(kept, key=lambda each: (each.passage.order, each.index))
+
+
+def _binding(saying: Saying) -> tuple[bool, float, int, int]:
+    """What is protected first, then what says most for its length, then the newest."""
+    density = saying.weight / (12 + len(saying.text))
+    return saying.weight < PROTECTED, -density, -saying.passage.order, saying.index
 
 
 def told(kept: Sequence[Saying]) -> list[str]:

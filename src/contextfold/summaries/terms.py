@@ -97,9 +97,15 @@ def _name(token: str) -> tuple[Term, ...]:
         return ()
     if core.isdigit():
         return (Term("number", core),)
+    if _NOISE.match(core):
+        return ()
     if len(core) >= 6 and ("_" in core or _HUMP.search(core) or (_DIGIT.search(core) and not core[0].isdigit())):
         return (Term("ident", token),)
     return ()
+
+
+# Letters one by one among digits: coordinates of drawings, keys, packed data; nobody names a thing so.
+_NOISE = re.compile(r"\A(?:[A-Za-z]{0,2}\d++){2,20}[A-Za-z]{0,2}\Z")
 
 
 def sub_words(key: str) -> frozenset[str]:

@@ -101,6 +101,7 @@ ENGLISH = Wording(
         "item": "provider item",
         "pending": "waiting for its result",
         "also": "also there:",
+        "alike": "({many} more like it)",
         "root": "… stands for",
     },
 )
@@ -157,6 +158,7 @@ JAPANESE = Wording(
         "item": "プロバイダー項目",
         "pending": "結果待ち",
         "also": "ほかに：",
+        "alike": "（ほか{many}行も同様）",
         "root": "「…」は次の省略：",
     },
 )

@@ -170,3 +170,14 @@ def test_the_model_is_no_person() -> None:
     deep = "[" * 40 + '"x"' + "]" * 40
     assert people_in(Message("user", (ToolResult("c", (Text(deep),), name="ask_user"),))) == ()
     assert people_in(Message("user", (ToolResult("c", (Text("{no json"),), name="ask_user"),))) == ("{no json",)
+
+
+@pytest.mark.finding("Q1")
+def test_the_prompt_that_a_command_stands_for_is_its_clients() -> None:
+    command = Text(
+        "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>tabs</command-args>"
+    )
+    message = Message("user", (command, Text("# Make a plan\nAlways ask first."), Text("and be quick")))
+    assert people_in(message) == ("/plan tabs", "and be quick")
+    local = (Text("<command-name>/model</command-name><command-args>x</command-args>"), Text("go on"))
+    assert people_in(Message("user", local)) == ("/model x", "go on")
