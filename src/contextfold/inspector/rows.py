@@ -88,6 +88,7 @@ class Rows:
         self._words: dict[int, str] = {}
         self._forgotten = 0
         self._hides: dict[int, tuple[int, int]] = {}  # messages and tokens behind a fold
+        self._parts: dict[int, tuple[int, ...]] = {}  # messages of which folds hide parts
         self._version = 0
 
     def page(self, listing: Listing, open_folds: Sequence[int], start: int, limit: int) -> RowPage:
@@ -97,10 +98,11 @@ class Rows:
         entries = self._layout.entries(listing, open_folds)
         self._renew()
         chosen = entries[max(0, start) : max(0, start) + limit]
-        rows = {row.seq: row for row in self._read([seq for seq in chosen if seq > 0])}
-        cleared = self._cleared(rows)
+        seqs = [seq for seq in chosen if seq > 0]
+        rows = {row.seq: row for row in self._read(seqs)}
+        thread.lens.load(seq for seq in seqs if seq not in self._words)  # in one go
         listed = tuple(
-            self._card(-entry) if entry < 0 else self._row(rows[entry], cleared.get(entry, ())) for entry in chosen
+            self._card(-entry) if entry < 0 else self._row(rows[entry], self._parts.get(entry, ())) for entry in chosen
         )
         return RowPage(max(0, start), len(entries), thread.branch.last, thread.branch.head, listed)
 
@@ -120,7 +122,7 @@ class Rows:
         if self._forgotten != self._thread.lens.times_forgotten or len(self._words) > _MOST_KEPT:
             self._words, self._forgotten = {}, self._thread.lens.times_forgotten
         if self._version != self._layout.version:
-            self._hides, self._version = {}, self._layout.version
+            self._hides, self._parts, self._version = {}, self._cleared(), self._layout.version
 
     def _read(self, seqs: Sequence[int]) -> Iterator[TimelineRow]:
         """The rows of these events, neighbours read together."""
@@ -134,14 +136,10 @@ class Rows:
             yield from (row for row in page if row.seq in asked)
             at = end + 1
 
-    def _cleared(self, rows: dict[int, TimelineRow]) -> dict[int, tuple[int, ...]]:
-        """The folds that hide parts of messages that are in view."""
-        branch = self._thread.branch
-        found: dict[int, tuple[int, ...]] = {}
-        for item in branch.view(self._thread.lens).items if rows else ():
-            if item.folded and item.seq in rows:
-                found[item.seq] = tuple(sorted({part.fold for part in item.folded}))
-        return found
+    def _cleared(self) -> dict[int, tuple[int, ...]]:
+        """The folds that hide parts of messages that are in view, by message."""
+        view = self._thread.branch.view(self._thread.lens)
+        return {item.seq: tuple(sorted({part.fold for part in item.folded})) for item in view.items if item.folded}
 
     def _row(self, row: TimelineRow, cleared: tuple[int, ...]) -> ListedRow:
         event = self._thread.branch.events[row.seq - 1].event
