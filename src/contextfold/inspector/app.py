@@ -68,8 +68,10 @@ _SAFE = (
 )
 # A page of ours goes on by itself, so that the cookie, which no other page may send, is sent.
 _COME_IN = (
-    b'<!doctype html><meta charset="utf-8"><title>contextfold</title><meta http-equiv="refresh" content="0;url=./">'
+    b'<!doctype html><meta charset="utf-8"><title>contextfold</title><link rel="icon" href="icon.svg">'
+    b'<meta http-equiv="refresh" content="0;url=./">'
 )
+_CALLED = {"": INDEX, "favicon.ico": "icon.svg"}  # names that browsers ask for by themselves
 
 log = logger("inspector")
 
@@ -131,7 +133,8 @@ class Inspector:
             cookie = [(b"set-cookie", caller.cookie.encode())] if caller.cookie else []
             await _answer(send, 200, "text/html; charset=utf-8", _COME_IN, cookie)
         else:
-            await _asset(send, caller.path.removeprefix("/") or INDEX, _header(scope, b"if-none-match"))
+            name = caller.path.removeprefix("/")
+            await _asset(send, _CALLED.get(name, name), _header(scope, b"if-none-match"))
 
     async def _asked(self, caller: Caller, receive: Receive, send: Send) -> None:
         if caller.path == f"{API}/openapi.json":
