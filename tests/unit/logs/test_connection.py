@@ -196,3 +196,12 @@ def test_a_file_that_is_gone_acknowledges_nothing(log: SqliteLog, tmp_path: Path
     aside.replace(tmp_path / "store.db")
     appended(log, "a", b"after")
     assert log.bodies("a", [1, 2]) == {1: b"before", 2: b"after"}
+
+
+@pytest.mark.finding("P12")
+def test_the_wal_beside_an_idle_store_stays_small(tmp_path: Path) -> None:
+    with closing(open_sqlite(tmp_path / "store.db")) as log:
+        log.create(ThreadRow("a"))
+        for number in range(900):  # each commit writes several pages, however little it says
+            appended(log, "a", b"%d" % number)
+        assert (tmp_path / "store.db-wal").stat().st_size <= 8_000_000

@@ -155,7 +155,7 @@ def mount_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 BUSY_SECONDS = 30.0
 SHORT_WAIT, LONG_WAIT, SHORT_WAITS = 0.002, 0.02, 500  # seconds at most; the short ones first, this many
-CHECKPOINT_PAGES = 2_000  # 32 MB of WAL; see docs/storage.md
+CHECKPOINT_PAGES = 450  # 7 MB of WAL; see docs/storage.md
 
 _WAL_RESET_BUG = range(3_007_000, 3_051_003)
 
@@ -314,7 +314,7 @@ def _set_manners(connection: apsw.Connection) -> None:
     connection.pragma("mmap_size", 0)
     connection.pragma("temp_store", "memory")  # what is said must not reach another disk
     connection.wal_autocheckpoint(CHECKPOINT_PAGES)
-    connection.pragma("journal_size_limit", 2 * CHECKPOINT_PAGES * PAGE_SIZE)  # after an import the WAL shrinks again
+    connection.pragma("journal_size_limit", CHECKPOINT_PAGES * PAGE_SIZE)  # after an import the WAL shrinks again
 
 
 def _migrate(connection: apsw.Connection, real: Path) -> None:
