@@ -20,6 +20,7 @@ from contextfold.logs.redaction import forgotten_key
 
 from .connections import Connections, Row, ServerLost
 from .directory import ThreadDirectory, ThreadPlace, blob_of
+from .keys import SealKey
 from .read import EventReader
 
 _PIECE: Final = 2_000  # restored events in one statement
@@ -32,6 +33,7 @@ _APPEND: LiteralString = (
     " folds = folds + %(folds)s, size = size + %(size)s, erased = erased + %(erased)s, forgotten = false,"
     " changed = {moment} + %(count)s - 1"
     " WHERE space = %(space)s AND id = %(thread)s AND last = %(expected)s AND link = %(previous)s"
+    " AND sealed_by = %(sealed_by)s"
     " AND NOT EXISTS (SELECT 1 FROM {schema}.events WHERE space = %(space)s AND thread = %(thread)s"
     " AND key IS NOT NULL AND sha256(key) = ANY(%(keys)s::bytea[]))"
     " RETURNING changed"
@@ -84,12 +86,15 @@ class EventWriter:
             if blobs:
                 self.keep(blobs)
             return ()
-        if self._write(place, entries, expected, previous, blobs=blobs, keys=keys, steps=range(len(entries))):
-            return tuple(
-                Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key)
-                for entry, draft in zip(entries, drafts, strict=True)
-            )
-        return self._not_moved(place, drafts, expected)
+        steps, is_moved = range(len(entries)), False
+        while not is_moved:
+            is_moved = self._write(place, entries, expected, previous, blobs=blobs, keys=keys, steps=steps)
+            if not is_moved and not self._reader.seals.renewed(place):
+                return self._not_moved(place, drafts, expected)
+        return tuple(
+            Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key)
+            for entry, draft in zip(entries, drafts, strict=True)
+        )
 
     def _earlier(self, place: ThreadPlace, drafts: Sequence[NewEvent]) -> tuple[Logged, ...] | None:
         keys = [draft.key for draft in drafts if draft.key]
@@ -120,11 +125,13 @@ class EventWriter:
         steps: Sequence[int],
     ) -> bool:
         """Whether the thread moved on by these events, now or in an attempt whose answer was lost."""
-        values = self._columns(entries, steps) | self._blob_columns(blobs) | self._row_columns(place, entries)
+        key = self._reader.seals.key(place)
+        values = self._columns(entries, steps, key) | self._blob_columns(blobs) | self._row_columns(place, entries)
         used = [name for key in keys for name in (key, forgotten_key(key))]
         values |= {
             "expected": expected,
             "previous": previous,
+            "sealed_by": b"" if key is None else key.id,
             "keys": [b"", *(sha256(blob_of(name)).digest() for name in used)],
             "place": self._connections.numbered(len(entries)),
         }
@@ -187,7 +194,8 @@ class EventWriter:
     def _blob_columns(self, blobs: Sequence[bytes]) -> dict[str, object]:
         kept = {sha256(blob).digest(): bytes(blob) for blob in blobs}
         guard = guard_of(self._connections.settings.schema, self._directory.space)
-        return {"digests": [b"", *kept], "blobs": [b"", *kept.values()], "guard": guard}
+        stored = [self._reader.seals.sealed_blob(digest, blob) for digest, blob in kept.items()]
+        return {"digests": [b"", *kept], "blobs": [b"", *stored], "guard": guard}
 
     def _row_columns(self, place: ThreadPlace, entries: Sequence[Sealed]) -> dict[str, object]:
         messages, folds, size = counted((entry.stored, entry.body) for entry in entries)
@@ -205,7 +213,7 @@ class EventWriter:
             "erased": sum(entry.body is None for entry in entries),
         }
 
-    def _columns(self, entries: Sequence[Sealed], steps: Sequence[int]) -> dict[str, object]:
+    def _columns(self, entries: Sequence[Sealed], steps: Sequence[int], key: SealKey | None) -> dict[str, object]:
         """The events as arrays of one type each, whatever they hold: a list with nothing in it, or with None, would be
         of another one, and every mixture of types a statement to be prepared anew."""
         return {
@@ -216,10 +224,15 @@ class EventWriter:
             "names": [blob_of(entry.key) for entry in entries],
             "events": [entry.stored for entry in entries],
             "salts": [entry.salt for entry in entries],
-            "bodies": [entry.body or b"" for entry in entries],
+            "bodies": [_stored(entry.body, key) for entry in entries],
             "commitments": [entry.committed if entry.body is None else _KEPT for entry in entries],
             "links": [entry.link for entry in entries],
         }
+
+
+def _stored(body: bytes | None, key: SealKey | None) -> bytes:
+    """A body as it stands in the table; nothing where there is none."""
+    return body or b"" if key is None or not body else key.seal(body)
 
 
 def sealed_after(previous: bytes, last: int, drafts: Sequence[NewEvent], salts: Salts) -> list[Sealed]:

@@ -38,7 +38,8 @@ _SPACES: LiteralString = (
     " ORDER BY id"
 )
 THREAD: LiteralString = (
-    "SELECT t.id, t.name, t.last, t.link, t.start, t.base, t.origin, o.name, t.created, t.settings, t.title, t.erased"
+    "SELECT t.id, t.name, t.last, t.link, t.start, t.base, t.origin, o.name, t.created, t.settings, t.title,"
+    " t.sealed_by, t.erased"
 )
 _BY_NAME: LiteralString = (
     THREAD + " FROM {schema}.names AS n JOIN {schema}.threads AS t ON t.space = n.space AND t.id = n.thread"
@@ -57,9 +58,9 @@ _STANDING: LiteralString = "SELECT id, last, erased FROM {schema}.threads WHERE 
 _CREATE: LiteralString = (
     "WITH made AS ("
     " INSERT INTO {schema}.threads"
-    " (space, name, title, origin, start, base, created, at, settings, last, link, changed)"
+    " (space, name, title, origin, start, base, created, at, settings, last, link, changed, sealed_by)"
     " SELECT %(space)s, %(name)s, %(name)s, %(origin)s, %(start)s, %(link)s, %(created)s, %(created)s, %(settings)s,"
-    " %(start)s, %(link)s, {moment} WHERE NOT EXISTS"
+    " %(start)s, %(link)s, {moment}, %(sealed_by)s WHERE NOT EXISTS"
     " (SELECT 1 FROM {schema}.names WHERE space = %(space)s AND digest = %(digest)s)"
     " RETURNING id, changed"
     "), named AS ("
@@ -92,6 +93,7 @@ class ThreadPlace(Struct, frozen=True):
     start: int = 0
     base: bytes = GENESIS
     origin: int | None = None
+    is_sealed: bool = False
 
 
 def blob_of(text: str) -> bytes:
@@ -249,7 +251,7 @@ class ThreadDirectory:
 
     # -- making and changing ------------------------------------------------------------------------------------------
 
-    def create(self, new: ThreadRow, link: bytes = GENESIS) -> ThreadRow | None:
+    def create(self, new: ThreadRow, link: bytes = GENESIS, sealed_by: bytes = b"") -> ThreadRow | None:
         """Make the thread; None where somebody has this name. `link` is the one that a fork begins on."""
         origin = self.place(new.origin.thread) if new.origin else None
         start = new.origin.seq if new.origin else 0
@@ -260,6 +262,7 @@ class ThreadDirectory:
             "origin": None if origin is None else origin.number,
             "start": start,
             "link": link,
+            "sealed_by": sealed_by,
             "created": float(new.created),
             "settings": encode(dict(new.settings)),
             "base": self.base,
@@ -274,7 +277,9 @@ class ThreadDirectory:
         number, moment = found[0]
         self.wrote(moment)
         made_from = None if new.origin is None or origin is None else Origin(origin.name, start)
-        place = self._places[new.name] = ThreadPlace(number, new.name, start, link, values["origin"])  # type: ignore[arg-type]
+        place = self._places[new.name] = ThreadPlace(
+            number, new.name, start, link, None if origin is None else origin.number, bool(sealed_by)
+        )
         self.reached(place, start, link)
         if getattr(self._own, "seen", None) is not None:
             self._own.seen[number] = start, 0
@@ -322,7 +327,7 @@ class ThreadDirectory:
 
 def _place(found: Row) -> ThreadPlace:
     number, name, _, _, start, base, origin, *_ = found
-    return ThreadPlace(number, text_of(name), start, bytes(base), origin)
+    return ThreadPlace(number, text_of(name), start, bytes(base), origin, found[11] != b"")
 
 
 def thread_row(found: Row) -> ThreadRow:

@@ -112,7 +112,7 @@ class ThreadFeed:
 
 def _listed(found: Row) -> ListedThread:
     row = thread_row(found)
-    changed, at, messages, folds, size, archived, forgotten = found[12:]
+    changed, at, messages, folds, size, archived, forgotten = found[13:]
     return ListedThread(
         row.name,
         row.last,

@@ -14,13 +14,15 @@ from typing import Final, LiteralString
 from msgspec import Struct
 
 from contextfold.domain import Event, blobs_of, commitment, encode_event
+from contextfold.errors import StoreError
 from contextfold.logs.entries import Sealed, no_event
 from contextfold.logs.redaction import Redaction, calls_of, forgotten_key, holds_words
 
 from .append import guard_of
 from .connections import Connection, Connections
 from .directory import ThreadDirectory, ThreadPlace, blob_of
-from .read import NO_END, entry_of
+from .keys import SealKey
+from .read import NO_END, EventReader
 
 _PIECE: Final = 4_000  # events
 
@@ -42,6 +44,12 @@ _NOTHING_LEFT: LiteralString = (
     "UPDATE {schema}.threads SET messages = 0, folds = 0, size = 0, forgotten = true, erased = erased + %(erased)s"
     " WHERE space = %(space)s AND id = %(thread)s"
 )
+_MAY_SEAL: LiteralString = "SELECT set_config('contextfold.seals_anew', %s, true)"
+_SEAL_ANEW: LiteralString = (
+    "UPDATE {schema}.events AS e SET body = n.body FROM unnest(%(seqs)s::bigint[], %(bodies)s::bytea[]) AS n(seq, body)"
+    " WHERE e.space = %(space)s AND e.thread = %(thread)s AND e.seq = n.seq"
+)
+_SEALED_BY: LiteralString = "UPDATE {schema}.threads SET sealed_by = %s WHERE space = %s AND id = %s"
 _ALONE: LiteralString = "SELECT pg_advisory_xact_lock(%s)"
 _NAMED: LiteralString = (
     "SELECT DISTINCT d.digest FROM unnest(%(digests)s::text[]) AS d(digest) WHERE EXISTS (SELECT 1"
@@ -64,11 +72,25 @@ class _Erased(Struct, frozen=True):
 class Eraser:
     """Forgets events of one space."""
 
-    def __init__(self, connections: Connections, directory: ThreadDirectory) -> None:
-        self._connections, self._directory = connections, directory
+    def __init__(self, connections: Connections, directory: ThreadDirectory, reader: EventReader) -> None:
+        self._connections, self._directory, self._reader = connections, directory, reader
 
     def forget(self, place: ThreadPlace, seqs: Sequence[int] | None) -> int:
-        """Erase these bodies, or all of the thread; how many were erased."""
+        """Erase these bodies, or all of the thread; how many were erased.
+
+        In a sealed thread what remains is sealed with a new key, and the old one is destroyed once that is durable.
+        """
+        keys = self._reader.seals.keys if place.is_sealed else None
+        if keys is None:
+            return self._forget(place, seqs, None)
+        if self._connections.batched is not None:
+            raise StoreError("A sealed thread cannot be forgotten in a batch. Forget it by itself.")
+        new = keys.replacement(place.name)
+        erased = self._forget(place, seqs, new)
+        keys.replace(place.name, new)
+        return erased
+
+    def _forget(self, place: ThreadPlace, seqs: Sequence[int] | None, new: SealKey | None) -> int:
         with self._connections.transaction() as connection:
             text, space = self._connections.text, self._directory.space
             ((last,),) = connection.execute(text(_LOCK), (space, place.number)).fetchall()
@@ -84,16 +106,33 @@ class Eraser:
             erased = [each.size for each in left if each.size is not None]
             count = {"space": space, "thread": place.number, "size": sum(erased), "erased": len(fresh)}
             connection.execute(text(_NOTHING_LEFT if seqs is None else _LESS), count)
+            if new is not None:
+                gone = {each.seq for each in left}
+                self._seal_anew(
+                    connection, place, [each for each in entries if each.body and each.seq not in gone], new
+                )
             self._directory.happened(place)
-            self._drop_blobs(connection, [entry.logged.event for entry in entries if entry.seq in fresh])
+            loose = self._drop_blobs(connection, [entry.logged.event for entry in entries if entry.seq in fresh])
+        for digest in loose:
+            self._reader.seals.destroy_blob(digest)
         return len(erased)
+
+    def _seal_anew(self, connection: Connection, place: ThreadPlace, kept: Sequence[Sealed], new: SealKey) -> None:
+        text, space = self._connections.text, self._directory.space
+        connection.execute(_MAY_SEAL, (str(place.number),))
+        for start in range(0, len(kept), _PIECE):
+            piece = kept[start : start + _PIECE]
+            bodies = [new.seal(each.body or b"") for each in piece]
+            values = {"space": space, "thread": place.number, "seqs": [each.seq for each in piece], "bodies": bodies}
+            connection.execute(text(_SEAL_ANEW), values)
+        connection.execute(text(_SEALED_BY), (new.id, space, place.number))
 
     def _own(self, connection: Connection, place: ThreadPlace) -> Iterator[Sealed]:
         after = place.start
         while True:
             values = (self._directory.space, place.number, after, NO_END, _PIECE)
             found = connection.execute(self._connections.text(_OWN), values, binary=True).fetchall()
-            yield from map(entry_of, found)
+            yield from (self._reader.entry(place, row) for row in found)
             if len(found) < _PIECE:
                 return
             after = found[-1][0]
@@ -109,17 +148,18 @@ class Eraser:
         }
         connection.execute(self._connections.text(_ERASE), values)
 
-    def _drop_blobs(self, connection: Connection, forgotten: Sequence[Event]) -> None:
-        """Blobs that only forgotten requests name; nobody writes another such request meanwhile."""
+    def _drop_blobs(self, connection: Connection, forgotten: Sequence[Event]) -> list[bytes]:
+        """Drop blobs that only forgotten requests name, while nobody writes another such request; which they are."""
         digests = sorted({name for event in forgotten for name in blobs_of(event)})
         if not digests:
-            return
+            return []
         space = self._directory.space
         connection.execute(_ALONE, (guard_of(self._connections.settings.schema, space),))
         values = {"space": space, "digests": digests}
         named = {name for (name,) in connection.execute(self._connections.text(_NAMED), values).fetchall()}
         loose = [bytes.fromhex(name) for name in digests if name not in named]
         connection.execute(self._connections.text(_DROP_BLOBS), (space, loose))
+        return loose
 
 
 def _left(entries: Sequence[Sealed], named: set[int] | None) -> Iterator[_Erased]:

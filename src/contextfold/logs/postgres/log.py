@@ -15,7 +15,9 @@ from .connections import Connections
 from .directory import ThreadDirectory
 from .feed import ThreadFeed
 from .forget import Eraser
+from .keys import KeyDirectory
 from .read import EventReader
+from .seals import Seals
 from .settings import PostgresSettings
 from .verify import Verifier
 
@@ -36,9 +38,10 @@ class PostgresLog:
         self._connections = Connections(settings)
         self._replica = Connections(settings.on_replica()) if settings.replica else None
         self._directory = ThreadDirectory(self._connections, space)
-        self._reader = EventReader(self._connections, self._directory)
+        self._seals = Seals(_keys(settings, space))
+        self._reader = EventReader(self._connections, self._directory, self._seals)
         self._writer = EventWriter(self._connections, self._directory, self._reader)
-        self._eraser = Eraser(self._connections, self._directory)
+        self._eraser = Eraser(self._connections, self._directory, self._reader)
         self._verifier = Verifier(self._connections, self._directory, self._reader)
         self._salts, self._is_read_only = salts, read_only
         try:
@@ -67,10 +70,12 @@ class PostgresLog:
 
     def _make(self, row: ThreadRow) -> ThreadRow | None:
         self._refuse_to_write()
+        keys = self._seals.keys
+        sealed_by = b"" if keys is None else keys.get(row.name).id
         if row.origin is None:
-            return self._directory.create(row)
+            return self._directory.create(row, sealed_by=sealed_by)
         self._directory.check_origin(row.origin)
-        return self._directory.create(row, self.link_at(row.origin.thread, row.origin.seq))
+        return self._directory.create(row, self.link_at(row.origin.thread, row.origin.seq), sealed_by)
 
     def _known(self, thread: str) -> ThreadRow:
         row = self._directory.row(thread)
@@ -168,3 +173,7 @@ class PostgresLog:
     def _refuse_to_write(self) -> None:
         if self._is_read_only:
             raise ReadOnly(f"{self.path} was opened with read_only=True. Open it without that to write.")
+
+
+def _keys(settings: PostgresSettings, space: str) -> KeyDirectory | None:
+    return KeyDirectory(settings.encrypt_bodies, f"{settings.schema} {space}") if settings.encrypt_bodies else None

@@ -19,6 +19,7 @@ from contextfold.logs.redaction import forgotten_key
 
 from .connections import Connections, Row
 from .directory import ThreadDirectory, ThreadPlace, blob_of, text_of
+from .seals import Seals
 
 _PIECE: Final = 16_384  # events
 _SEALED_PIECE: Final = 512  # events with bodies
@@ -62,8 +63,8 @@ _BLOB: LiteralString = "SELECT bytes FROM {schema}.blobs WHERE space = %s AND di
 class EventReader:
     """Reads what one space holds."""
 
-    def __init__(self, connections: Connections, directory: ThreadDirectory) -> None:
-        self._connections, self._directory = connections, directory
+    def __init__(self, connections: Connections, directory: ThreadDirectory, seals: Seals) -> None:
+        self._connections, self._directory, self.seals = connections, directory, seals
 
     def events(self, place: ThreadPlace, after: int, upto: int | None) -> Iterator[Logged]:
         stop = NO_END if upto is None else upto
@@ -91,7 +92,7 @@ class EventReader:
         stop = NO_END if upto is None else upto
         while True:
             values = (self._directory.space, place.number, after, stop, _SEALED_PIECE)
-            piece = [entry_of(row) for row in self._connections.read(_SEALED, values)]
+            piece = [self.entry(place, row) for row in self._connections.read(_SEALED, values)]
             yield from piece
             if len(piece) < _SEALED_PIECE:
                 return
@@ -103,7 +104,7 @@ class EventReader:
             return {}
         kept: dict[int, bytes] = {}
         for row in self._connections.read(_BODIES, (self._directory.space, place.number, wanted)):
-            entry, previous = entry_of(row[:-1]), row[-1]
+            entry, previous = self.entry(place, row[:-1]), row[-1]
             if entry.seq == place.start + 1:
                 previous = place.base
             if entry.body is None:
@@ -117,7 +118,7 @@ class EventReader:
     def append_of(self, place: ThreadPlace, seq: int) -> list[Written]:
         """All events that were written in one append with this one, with their bodies."""
         values = {"space": self._directory.space, "thread": place.number, "seq": seq}
-        entries = [entry_of(row) for row in self._connections.read(_APPEND_OF, values)]
+        entries = [self.entry(place, row) for row in self._connections.read(_APPEND_OF, values)]
         return [Written(entry.logged, entry.body) for entry in entries]
 
     def keyed(self, place: ThreadPlace, keys: Sequence[str]) -> dict[str, int]:
@@ -151,16 +152,15 @@ class EventReader:
             found = self._connections.read(_BLOB, (self._directory.space, bytes.fromhex(digest)))
         if not found:
             raise no_blob(digest)
-        kept = bytes(found[0][0])
+        kept = self.seals.opened_blob(bytes.fromhex(digest), bytes(found[0][0]))
         if sha256(kept).hexdigest() != digest:
             raise Corrupt(f"What is kept under {digest!r} is damaged. {RESCUE}")
         return kept
 
-
-def entry_of(row: Row) -> Sealed:
-    """An event as it stands in the chain. One that was forgotten has no body left; an empty body is not stored."""
-    seq, parent, at, key, event, salt, body, committed, own = row
-    name = "" if key is None else text_of(key)
-    if committed is not None:
-        return Sealed(seq, parent, at, name, event, b"", None, bytes(committed), own)
-    return Sealed(seq, parent, at, name, event, salt, body or b"", b"", own)
+    def entry(self, place: ThreadPlace, row: Row) -> Sealed:
+        """An event as it stands in the chain. A forgotten one has no body left; an empty body is not stored."""
+        seq, parent, at, key, event, salt, body, committed, own = row
+        name = "" if key is None else text_of(key)
+        if committed is not None:
+            return Sealed(seq, parent, at, name, event, b"", None, bytes(committed), own)
+        return Sealed(seq, parent, at, name, event, salt, self.seals.opened(place, body) or b"", b"", own)

@@ -144,7 +144,10 @@ CREATE POLICY own ON {schema}.happenings USING (space = ANY (ARRAY(SELECT space 
 CREATE POLICY own ON {schema}.blobs USING (space = ANY (ARRAY(SELECT space FROM {schema}.tenants)));
 """
 
-MIGRATIONS: Final[tuple[LiteralString, ...]] = (_TABLES + _GUARDS + _WALLS,)
+# The key that bodies of a thread are sealed with; empty where they are kept as they are.
+_SEALS: LiteralString = "ALTER TABLE {schema}.threads ADD COLUMN sealed_by bytea NOT NULL DEFAULT ''"
+
+MIGRATIONS: Final[tuple[LiteralString, ...]] = (_TABLES + _GUARDS + _WALLS, _SEALS)
 VERSION: Final = len(MIGRATIONS)
 
 _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('contextfold migrations ' || %s, 0))"

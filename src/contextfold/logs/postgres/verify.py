@@ -17,7 +17,9 @@ from .connections import Connections
 from .directory import ThreadDirectory, ThreadPlace, text_of
 from .read import EventReader
 
-_THREADS: LiteralString = "SELECT id, name, start, base, origin FROM {schema}.threads WHERE space = %s ORDER BY id"
+_THREADS: LiteralString = (
+    "SELECT id, name, start, base, origin, sealed_by <> '' FROM {schema}.threads WHERE space = %s ORDER BY id"
+)
 # Whether a thread's row says what its events do, in one statement: others may write meanwhile.
 _IS_LISTED: LiteralString = (
     "SELECT t.last = coalesce(e.last, t.start) AND t.link = coalesce(e.link, t.base) AND t.erased = e.erased"
@@ -31,7 +33,7 @@ _IS_LISTED: LiteralString = (
     " count(*) FILTER (WHERE is_message AND committed IS NULL) AS kept_messages,"
     " count(*) FILTER (WHERE is_fold) AS folds, count(*) FILTER (WHERE is_fold AND committed IS NULL) AS kept_folds"
     " FROM (SELECT seq, committed, substring(event, 1, 11) = '[\"appended\"'::bytea AS is_message,"
-    " substring(event, 1, 9) = '[\"folded\"'::bytea AS is_fold, coalesce(octet_length(body), 0) AS size"
+    " substring(event, 1, 9) = '[\"folded\"'::bytea AS is_fold, coalesce(octet_length(body) - %(extra)s, 0) AS size"
     " FROM {schema}.events AS o WHERE o.space = t.space AND o.thread = t.id) AS each) AS e"
     " WHERE t.space = %(space)s AND t.id = %(thread)s"
 )
@@ -58,8 +60,8 @@ class Verifier:
     def _places(self) -> list[ThreadPlace]:
         found = self._connections.read(_THREADS, (self._directory.space,))
         return [
-            ThreadPlace(number, text_of(name), start, bytes(base), origin)
-            for number, name, start, base, origin in found
+            ThreadPlace(number, text_of(name), start, bytes(base), origin, is_sealed)
+            for number, name, start, base, origin, is_sealed in found
         ]
 
     def _thread(self, place: ThreadPlace) -> Iterator[Problem]:
@@ -69,7 +71,7 @@ class Verifier:
             yield from broken(place.name, place.start + 1, place.base, self._reader.sealed(place, place.start, None))
         except Corrupt as error:
             yield Problem(f"{place.name}/{error.seq}", "chain", "It cannot be read any further. Restore a backup.")
-        values = {"space": self._directory.space, "thread": place.number}
+        values = {"space": self._directory.space, "thread": place.number, "extra": self._reader.seals.added(place)}
         if self._connections.read(_IS_LISTED, values) != [(True,)]:
             yield Problem(place.name, "list", "What its row says is not what its events say. Restore a backup.")
 
@@ -80,7 +82,7 @@ class Verifier:
         after = b""
         while found := self._connections.read(_BLOBS, (self._directory.space, after)):
             for digest, kept in found:
-                if sha256(kept).digest() != digest:
+                if sha256(self._reader.seals.opened_blob(digest, kept)).digest() != digest:
                     told = "The blob is not what its digest says. Restore a backup."
                     yield Problem(f"blob {digest.hex()}", "digest", told)
             after = found[-1][0]
