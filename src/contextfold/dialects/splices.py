@@ -7,9 +7,9 @@ of later answers is left out, because its provider would look for the calls betw
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from contextfold.domain import encode
+from contextfold.domain import decode, encode
 
 Json = dict[str, Any]
 
@@ -279,3 +279,92 @@ class GeminiSplice:
 def _reason(told: object, calling: str, ending: str, *, has_calls: bool) -> object:
     """Why it ended, as the client sees it: not for calls where all of them were hidden."""
     return ending if told == calling and not has_calls else told
+
+
+# -- calls that only the gateway and the model know of ----------------------------------------------------------------
+
+
+class HiddenPair(NamedTuple):
+    """A call that the client does not see, its result, and where they stand: beside the client's own call of an id."""
+
+    anchor: str
+    is_before: bool
+    call: Json
+    result: Json
+
+
+def put_back(messages: Sequence[bytes], pair: HiddenPair) -> Sequence[bytes]:
+    """Messages with a call and its result where they were, if the call beside them is there."""
+    anchor = pair.anchor
+    out: list[Json | bytes] = []
+    state = 0  # the call is not placed yet, or waits for its result, or has it
+    for raw in messages:
+        if state == 2 or (state == 0 and anchor.encode() not in raw):
+            out.append(raw)
+            continue
+        message = decode(raw)
+        if state == 0 and (called := _with_call(message, pair)) is not None:
+            out += called
+            state = 1
+        elif state == 1 and (told := _with_result(message, anchor, pair.result)) is not None:
+            out += told
+            state = 2
+        else:
+            out.append(raw)
+    return [each if isinstance(each, bytes) else encode(each) for each in out] if state == 2 else messages
+
+
+def call_of(raw: bytes, named: str) -> Json | None:
+    """A call of this id as it stands in a message; None where it has none there."""
+    value = decode(raw)
+    for message in value if isinstance(value, list) else [value]:
+        if message.get("type") == "function_call" and message.get("call_id") == named:
+            return dict(message)
+        listed = (part for name in ("content", "parts", "tool_calls") for part in _listed(message.get(name)))
+        if (found := next((part for part in listed if _id(part) == named), None)) is not None:
+            return dict(found)
+    return None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _with_call(message: Json, pair: HiddenPair) -> list[Json] | None:
+    for name in ("content", "parts", "tool_calls"):
+        listed = _listed(message.get(name))
+        places = [place for place, each in enumerate(listed) if _id(each) == pair.anchor]
+        if places:
+            at = places[0] + (not pair.is_before)
+            return [{**message, name: [*listed[:at], pair.call, *listed[at:]]}]
+    if message.get("type") != "function_call" or message.get("call_id") != pair.anchor:
+        return None
+    return [pair.call, message] if pair.is_before else [message, pair.call]
+
+
+def _with_result(message: Json, anchor: str, result: Json) -> list[Json] | None:
+    for name in ("content", "parts"):
+        listed = message.get(name)
+        if isinstance(listed, list) and any(_answers(each) == anchor for each in listed):
+            return [{**message, name: [*listed, *result[name]]}]
+    is_own = message.get("tool_call_id") == anchor or (
+        message.get("type") == "function_call_output" and message.get("call_id") == anchor
+    )
+    return [message, result] if is_own else None
+
+
+def _id(part: Any) -> object:
+    """The id of a call in a list of blocks, parts or calls."""
+    if not isinstance(part, Mapping):
+        return None
+    inner = part.get("functionCall")
+    if isinstance(inner, Mapping):
+        return inner.get("id")
+    return part.get("id") if part.get("type") in ("tool_use", "function") else None
+
+
+def _answers(part: Any) -> object:
+    if not isinstance(part, Mapping):
+        return None
+    inner = part.get("functionResponse")
+    return inner.get("id") if isinstance(inner, Mapping) else part.get("tool_use_id")

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from contextfold import dialects
 from contextfold.dialects import Dialect, together, understand
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
+from contextfold.dialects.splices import HiddenPair, call_of, put_back
 from contextfold.domain import (
     Appended,
     Checkpointed,
@@ -48,6 +50,7 @@ from .standing import ConversationStanding
 
 BY_CLIENT = "client"
 RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
+_MOST_BESIDE = 20  # calls and results between us and the model that are put back where they belong
 _MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
 
 
@@ -87,6 +90,7 @@ class FollowedThread:
     ) -> None:
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
         self._pins = pins
+        self._beside: list[HiddenPair] = []  # calls and results that no client sees
 
     def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
         """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""
@@ -136,6 +140,8 @@ class FollowedThread:
         live = [fold.seq for fold in thread.branch.folds if fold.is_live]
         is_chained = bool(envelope.chain) and max(live, default=0) <= followed.base
         messages = self._messages(view, followed.sent) if live and not is_chained else None
+        if messages is not None and ours:
+            messages = reduce(put_back, self._beside, messages)
         output = None
         if may_fold and envelope.output is not None and not desk.model.assumed:
             room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
@@ -148,11 +154,22 @@ class FollowedThread:
         return () if is_taken else self.session.recall_tools(dialect=self._dialect.name)
 
     def recalled(self, reply: Mapping[str, Any]) -> list[bytes] | None:
-        """An answer that only asks for what is hidden, and the answers to it, as messages; None for any other."""
+        """An answer that only asks for what is hidden, and the answers to it, as messages; None for any other.
+
+        What it asks beside the client's own calls is answered in the next request, behind the first of those.
+        """
         message = understand(reply, self._dialect.name, self._dialect.name).message
-        if not message.calls or any(call.name not in RECALL_NAMES for call in message.calls):
+        ours = [call for call in message.calls if call.name in RECALL_NAMES]
+        own = [call.id for call in message.calls if call.name not in RECALL_NAMES]
+        answers = [given for call in ours if (given := self.session.answer(call)) is not None]
+        if own or not ours:
+            order = [call.id for call in message.calls]
+            for call, result in zip(ours, answers, strict=True):
+                if (wire := call_of(message.raw, call.id)) is not None:
+                    is_before = order.index(call.id) < order.index(own[0])
+                    self._beside.append(HiddenPair(own[0], is_before, wire, result))
+            del self._beside[:-_MOST_BESIDE]
             return None
-        answers = [given for call in message.calls if (given := self.session.answer(call)) is not None]
         lists = [name for name in ("content", "parts") if isinstance(answers[0].get(name), list)]
         if lists:  # all results in one message
             name = lists[0]

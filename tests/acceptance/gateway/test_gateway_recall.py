@@ -113,6 +113,40 @@ def test_a_client_never_sees_a_tool_that_it_did_not_declare(
     assert len(server.exchanges) == 1
 
 
+def answered_own(format: str, reply: dict[str, Any], call: str) -> list[dict[str, Any]]:
+    """What a client sends next: the answer as it saw it, and the result of its own tool."""
+    if format == "anthropic":
+        result = {"type": "tool_result", "tool_use_id": call, "content": "a.py"}
+        return [{"role": "assistant", "content": reply["content"]}, {"role": "user", "content": [result]}]
+    if format == "openai-chat":
+        return [reply["choices"][0]["message"], {"role": "tool", "tool_call_id": call, "content": "a.py"}]
+    if format == "openai-responses":
+        return [*reply["output"], {"type": "function_call_output", "call_id": call, "output": "a.py"}]
+    response = {"functionResponse": {"id": call, "name": "ls", "response": {"o": "a.py"}}}
+    return [reply["candidates"][0]["content"], {"role": "user", "parts": [response]}]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_is_recalled_beside_own_calls_stands_in_the_next_request(
+    house: House, server: StrictServer, format: str
+) -> None:
+    thread = f"next.{format}"
+    server.answer(Say("Both. ", (RECALL, Call("ls", {}))), found)
+    reply = asked(house, server, format, stream=False, thread=thread)
+    (call,) = understand(reply, format, format).message.calls
+    request = raw_request(house.url, server.token, format, texts(thread), thread=thread)
+    body = {**json.loads(request.content), "tools": [OWN_TOOL[format]]}
+    name = next(name for name in ("messages", "input", "contents") if name in body)
+    body[name] += answered_own(format, reply, call.id)
+    headers = {name: value for name, value in request.headers.items() if name not in ("content-length", "host")}
+    answer = web().post(str(request.url), json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert server.refused == []
+    shown = json.dumps(server.last.request[name][-3:])
+    assert "port of the proxy" in shown, "the call is back in its place"
+    assert "<recalled-" in shown, "and so is its result"
+
+
 def test_a_model_that_recalls_without_end_is_stopped(house: House, server: StrictServer) -> None:
     server.always(Say("", (RECALL,)))
     try:
