@@ -11,29 +11,67 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "contextfold"
 MOST_FIELDS = 9
 OWN = ("self", "cls", "mcs")
-# argparse has no public lists of a parser's actions and groups.
-FOREIGN = {("cli/arguments.py", "_action_groups"), ("cli/completion.py", "_actions")}
+# argparse has no public lists of a parser's actions and groups, and Gemini's SDK no public options of its transport.
+FOREIGN = {
+    ("cli/arguments.py", "_action_groups"),
+    ("cli/completion.py", "_actions"),
+    ("wrapped.py", "_api_client"),
+    ("wrapped.py", "_http_options"),
+}
 PUBLIC = ("_replace", "_asdict", "_fields", "_make", "_Environ", "_Decompress")  # of named tuples; types of os and zlib
 CONSTRUCTION = ("__init__", "__post_init__", "__new__")
-# Rooms whose modules still write fields of values that another made, and objects that are still too large: to become
-# fewer, never more.
-STILL_WRITING = (
-    "cli",
-    "dialects",
-    "folding",
-    "gateway",
-    "layers",
-    "replay",
-    "summaries",
-    "testing",
-    "transcripts",
-    "workspace",
-)
+# Fields of other libraries' objects, which have no other way to be set, and of what is kept for each Python thread.
+FOREIGN_FIELDS = {
+    "adk.py llm_request.contents",
+    "cli/arguments.py action.help",
+    "cli/arguments.py group.title",
+    "cli/listener.py top.propagate",
+    "cli/run.py warnings.showwarning",
+    "gateway/server.py server.should_exit",
+    "logs/postgres/connections.py self._own.connection",
+    "logs/postgres/connections.py self._own.written",
+    "logs/postgres/directory.py self._own.seen",
+    "wrapped.py answer.stream",
+    "wrapped.py around.aclose",
+    "wrapped.py around.close",
+    "wrapped.py around.cookies",
+    "wrapped.py around.params",
+    "wrapped.py around.send",
+    "wrapped.py options.async_client_args",
+}
+# Fields that a module still writes on a value that another made, and objects that are still too large: to become fewer,
+# never more.
+STILL_WRITING = {
+    "cli/serve.py server.reload",
+    "folding/pipeline.py made.reasoning_dropped",
+    "folding/pipeline.py made.reasoning_left",
+    "gateway/app.py self._keeper.settings",
+    "gateway/server.py self._gateway.is_closing",
+    "gateway/tenants.py ledger.settings",
+    "logs/postgres/feed.py self._directory.own",
+    "replay/products.py state.calls",
+    "summaries/extractive.py line.price",
+    "summaries/extractive.py page.last",
+    "summaries/extractive.py page.lines",
+    "summaries/extractive.py page.names",
+    "summaries/extractive.py page.plan",
+    "summaries/extractive.py page.requests",
+    "summaries/extractive.py page.topics",
+    "summaries/notebook.py line.price",
+    "summaries/notebook.py self.reader.journal",
+    "summaries/notebook.py self.uses.journal",
+    "summaries/notebook.py topic.actions",
+    "testing/server/anthropic/compaction.py turn.blocks",
+    "testing/server/anthropic/rules.py turn.blocks",
+    "testing/server/strict.py self._provider.script.always",
+    "workspace/snapshots.py self._git.inherited",
+}
 STILL_LARGE = {
     "folding/account.py Rents",
     "folding/account.py Staying",
     "replay/tally.py Tally",
     "replay/walk.py Walk",
+    "summaries/notebook.py Notebook",
     "testing/server/anthropic/request.py ReadMessages",
 }
 CONTAINERS = ("list", "dict", "set", "Counter", "defaultdict", "deque", "OrderedDict", "SimpleQueue")
@@ -127,7 +165,7 @@ def test_no_module_writes_the_fields_of_anothers_object() -> None:
         for target in writes(tree)
         if not is_own(target.value)
         and target.attr not in fields_of(tree)
-        and name.partition("/")[0] not in STILL_WRITING
+        and f"{name} {ast.unparse(target)}" not in FOREIGN_FIELDS | STILL_WRITING
     ]
     assert found == []
 

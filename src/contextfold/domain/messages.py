@@ -173,22 +173,35 @@ class Shape(Struct, frozen=True, array_like=True):
     @property
     def has_reasoning(self) -> bool:
         """Whether reasoning is in it, which some providers tie to what follows."""
-        return any(block.kind == "reasoning" for block in self.blocks)
+        for block in self.blocks:  # noqa: SIM110  # asked of every item: a generator costs a call for each block
+            if block.kind == "reasoning":
+                return True
+        return False
 
     @property
     def is_blank(self) -> bool:
         """Nothing in it would be shown."""
-        return all(block.is_blank for block in self.blocks)
+        for block in self.blocks:  # noqa: SIM110  # asked of every item: a generator costs a call for each block
+            if block.size or block.kind != "text":
+                return False
+        return True
 
     @property
     def is_estimated(self) -> bool:
         """Whether nobody can know what a provider makes of some of it: media, and items of its own."""
-        return any(block.kind == "opaque" or bool(block.measure.media) for block in self.blocks)
+        for block in self.blocks:  # noqa: SIM110  # asked of every item: a generator costs a call for each block
+            if block.measure.media or block.kind == "opaque":
+                return True
+        return False
 
     @property
     def images(self) -> int:
         """How many pictures it shows; providers limit them in a request."""
-        return sum(kind == "image" for block in self.blocks for kind, _, _ in block.measure.media)
+        many = 0
+        for block in self.blocks:
+            for kind, _, _ in block.measure.media:
+                many += kind == "image"
+        return many
 
 
 class Problem(Struct, frozen=True):
@@ -225,19 +238,15 @@ _encoder = msgspec.json.Encoder()
 def encode(value: object) -> bytes:
     """The value as JSON bytes, keys in the order they came."""
     try:
-        return _encode(value)
+        try:
+            encoded = _encoder.encode(value)
+        except UnicodeEncodeError:
+            return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+        if b"null" in encoded:
+            _refuse_what_is_no_number(value)
+        return encoded
     except (TypeError, ValueError, RecursionError) as error:
         raise BadMessage(f"This value cannot be written as JSON ({error}). Pass plain JSON data.") from error
-
-
-def _encode(value: object) -> bytes:
-    try:
-        encoded = _encoder.encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
-    if b"null" in encoded:
-        _refuse_what_is_no_number(value)
-    return encoded
 
 
 def _refuse_what_is_no_number(value: object) -> None:

@@ -42,8 +42,12 @@ def leads_on(item: ViewItem, before: bool = False) -> bool:
 
 
 def check_view(items: Sequence[ViewItem]) -> list[Problem]:
-    """Everything in a view that would break a rule."""
-    return [problem for rule in RULES for problem in rule(items)]
+    """Everything in a view that would break a rule. Where nobody calls, answers or reasons, none can be broken."""
+    for item in items:
+        for block in item.shape.blocks:
+            if block.kind in _RULED:
+                return [problem for rule in RULES for problem in rule(items)]
+    return []
 
 
 def results_without_call(items: Sequence[ViewItem]) -> list[Problem]:
@@ -107,6 +111,7 @@ def reasoning_without_successor(items: Sequence[ViewItem]) -> list[Problem]:
     ]
 
 
+_RULED = ("call", "result", "reasoning")  # kinds of blocks that rules are about
 RULES = (results_without_call, calls_without_result, results_twice, reasoning_without_successor)
 
 

@@ -136,7 +136,8 @@ class Shown:
 
     def totals(self, lens: Lens, length: int) -> tuple[int, int, int]:
         """Tokens, bytes and images of the first `length` items; only what is new is weighed."""
-        self._weigh(lens, length)
+        if lens is not self._lens or len(self._tokens) <= length:
+            self._weigh(lens, length)
         return self._tokens[length], self._sizes[length], self._images[length]
 
     def is_estimated(self, length: int) -> bool:
@@ -145,7 +146,8 @@ class Shown:
 
     def running_tokens(self, lens: Lens, length: int) -> list[int]:
         """The running sum of tokens, at least `length + 1` long."""
-        self._weigh(lens, length)
+        if lens is not self._lens or len(self._tokens) <= length:
+            self._weigh(lens, length)
         return self._tokens
 
     def _weigh(self, lens: Lens, length: int) -> None:

@@ -141,7 +141,10 @@ class Filling:
         return other.ranked is self.ranked and other.head == self.head and other.limit == limit
 
     def drop_one(self) -> None:
-        """The least important item goes, with whatever belongs to it."""
+        """The least important item goes, with whatever belongs to it; where there is none, what frames them does."""
+        if not self.shown:
+            self.pages = frozenset()
+            return
         gone = self.shown[-1].seq
         group = next(each for each in self.ranked.groups if any(entry.seq == gone for _, entry in each.entries))
         seqs = {entry.seq for _, entry in group.entries}

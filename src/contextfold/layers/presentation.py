@@ -265,8 +265,5 @@ def _drop_one(made: Sequence[Filling]) -> bool:
     least = max((each for each in made if each.pages), key=lambda each: each.layer.priority, default=None)
     if least is None:
         return False
-    if least.shown:
-        least.drop_one()
-    else:
-        least.pages = frozenset()
+    least.drop_one()
     return True

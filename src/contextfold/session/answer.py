@@ -245,6 +245,8 @@ def _bill(reply: Reply, usage: Usage | None) -> Bill:
     if told is not None:
         return told
     own = reply.usage if not isinstance(usage, Mapping) else usage
+    if not own:
+        return Bill()
     bill = dialects.find(reply.message.dialect).bill(own)
     if usage is not None and not (bill.input or bill.output) and any(_numbers(own).values()):
         raise BadMessage("This usage holds no number of tokens that we know. Give it as input, read, written, output.")

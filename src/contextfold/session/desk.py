@@ -57,6 +57,7 @@ from .telemetry import Hook, Hooks
 from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, OwnedList, ToolGate
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
+_OPENER = Message("user", (Text(OPENING),))
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 T = TypeVar("T")
@@ -93,7 +94,7 @@ class Desk:
 
     @property
     def model(self) -> Model:
-        return self.thread.model
+        return self.thread.lens.model
 
     @property
     def dialect(self) -> str:
@@ -151,28 +152,29 @@ class Desk:
         """Do something while nobody else uses the thread."""
         return self.thread.alone(work)
 
-    def budget(self) -> Budget:
-        model, output = self.thread.model, self.turn.frame.output
-        surrounding = self.turn.frame.tokens + self.opening_tokens()
-        fixed, most = self.thread.lens.calibration.around(surrounding), self.policy.limit
+    def budget(self, view: View | None = None) -> Budget:
+        """How much a request may hold beside what surrounds the messages of a view, the present one unless given."""
+        lens, frame = self.thread.lens, self.turn.frame
+        model, output, most = lens.model, frame.output, self.policy.limit
+        fixed = lens.calibration.around(frame.tokens + self.opening_tokens(view))
         asked = model, fixed, output, most
         return self._budgets.of(asked, lambda: budget_for(model, fixed=fixed, output=output, most=most))
 
-    def opening_tokens(self) -> int:
+    def opening_tokens(self, view: View | None = None) -> int:
         """Raw tokens of the words that dialects put in front of a view that begins with the model's own."""
-        view = self.view()
-        return self._openings.of((view.array, view.length), lambda: self._opening_tokens(view))
-
-    def _opening_tokens(self, view: View) -> int:
-        roles = (view.item(place).shape.role for place in range(view.length))
-        if next((role for role in roles if role != "system"), "user") != "assistant":
+        shown = self.view() if view is None else view
+        place = 0
+        while place < shown.length and shown.item(place).shape.role == "system":
+            place += 1
+        if place == shown.length or shown.item(place).shape.role != "assistant":
             return 0
-        return self.counter.tokens(self.counter.shape(Message("user", (Text(OPENING),))))
+        counter = self.counter
+        return self._openings.of(counter, lambda: counter.tokens(counter.shape(_OPENER)))
 
     def decide(self, view: View | None = None) -> FoldDecision:
         """What to do about a view, the present one where none is given."""
         shown = self.view() if view is None else view
-        budget, model, calibration = self.budget(), self.thread.model, self.thread.lens.calibration
+        budget, model, calibration = self.budget(shown), self.model, self.thread.lens.calibration
         turn, ahead = self.turn, self.background.ahead
         standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.now())
         compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)

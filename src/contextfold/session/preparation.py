@@ -28,7 +28,6 @@ from contextfold.folding import (
     record,
     tell,
 )
-from contextfold.models import Model
 from contextfold.session import answer
 from contextfold.summaries import fold_notice, go_on_text, interrupted_text
 from contextfold.thread import RequestPart, RequestTerms, parts_of
@@ -79,7 +78,8 @@ def prepare(
     refuse_misspelled(settings)
     if len(desk.requests.unanswered) >= MOST_UNANSWERED:
         yield from record(lambda _now: ())
-    cache = _wants_marks(desk.model) if cache is None else cache
+    if cache is None:  # wanted where the provider keeps a prompt only if it is marked, and bills what it keeps for less
+        cache = desk.model.cache is not None and desk.model.cache.kind == "explicit"
     surround(desk, given)
     dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
     turn.speak(dialect)
@@ -103,11 +103,11 @@ def prepare(
     if decision.action == "send":
         turn.calm()
     made += yield from _caught_up(desk, dialect, before)
-    now = yield from _fitting(desk)
     view = desk.view()
-    outcome = FoldOutcome(decision, now, before, view, made)
+    now = yield from _fitting(desk, view)
+    budget, outcome = desk.budget(view), FoldOutcome(decision, now, before, view, made)
     request = desk.requests.ask(_request(desk, dialect, settings, outcome, cache, attached))
-    desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
+    desk.books.prepared(desk.thread, view, budget, turn.frame.tokens, desk.now())
     return request
 
 
@@ -116,7 +116,7 @@ def _caught_up(desk: Desk, dialect: str, before: View) -> Steps[Made]:
     made = Made()
     for _ in range(_MOST_ROUNDS):
         now = desk.view()
-        if _last_message(now) == _last_message(before):
+        if (now.array is before.array and now.length == before.length) or _last_message(now) == _last_message(before):
             break
         before = now
         yield from hand_over(desk, dialect)
@@ -148,7 +148,7 @@ def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = Tr
             made = yield from fold(desk, decision)
         elif decision.action == "ahead":
             desk.background.want(decision)
-        now = yield from _fitting(desk)
+        now = yield from _fitting(desk, desk.view())
     view = desk.view()
     outcome = FoldOutcome(decision, now, before, view, made)
     prefix = ""
@@ -163,11 +163,6 @@ def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = Tr
     desk.requests.ask(request)
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())
     return outcome
-
-
-def _wants_marks(model: Model) -> bool:
-    """Whether the provider keeps a prompt only where it is marked, and bills what it keeps for less."""
-    return model.cache is not None and model.cache.kind == "explicit"
 
 
 def _attached(desk: Desk) -> Steps[AskedAttachments]:
@@ -228,9 +223,9 @@ def _stages(desk: Desk, decision: FoldDecision) -> tuple[Sequence[Strategy], Seq
     return policy.stages, policy.last_resort
 
 
-def _fitting(desk: Desk) -> Steps[FoldDecision]:
+def _fitting(desk: Desk, view: View) -> Steps[FoldDecision]:
     """The decision on the request as it will be sent, which fits."""
-    now = _borrowing(desk, desk.decide())
+    now = _borrowing(desk, desk.decide(view))
     if not now.fits:
         error = _cannot_fit(desk, now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
@@ -244,8 +239,11 @@ def _borrowing(desk: Desk, now: FoldDecision) -> FoldDecision:
 
     A request is refused only where what nobody may fold exceeds the window by itself.
     """
-    over, budget = now.used - now.usable, desk.budget()
-    if over <= 0 or now.second is not None or (budget.most is not None and now.used > budget.most):
+    over = now.used - now.usable
+    if over <= 0 or now.second is not None:
+        return now
+    budget = desk.budget()
+    if budget.most is not None and now.used > budget.most:
         return now
     stand_ins = desk.parts().get(LOOSE, 0)
     may_borrow = over <= stand_ins <= budget.reserve // MOST_BORROWED
@@ -370,13 +368,12 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
         yield from attach(desk, "interrupted", interrupted_text(desk.language()))
-    elif not dialects.find(dialect).takes_prefill and _last_speaker(desk, dialect, view) == "assistant":
+    elif (
+        not dialects.find(dialect).takes_prefill
+        and _rendering(desk, dialect).last_speaker(view, desk.thread.lens) == "assistant"
+    ):
         # Models without prefill reject a request that ends with their own words.
         yield from attach(desk, "continue", go_on_text(desk.language()))
-
-
-def _last_speaker(desk: Desk, dialect: str, view: View) -> str:
-    return _rendering(desk, dialect).last_speaker(view, desk.thread.lens)
 
 
 def attach(desk: Desk, kind: str, text: str) -> Steps[None]:

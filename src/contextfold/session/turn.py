@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -71,11 +71,10 @@ class RequestFrame:
     request_tokens: int = 0  # what every request costs by itself
     system_json: bytes = b""
     tools_json: bytes = b""
+    tokens: int = field(init=False)  # all that a request holds beside its messages
 
-    @property
-    def tokens(self) -> int:
-        """All that a request holds beside its messages."""
-        return self.system_tokens + self.tool_tokens + self.request_tokens
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", self.system_tokens + self.tool_tokens + self.request_tokens)
 
 
 class Memo(Generic[T]):

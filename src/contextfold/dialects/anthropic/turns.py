@@ -260,7 +260,12 @@ def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
 
 
 def _any(chunks: list[bytes], start: int, marks: tuple[bytes, ...]) -> bool:
-    return any(mark in chunks[at] for at in range(start, len(chunks)) for mark in marks)
+    for at in range(start, len(chunks)):
+        chunk = chunks[at]
+        for mark in marks:
+            if mark in chunk:
+                return True
+    return False
 
 
 def _speaker(chunk: bytes) -> object:

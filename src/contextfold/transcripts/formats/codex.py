@@ -78,7 +78,7 @@ class _Rollout:
                 yield self._compacted(row)
             case type_:
                 if type_ == "turn_context":
-                    self._items.model = word(payload.get("model")) or self._items.model
+                    self._items.answer_as(word(payload.get("model")))
                 elif payload.get("type") == "token_count":
                     self._bill(payload.get("info"))
                 yield Skipped(row.line, kind(type_, payload.get("type")))

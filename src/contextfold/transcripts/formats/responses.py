@@ -42,6 +42,10 @@ class Items:
         self._run = 0
         self.model = ""
 
+    def answer_as(self, model: str) -> None:
+        """Whatever the model says from here on, this one says; an empty name changes nothing."""
+        self.model = model or self.model
+
     def take(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
         what, role = item.get("type"), item.get("role")
         if what == "message" and role != "assistant":
