@@ -92,7 +92,7 @@ def compaction_drafts(desk: Desk, now: Projection, before: list[NewEvent], reply
     for draft in before:
         then.take(Logged(then.last + 1, draft.parent, draft.at, draft.event))
     answered = next(now.last + number for number, draft in enumerate(before, 1) if isinstance(draft.event, Appended))
-    view = then.view(desk.thread.lens)
+    view = then.view(desk.lens)
     front = [item for item in view.items if item.seq < answered and item.shape.role != "system"]
     details: dict[str, Detail] = {"trigger": "provider", "strategy": "native", "model": desk.model.name}
     if place is None:
@@ -100,7 +100,7 @@ def compaction_drafts(desk: Desk, now: Projection, before: list[NewEvent], reply
     else:
         planned = _compacted_by_provider(desk, front, then.last + 1)
         details |= {"form": "threshold", "message": answered, "block": place}
-    context = Context(desk.counter, desk.now, view.tokens(), 0, desk.thread.lens.calibration.factor, details)
+    context = Context(desk.counter, desk.now, view.tokens(), 0, desk.lens.calibration.factor, details)
     try:
         return [draft_fold(then, planned, planned.words(then.last + 1, ""), then.head, context)]
     except CannotCover:
@@ -176,7 +176,7 @@ def append(
     desk: Desk, given: object, key: str | None, dialect: str | None = None, usage: Usage | None = None
 ) -> Steps[int]:
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
-    reply = given if isinstance(given, Reply) else understand(given, desk.dialect, dialect or desk.thread.lens.named)
+    reply = given if isinstance(given, Reply) else understand(given, desk.dialect, dialect or desk.lens.named)
     message = reply.message
     bill = _bill(reply, usage)
     refuse_empty(message)
@@ -227,7 +227,7 @@ def append(
 def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
     """Correct the counts by what was billed, and say so once when they were far off."""
     drift = desk.books.seen(request, billed)
-    desk.thread.lens.learn(request.raw_tokens, billed)
+    desk.lens.learn(request.raw_tokens, billed)
     if billed > desk.budget().window:
         desk.overflowed(None)  # some providers cut in silence what is too long, and bill it
     if drift is not None:
@@ -269,7 +269,7 @@ def offload(desk: Desk, seq: int) -> Steps[None]:
     item = view.item(view.length - 1) if view.length else None
     if item is None or item.seq != seq or not item.shape.results:
         return
-    message = desk.thread.lens.read(item)
+    message = desk.lens.read(item)
     plan = desk.policy.door.plan_for(item, message, desk.situation(desk.decide()))
     folds = list(plan.folds)
     if desk.artifacts is not None:
@@ -284,7 +284,7 @@ def offload(desk: Desk, seq: int) -> Steps[None]:
 
 
 def _fold_at_the_door(desk: Desk, folds: Sequence[PlannedFold]) -> Steps[None]:
-    factor = desk.thread.lens.calibration.factor
+    factor = desk.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "door"})
     yield from record(lambda now: draft_folds(now, folds, [""] * len(folds), context))
 

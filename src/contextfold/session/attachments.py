@@ -143,7 +143,7 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
         room = max(room, decision.usable // MORE)
     since = _entries(projection, projection.path_after(_answered(projection)))
     folded = tuple(entry.seq for entry in since if _hides_messages(projection, entry))
-    raw = int(room / desk.thread.lens.calibration.factor)
+    raw = int(room / desk.lens.calibration.factor)
     return Turn(
         view,
         _newest(projection),
@@ -182,7 +182,7 @@ class _Branch:
     """The live branch of a desk's thread."""
 
     def __init__(self, desk: Desk) -> None:
-        self._reading, self._projection = desk.thread.lens, desk.thread.branch
+        self._reading, self._projection = desk.lens, desk.thread.branch
 
     def has(self, seq: int) -> bool:
         return self._projection.is_on_path(seq)
@@ -225,4 +225,4 @@ def _text(desk: Desk, entry: Logged) -> str:
     event = entry.event
     if not isinstance(event, Attached):
         return ""
-    return desk.thread.lens.read(ViewItem(entry.seq, "attachment", event.shape)).text
+    return desk.lens.read(ViewItem(entry.seq, "attachment", event.shape)).text

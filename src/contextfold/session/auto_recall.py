@@ -39,7 +39,7 @@ class AutoRecall:
         question = self._question(turn, place)
         if budget < _LEAST or not question:
             return
-        known = "\n".join(self._desk.thread.lens.read(item).text for item in shown)
+        known = "\n".join(self._desk.lens.read(item).text for item in shown)
         past = past_of(self._store, self._desk.thread.name)
         found = past.about(
             question,
@@ -59,11 +59,11 @@ class AutoRecall:
         """What a person said last, and what the model has asked its tools since."""
         if not turn.view.length:
             return ""
-        asked = [self._desk.thread.lens.read(turn.view.item(place)).text]
+        asked = [self._desk.lens.read(turn.view.item(place)).text]
         for at in range(turn.view.length - 1, place, -1):
             item = turn.view.item(at)
             if item.kind == "message" and item.shape.calls:
-                asked += [call.arguments for call in self._desk.thread.lens.read(item).calls]
+                asked += [call.arguments for call in self._desk.lens.read(item).calls]
                 break
         return "\n".join(asked)
 

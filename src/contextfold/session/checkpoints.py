@@ -118,7 +118,7 @@ def _read(desk: Desk, entry: Logged) -> Checkpoint:
     event = entry.event
     if not isinstance(event, Checkpointed):
         raise AssertionError(f"event {entry.seq} is no checkpoint")
-    body = desk.thread.lens.words(entry.seq) or b"[]"
+    body = desk.lens.words(entry.seq) or b"[]"
     left_out = msgspec.json.decode(body, type=list[tuple[str, str]])
     words = {name: str(event.details.get(name, "")) for name in ("workspace", "home", "error")}
     files = event.details.get("files", 0)

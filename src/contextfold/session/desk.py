@@ -69,6 +69,7 @@ class Desk:
     def __init__(
         self, thread: Thread, policy: Policy, hooks: Hooks | None = None, artifacts: Path | None = None
     ) -> None:
+        self.lens = thread.lens  # how its items are read and weighed for the model
         self.thread, self.policy, self.hooks, self.artifacts = thread, policy, hooks or Hooks(), artifacts
         self.turn, self.requests, self.owned = CurrentTurn(), OpenRequests(), OwnedList()
         self.books = Books(policy)  # the money
@@ -94,15 +95,15 @@ class Desk:
 
     @property
     def model(self) -> Model:
-        return self.thread.lens.model
+        return self.lens.model
 
     @property
     def dialect(self) -> str:
-        return self.thread.lens.dialect
+        return self.lens.dialect
 
     @property
     def counter(self) -> Counter:
-        return self.thread.lens.counter
+        return self.lens.counter
 
     @property
     def on_progress(self) -> Hook:
@@ -111,7 +112,7 @@ class Desk:
     def resume(self) -> None:
         """Learn again what earlier bills taught, and refuse a configuration in which nothing could fit."""
         self.thread.catch_up()
-        self.thread.lens.learn_again()
+        self.lens.learn_again()
         self.check()
 
     def check(self) -> None:
@@ -123,7 +124,7 @@ class Desk:
     def overflowed(self, limit: int | None) -> None:
         """Fold next time, and believe a provider that says how much it takes."""
         self.turn.signal(Signals(overflow=limit or 0))
-        self.thread.lens.assume(self.model.after_overflow(self.decide().used, limit))
+        self.lens.assume(self.model.after_overflow(self.decide().used, limit))
 
     def compacts_at(self, dialect: str) -> int:
         """From which size on the provider compacts by itself; 0 where it does not."""
@@ -136,7 +137,7 @@ class Desk:
 
     def view(self) -> View:
         """What the model sees next, as far as the log was looked at."""
-        return self.thread.branch.view(self.thread.lens)
+        return self.thread.branch.view(self.lens)
 
     def look(self) -> None:
         """Take what others wrote: once, when a verb begins."""
@@ -146,7 +147,7 @@ class Desk:
     def looks_before_writing(self) -> bool:
         """Whether to look before a message is written. A trip is saved where the log is far away: it knows what it
         writes on, and answers that somebody else wrote. Results are checked against what is known of their calls."""
-        return self.tools.tools is not None or not self.thread.lens.is_far
+        return self.tools.tools is not None or not self.lens.is_far
 
     def alone(self, work: Callable[[], T]) -> T:
         """Do something while nobody else uses the thread."""
@@ -154,7 +155,7 @@ class Desk:
 
     def budget(self, view: View | None = None) -> Budget:
         """How much a request may hold beside what surrounds the messages of a view, the present one unless given."""
-        lens, frame = self.thread.lens, self.turn.frame
+        lens, frame = self.lens, self.turn.frame
         model, output, most = lens.model, frame.output, self.policy.limit
         fixed = lens.calibration.around(frame.tokens + self.opening_tokens(view))
         asked = model, fixed, output, most
@@ -174,7 +175,7 @@ class Desk:
     def decide(self, view: View | None = None) -> FoldDecision:
         """What to do about a view, the present one where none is given."""
         shown = self.view() if view is None else view
-        budget, model, calibration = self.budget(shown), self.model, self.thread.lens.calibration
+        budget, model, calibration = self.budget(shown), self.model, self.lens.calibration
         turn, ahead = self.turn, self.background.ahead
         standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.now())
         compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
@@ -199,16 +200,16 @@ class Desk:
             decision.used,
             decision.goal,
             decision.trigger,
-            factor=self.thread.lens.calibration.factor,
+            factor=self.lens.calibration.factor,
             language=self.language(),
             instructions=self.turn.instructions,
             count=self.count_text,
             weigh=self.weigh_block,
             subject=self.subject,
-            previous={seq: self.thread.lens.stand_in(seq).text for seq in self._summaries(view)},
+            previous={seq: self.lens.stand_in(seq).text for seq in self._summaries(view)},
             behind=lambda fold: hidden_by(self.thread.branch, fold),
             notebook=lambda folds: self.shelf.find(folds, self.erasures()),
-            read=self.thread.lens.read,
+            read=self.lens.read,
             is_forced=decision.is_forced,
             conversation=self.turn.conversation,
             compacts=lambda dialect: compacts_on_demand(self.model, dialect),
@@ -254,7 +255,7 @@ class Desk:
         return self.thread.branch.last
 
     def erasures(self) -> int:
-        return self.thread.lens.erasures
+        return self.lens.erasures
 
     def write(self, drafting: Drafting, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
         """Write what is drafted, and before it the requests that got no answer; mostly there are none."""
@@ -282,13 +283,13 @@ class Desk:
         if request.prefix:
             details[PREFIX] = request.prefix
         record = request.record
-        is_as_sent = record.times_forgotten == self.thread.lens.times_forgotten
+        is_as_sent = record.times_forgotten == self.lens.times_forgotten
         return Sent(
             request.head,
             request.model,
             request.dialect,
             request.report.after,
-            self.thread.lens.calibration.factor,
+            self.lens.calibration.factor,
             digest(record.system) if record.system else "",
             digest(record.tools) if record.tools else "",
             {**details, **facts},
@@ -299,7 +300,7 @@ class Desk:
 
     def parts(self) -> Mapping[str, int]:
         """Where the tokens of a request that does not fit are."""
-        view, calibration = self.view(), self.thread.lens.calibration
+        view, calibration = self.view(), self.lens.calibration
         live = live_request(view)
         must = sum(view.tokens(place, place + 1) for place in range(live) if _must_stay(view, place))
         sizes = {
@@ -319,7 +320,7 @@ class Desk:
 
     def fixed_parts(self) -> Mapping[str, int]:
         """What every request of this session holds, whatever was said."""
-        calibration = self.thread.lens.calibration
+        calibration = self.lens.calibration
         sizes = {
             "system": calibration.scaled(self.turn.frame.system_tokens),
             "tools": calibration.scaled(self.turn.frame.tool_tokens),

@@ -79,7 +79,7 @@ def _due(waiting: list[tuple[int, Tags]], place: int, shows: bool) -> Iterator[T
 
 
 def _said(desk: Desk, tag: Tags) -> RooSaid:
-    projection, reading = desk.thread.branch, desk.thread.lens
+    projection, reading = desk.thread.branch, desk.lens
     if tag.is_summary or tag.is_truncation_marker:
         role = "assistant" if tag.is_summary else "user"  # as Roo writes them
         return RooSaid(encode({"role": role, "content": reading.stand_in(tag.seq).text}), tag)
@@ -114,7 +114,7 @@ def _event(desk: Desk, seq: int, tag: Tags) -> RooEvent:
     hidden = {item.seq for item in hidden_by(projection, seq)}
     _, end = items.span(seq, seq)
     last = next((item.seq for item in reversed(items.items[:end]) if item.kind == "message"), 0)
-    text = desk.thread.lens.stand_in(seq).text
+    text = desk.lens.stand_in(seq).text
     cost = event.details.get("writer_cost", 0.0)
     return RooEvent(
         tag,

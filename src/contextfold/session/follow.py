@@ -48,7 +48,7 @@ def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps
     given = messages if isinstance(messages, list) else list(messages)
     owned = desk.owned
     same = owned.same(given)
-    fresh = [understand(each, desk.dialect, desk.thread.lens.named) for each in given[same:]]
+    fresh = [understand(each, desk.dialect, desk.lens.named) for each in given[same:]]
     owned.go_on(same, map(_form, fresh))
     found = _matched(desk, same)
     report = None
@@ -66,7 +66,7 @@ def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps
 
 
 def _read(desk: Desk, given: Sequence[object]) -> list[Reply]:
-    return [understand(each, desk.dialect, desk.thread.lens.named) for each in given]
+    return [understand(each, desk.dialect, desk.lens.named) for each in given]
 
 
 def _form(reply: Reply) -> bytes:
@@ -81,7 +81,7 @@ def _newest(desk: Desk) -> int:
 
 def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known: int) -> Iterator[tuple[Reply, int]]:
     """The new messages, each with the place in the list behind it; items that are one answer come as one."""
-    named, at = desk.thread.lens.named, known
+    named, at = desk.lens.named, known
     if not any(dialects.find(each.message.dialect).is_written_in_items for each in fresh):
         yield from ((reply, known + place) for place, reply in enumerate(fresh, 1))
         return
@@ -123,14 +123,14 @@ def _looked_up(desk: Desk, same: int, is_there: bool) -> tuple[int, int]:
 def _known(desk: Desk, since: int) -> tuple[int, int]:
     keys = {number.hex(): place for place, number in enumerate(desk.owned.numbers[since:], since + 1)}
     events = desk.thread.branch.events
-    found = desk.thread.lens.keyed(list(keys)) if keys else {}
+    found = desk.lens.keyed(list(keys)) if keys else {}
     said = ((keys[key], seq) for key, seq in found.items() if isinstance(events[seq - 1].event, Appended))
     return max(said, default=(0, 0))
 
 
 def _walked(desk: Desk, known: int, place: int) -> tuple[int, ViewItem | None]:
     """How much more of the list stands on the branch behind a place, and the first message there that differs."""
-    numbers, lens = desk.owned.numbers, desk.thread.lens
+    numbers, lens = desk.owned.numbers, desk.lens
     items = desk.thread.branch.items.items
     for at in range(place + 1, len(items)):
         if items[at].kind != "message":
@@ -172,7 +172,7 @@ def _matched_by_view(desk: Desk, known: int) -> _Match | None:
 
 
 def _shown(desk: Desk) -> Sequence[RequestPart]:
-    view, lens, frame = desk.view(), desk.thread.lens, desk.turn.frame
+    view, lens, frame = desk.view(), desk.lens, desk.turn.frame
     rendering = desk.thread.rendering(desk.turn.dialect or desk.dialect, binds=is_bound(desk.model)).twin()
     settings = {"model": desk.model.name, **({"system": frame.system} if frame.system else {})}
     return parts_of(rendering, view, lens, rendering.body(view, lens, settings), UNMARKED)

@@ -141,7 +141,7 @@ def _unfolded(now: LiveBranch, fold: int, at: float) -> Projection:
 
 
 def _decision(desk: Desk, projection: Projection) -> FoldDecision:
-    view = projection.view(desk.thread.lens)
+    view = projection.view(desk.lens)
     return decide(view, desk.budget(), desk.policy, desk.model, desk.turn.signals)
 
 
@@ -165,7 +165,7 @@ def _with(desk: Desk, tried: TriedUnfold, folds: tuple[PlannedFold, ...]) -> Tri
 
 
 def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
-    factor = desk.thread.lens.calibration.factor
+    factor = desk.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "unfold", "strategy": "window"})
     return draft_folds(now, folds, [""] * len(folds), context)
 
@@ -178,8 +178,8 @@ def _seqs_behind(projection: Projection, fold: int) -> frozenset[int]:
 
 def _protecting(desk: Desk, projection: Projection, wanted: frozenset[int]) -> View:
     """The view as a strategy gets it, where what was brought back counts as pinned."""
-    view = projection.view(desk.thread.lens)
-    return View(view.array, desk.thread.lens, view.head, view.open_calls, view.pinned | wanted)
+    view = projection.view(desk.lens)
+    return View(view.array, desk.lens, view.head, view.open_calls, view.pinned | wanted)
 
 
 def unfold_drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:

@@ -154,7 +154,7 @@ def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = Tr
     prefix = ""
     if is_bound(desk.model):
         rendering = _rendering(desk, turn.dialect)
-        rendering.body(view, desk.thread.lens, _fields(desk, turn.dialect, LEAST_TURN, {}))
+        rendering.body(view, desk.lens, _fields(desk, turn.dialect, LEAST_TURN, {}))
         prefix = rendering.prefix(view)
     raw = view.tokens() + turn.frame.tokens
     report = report_of(outcome)
@@ -277,13 +277,13 @@ def _request(
         fields = rendering.dialect.dropping_stale(fields)
     betas = (*betas, *rendering.dialect.betas(fields))
     marks = _marks(desk, rendering, view) if cache else UNMARKED
-    body = rendering.body(view, desk.thread.lens, fields, marks)
+    body = rendering.body(view, desk.lens, fields, marks)
     desk.guard.check(dialect, view, body)
     layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
     report = report_of(outcome, rendering.losses(view, fields), layers, told_tools, attached.made)
     raw = view.tokens() + desk.turn.frame.tokens
-    lens = desk.thread.lens
+    lens = desk.lens
 
     def origins() -> tuple[RequestPart, ...]:
         writer = rendering if rendering.is_at(view) else rendering.twin()
@@ -324,7 +324,7 @@ def _record(
     if bare is not others:
         fields = {name: bare.get(name, fields[name]) for name in fields if name in bare or name not in others}
     terms = encode(RequestTerms.of(fields, betas, marks))
-    frame, forgotten = desk.turn.frame, desk.thread.lens.times_forgotten
+    frame, forgotten = desk.turn.frame, desk.lens.times_forgotten
     return RequestRecord(write(fields), terms, frame.system_json, frame.tools_json, marks.items, forgotten)
 
 
@@ -332,7 +332,7 @@ def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View,
     """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
     rendering, fields = _rendering(desk, dialect), _fields(desk, dialect, LEAST_TURN, settings)
     marks = _marks(desk, rendering, view) if cache else UNMARKED
-    return rendering.body(view, desk.thread.lens, fields, marks)
+    return rendering.body(view, desk.lens, fields, marks)
 
 
 def _rendering(desk: Desk, dialect: str) -> Rendering:
@@ -370,7 +370,7 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
         yield from attach(desk, "interrupted", interrupted_text(desk.language()))
     elif (
         not dialects.find(dialect).takes_prefill
-        and _rendering(desk, dialect).last_speaker(view, desk.thread.lens) == "assistant"
+        and _rendering(desk, dialect).last_speaker(view, desk.lens) == "assistant"
     ):
         # Models without prefill reject a request that ends with their own words.
         yield from attach(desk, "continue", go_on_text(desk.language()))

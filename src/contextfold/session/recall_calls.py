@@ -127,7 +127,7 @@ def _calls(desk: Desk, item: ViewItem) -> Iterator[ToolCall]:
     """The calls of recall in one item of the view."""
     name = recall.RECALL.name
     if item.kind == "message" and any(block.kind == "call" and block.name == name for block in item.shape.blocks):
-        yield from (call for call in desk.thread.lens.read(item).calls if call.name == name)
+        yield from (call for call in desk.lens.read(item).calls if call.name == name)
 
 
 def _shown_answers(desk: Desk) -> Iterator[ToolResult]:
@@ -136,7 +136,7 @@ def _shown_answers(desk: Desk) -> Iterator[ToolResult]:
     ours = {call.id for item in items for call in _calls(desk, item)}
     for item in items:
         if any(call in ours for call in item.shape.results):
-            shown = desk.thread.lens.shown(item).blocks
+            shown = desk.lens.shown(item).blocks
             yield from (block for block in shown if isinstance(block, ToolResult) and recall.is_answer(block))
 
 

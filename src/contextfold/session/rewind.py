@@ -88,7 +88,7 @@ def redo(desk: Desk, files: bool | None) -> Steps[RewindReport]:
 
 def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
     """Say something else in place of a message: the head moves before it and the new one is written, at once."""
-    message = understand(given, desk.dialect, desk.thread.lens.named).message
+    message = understand(given, desk.dialect, desk.lens.named).message
     refuse_empty(message)
     to = message_at(desk, seq).parent
     event = Appended(desk.counter.shape(message), message.dialect)

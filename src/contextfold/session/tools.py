@@ -80,7 +80,7 @@ def visibility(desk: Desk, now: Projection) -> list[NewEvent]:
     }
     event = ToolsProjected(chosen.visible, details)
     last = next((each for each in reversed(now.events) if _is_projection(each.event)), None)
-    if last is not None and last.event == event and desk.thread.lens.words(last.seq) == body:
+    if last is not None and last.event == event and desk.lens.words(last.seq) == body:
         return []
     return [NewEvent(event, now.head, desk.now(), body)]
 
