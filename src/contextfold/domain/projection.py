@@ -115,7 +115,8 @@ class Projection:
     @property
     def head(self) -> int:
         """The event that the next one follows."""
-        return self._path.head
+        seqs = self._path.seqs
+        return seqs[-1] if seqs else 0
 
     @property
     def path(self) -> tuple[int, ...]:

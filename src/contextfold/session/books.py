@@ -75,18 +75,20 @@ class Books:
         """Where the next request stands; None where the policy does not ask."""
         if self.economy is None:
             return None
-        calibration, model = thread.lens.calibration, thread.lens.model
+        lens = thread.lens
+        calibration, model = lens.calibration, lens.model
         pause = now - self._sent.at if self._sent is not None else 0.0
         asked = (view.array, view.length, budget, fixed, calibration, self.account, self._sent, _is_over(model, pause))
         economy = self.economy
         return self._stood.of(asked, lambda: self._stand(thread, view, budget, fixed, now, economy))
 
     def _stand(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, economy: Economy) -> Standing:
-        calibration, model = thread.lens.calibration, thread.lens.model
-        rates = rates_of(model, view.count.tokens + budget.fixed, self.account.cache)
+        lens = thread.lens
+        calibration = lens.calibration
         call = self._call(thread, view, budget, fixed, now)
+        rates = rates_of(lens.model, call.size, self.account.cache)
         full = self.account.with_full_history(call, rates)
-        weigh = thread.lens.counter
+        weigh = lens.counter
         rents = self.rents
         keep = int(min(rents.clear.keep_tokens, budget.limit // 4) / calibration.factor)
         rents.follow(view, lambda item, block: weigh.block_tokens(item.shape.blocks[block].measure), keep)
@@ -166,13 +168,14 @@ class Books:
     # -- one request ----------------------------------------------------------------------------------------------
 
     def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> PricedRequest:
-        calibration, sent = thread.lens.calibration, self._sent
+        lens, sent = thread.lens, self._sent
+        calibration, model = lens.calibration, lens.model
         size = view.count.tokens + budget.fixed
-        is_cold = sent is None or _is_over(thread.lens.model, now - sent.at)
+        is_cold = sent is None or _is_over(model, now - sent.at)
         cached = 0
         if sent is not None and not is_cold and sent.fixed == fixed:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
-        least = (thread.lens.model.cache.least or 0) if thread.lens.model.cache is not None else 0
+        least = (model.cache.least or 0) if model.cache is not None else 0
         cached = cached if cached >= least else 0
         factor = min(calibration.factor, size / max(1, view.tokens()))  # nothing less than nothing is around them
         around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
