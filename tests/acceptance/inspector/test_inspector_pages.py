@@ -236,6 +236,22 @@ def test_a_rewind_tells_what_it_leaves_and_is_redone_and_a_fork_goes_its_own_way
         assert len(store.thread("to rewind, otherwise").view.messages) == 5
 
 
+def test_a_checkpoint_is_a_place_to_go_back_to(visit: Visit, store_path: Path) -> None:
+    page = visit.page
+    visit.thread(REFUNDS)
+    visit.button("↓ Newest").click()
+    checkpoint = page.locator('.row[data-kind="checkpointed"]')
+    assert "before the rewrite" in checkpoint.inner_text()
+    checkpoint.get_by_role("button", name="Rewind to this…").click()
+    page.locator("dialog .turn b").first.wait_for()
+    with cf.open(store_path, read_only=True) as store:
+        before = store.thread(REFUNDS).view.head
+    visit.button("Keep as it is").click()
+    page.locator("dialog").wait_for(state="detached")
+    with cf.open(store_path, read_only=True) as store:
+        assert store.thread(REFUNDS).view.head == before
+
+
 def test_a_session_is_renamed_archived_listed_again_and_exported(visit: Visit) -> None:
     page = visit.page
     visit.thread("to rename")

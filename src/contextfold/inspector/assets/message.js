@@ -32,13 +32,13 @@ function pieceOf(piece, thread, seq) {
   return el("div", { class: "piece" }, instead, shapeOf(piece, thread, seq));
 }
 
-function shapeOf(piece, thread, seq) {
+function shapeOf(piece, thread, seq, isResult = false) {
   switch (piece.kind) {
-    case "text": return words(piece.text);
+    case "text": return words(piece.text, isResult);
     case "reasoning": return el("div", { class: "thought words", tabindex: 0 }, piece.text || t("reasoning"));
     case "call": return el("div", { class: "box" }, el("header", {}, el("b", {}, `→ ${piece.name}`), el("span", { class: "soft" }, t("call"))), el("pre", { tabindex: 0 }, pretty(piece.text)),
-      el("header", {}, el("b", {}, "←"), el("span", { class: piece.is_error ? "bad" : "soft" }, piece.other ? `${piece.is_error ? t("error") : t("answered")} · ${piece.other}` : t("unanswered"))), (piece.answer ?? []).map((inner) => el("div", { class: "inner" }, shapeOf(inner, thread, piece.other ?? seq))));
-    case "result": return el("div", { class: "box" }, el("header", {}, el("b", {}, `← ${piece.name || t("answered")}`), piece.is_error && el("span", { class: "bad" }, t("error"))), (piece.answer ?? []).map((inner) => el("div", { class: "inner" }, shapeOf(inner, thread, seq))));
+      el("header", {}, el("b", {}, "←"), el("span", { class: piece.is_error ? "bad" : "soft" }, piece.other ? `${piece.is_error ? t("error") : t("answered")} · ${piece.other}` : t("unanswered"))), (piece.answer ?? []).map((inner) => el("div", { class: "inner" }, shapeOf(inner, thread, piece.other ?? seq, true))));
+    case "result": return el("div", { class: "box" }, el("header", {}, el("b", {}, `← ${piece.name || t("answered")}`), piece.is_error && el("span", { class: "bad" }, t("error"))), (piece.answer ?? []).map((inner) => el("div", { class: "inner" }, shapeOf(inner, thread, seq, true))));
     case "image": return piece.image === undefined || piece.image === null ? el("p", { class: "soft" }, `[${t("image")} ${piece.media_type ?? ""} ${piece.text ?? ""}]`) : el("img", { class: "picture", loading: "lazy", alt: `${t("image")} ${seq}`, src: link(of(thread, `/messages/${seq}/pictures/${piece.image}`)) });
     case "document": return el("div", { class: "box" }, el("header", {}, el("b", {}, piece.name || "document"), el("span", { class: "soft" }, piece.media_type)), piece.text && el("pre", { tabindex: 0 }, piece.text));
     default: return el("div", { class: "box" }, el("header", {}, el("b", {}, piece.name || piece.kind)), el("pre", { tabindex: 0 }, pretty(piece.text)));
@@ -48,14 +48,14 @@ function shapeOf(piece, thread, seq) {
 const DIFF = /^(diff --git |--- |\+\+\+ |@@ )/m;
 const CODE = /^(\s{2,}\S|\s*\d+[:|\t ]|.*[;{}]\s*$|(def|class|import|from|function|const|let|SELECT|CREATE|#include|\$ )\b)/m;
 
-export function words(text = "") {
+export function words(text = "", isResult = false) {
   if (DIFF.test(text)) {
     return el("pre", { tabindex: 0 }, text.split("\n").map((line) => {
       const kind = line.startsWith("@@") || line.startsWith("diff ") ? "hunk" : line.startsWith("+") ? "plus" : line.startsWith("-") ? "minus" : "";
       return [kind ? el("span", { class: kind }, line) : line, "\n"];
     }));
   }
-  const isCode = text.includes("\n") && CODE.test(text);
+  const isCode = isResult || (text.includes("\n") && CODE.test(text));
   return isCode ? el("pre", { tabindex: 0 }, text) : el("div", { class: "words" }, text);
 }
 

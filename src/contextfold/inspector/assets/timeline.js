@@ -122,7 +122,7 @@ export class Timeline {
   made(row, index) {
     const kind = row.kind === "fold" ? "folding" : row.kind === "message" || row.kind === "attachment" ? "" : "event";
     const classes = ["row", kind, row.state === "folded" && "dim", row.state === "abandoned" && "dim gone"].filter(Boolean).join(" ");
-    const line = kind === "folding" ? this.card(row) : kind === "event" ? event(row) : this.message(row);
+    const line = kind === "folding" ? this.card(row) : kind === "event" ? this.event(row) : this.message(row);
     const node = el("div", { class: classes, role: "listitem", tabindex: -1, "aria-posinset": index + 1, "aria-setsize": this.total, "data-seq": row.seq, "data-kind": row.kind }, line);
     line.addEventListener("click", (given) => { if (!given.target.closest("button, a")) { this.select(index); this.toggle(index); } });
     node.addEventListener("focus", () => { if (this.at !== index) { this.at = index; this.draw(); } });
@@ -142,6 +142,11 @@ export class Timeline {
       el("button", { class: "who", type: "button", tabindex: -1, "aria-expanded": isOpen ? "true" : "false", "aria-label": `${isOpen ? t("closeFold") : t("openFold")} (${row.seq})`, onclick: () => this.openFold(row.seq) }, isOpen ? "▾" : "▸"),
       el("span", { class: "txt" }, el("strong", {}, `${facts.kind} `), `${t("hides")} ${n(facts.messages)} ${t("messages").toLowerCase()} · ${k(facts.hidden)} → ${k(row.tokens)} ${t("tokens")}`, why && ` · ${t("because")}: ${why}`),
       el("button", { type: "button", tabindex: -1, onclick: () => this.acts.unfold(row.seq) }, t("unfold")));
+  }
+  event(row) {
+    const said = known(`e_${row.kind}`) ? t(`e_${row.kind}`, Object.fromEntries(Object.entries(row.facts ?? {}).map(([name, value]) => [name, typeof value === "number" ? n(value) : value]))) : row.kind;
+    const back = row.kind === "checkpointed" && el("button", { type: "button", tabindex: -1, onclick: () => this.acts.rewind({ to: row.seq }, row.facts?.files) }, t("rewindCheckpoint"));
+    return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq), el("span", { class: "who", "aria-hidden": true }, SIGNS[row.kind] ?? "·"), el("span", { class: "txt" }, said, row.text && ` · ${row.text}`, row.facts?.reason && ` · ${row.facts.reason}`), back || el("span"));
   }
   unroll(node, row) {
     if (node.querySelector(".detail")) return;
@@ -209,8 +214,3 @@ export class Timeline {
 const range = (first, last) => Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
 const chip = (words, kind = "") => el("span", { class: `chip ${kind}` }, words);
 const ghost = () => el("div", { class: "row ghost" }, el("div", { class: "line" }, el("span"), el("span"), el("span", { class: "txt" })));
-
-function event(row) {
-  const said = known(`e_${row.kind}`) ? t(`e_${row.kind}`, Object.fromEntries(Object.entries(row.facts ?? {}).map(([name, value]) => [name, typeof value === "number" ? n(value) : value]))) : row.kind;
-  return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq), el("span", { class: "who", "aria-hidden": true }, SIGNS[row.kind] ?? "·"), el("span", { class: "txt" }, said, row.text && ` · ${row.text}`, row.facts?.reason && ` · ${row.facts.reason}`), el("span"));
-}
