@@ -13,7 +13,7 @@ from typing import Any
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, sent
+from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back
 from contextfold.dialects import neutral, plain
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
@@ -78,7 +78,7 @@ class Fold(BasePlugin):
                 tools=[plain(tool) for tool in config.tools or () if isinstance(tool, types.Tool)],
                 max_tokens=config.max_output_tokens,
             )
-        return given_back(sent(request, "contents"), owned, _load)
+            return given_back(conversation.sent.of(request, "contents"), owned, _load)
 
 
 def _thread(context: Any) -> str:

@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import takewhile
 from threading import Lock, RLock
 from typing import Any, TypeAlias, TypeVar
 
@@ -50,7 +49,8 @@ class WrittenObjects:
     def of(self, objects: Sequence[T], write: Callable[[T], bytes]) -> dict[bytes, list[T]]:
         """The objects under their bytes; those that are written alike in their order."""
         old = self._pairs
-        known = sum(1 for _ in takewhile(lambda pair: pair[0][0] is pair[1], zip(old, objects, strict=False)))
+        same = (place for place, (pair, each) in enumerate(zip(old, objects, strict=False)) if pair[0] is not each)
+        known = next(same, min(len(old), len(objects)))
         self._pairs = [*old[:known], *((each, write(each)) for each in objects[known:])]
         found: dict[bytes, list[T]] = {}
         for (_, raw), each in zip(self._pairs, objects, strict=True):
@@ -63,6 +63,27 @@ class WrittenObjects:
         return [raw for _, raw in self._pairs]
 
 
+class SentMessages:
+    """The messages of the last request one by one; while requests only grow, only what is new is looked at."""
+
+    def __init__(self) -> None:
+        self._body, self._messages = b"", [b""]
+
+    def of(self, request: Request, field: str = "messages") -> list[bytes]:
+        """The messages of a request, as they are written in it."""
+        body, before = request.json, self._body[:-2]
+        if before and body.startswith(before + b","):
+            self._messages += _listed(b"[" + body[len(before) + 1 : -1])
+        else:
+            self._messages = _listed(bytes(fields(body)[field]))
+        self._body = body
+        return self._messages
+
+
+def _listed(messages: bytes) -> list[bytes]:
+    return [bytes(raw) for raw in elements(messages)]
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """One conversation: its session, and whoever holds the lock may use it."""
@@ -70,6 +91,7 @@ class Conversation:
     session: Session
     lock: RLock = field(default_factory=RLock)
     written: WrittenObjects = field(default_factory=WrittenObjects)
+    sent: SentMessages = field(default_factory=SentMessages)
 
     def turn(
         self,
@@ -102,11 +124,6 @@ class Conversation:
         with self.lock:
             self.session.overflowed(error)
         return True
-
-
-def sent(request: Request, field: str = "messages") -> list[bytes]:
-    """The messages of a request one by one, as they are written in it."""
-    return [bytes(raw) for raw in elements(fields(request.json)[field])]
 
 
 def given_back(messages: Sequence[bytes], owned: Mapping[bytes, list[T]], make: Callable[[bytes], T]) -> list[T]:

@@ -16,7 +16,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage, messages_from_dict
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of, sent
+from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
@@ -96,7 +96,9 @@ class Fold(AgentMiddleware):
                 tools=self._counted(request.tools),
                 max_tokens=getattr(model, "max_tokens", None),
             )
-        return FoldedCall(conversation, request.override(messages=given_back(sent(prepared), owned, _message)))
+            return FoldedCall(
+                conversation, request.override(messages=given_back(conversation.sent.of(prepared), owned, _message))
+            )
 
     def _counted(self, tools: Sequence[Any]) -> list[dict[str, Any]]:
         """The tools as a provider is told of them; asked of LangChain again only where they are others."""

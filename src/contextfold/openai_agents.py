@@ -17,7 +17,7 @@ from agents import ModelSettings, RunConfig, RunHooks
 from agents.models import get_default_model
 from agents.run import CallModelData, ModelInputData
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, sent
+from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back
 from contextfold.dialects import elements
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
@@ -103,7 +103,7 @@ class FoldSession(RunHooks):
             request = conversation.session.prepare(
                 system=given.instructions or "", tools=_tools(agent), max_tokens=settings.max_tokens
             )
-        return ModelInputData(given_back(sent(request, "input"), owned, _item), given.instructions)
+            return ModelInputData(given_back(conversation.sent.of(request, "input"), owned, _item), given.instructions)
 
     # -- the thread ---------------------------------------------------------------------------------------------------
 

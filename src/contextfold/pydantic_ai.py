@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of, sent
+from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
@@ -75,7 +75,7 @@ class Fold(AbstractCapability):
                 tools=[_tool(tool) for tool in (*told.function_tools, *told.output_tools)],
                 max_tokens=(asked.model_settings or {}).get("max_tokens"),
             )
-        return given_back(sent(request), owned, _load)
+            return given_back(conversation.sent.of(request), owned, _load)
 
     def _conversation(self, ctx: Any, asked: Any) -> Conversation:
         thread = self.thread or getattr(ctx, "conversation_id", None) or name_of(_dump(asked.messages[0]), NAME)
