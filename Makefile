@@ -1,7 +1,7 @@
 # Every command sets itself up: the first one makes .venv from requirements/dev.txt, a changed lock makes it anew.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agents clients demo test check bench soak reference lock clean
+.PHONY: help setup agents compare clients demo test check bench soak reference lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
@@ -14,6 +14,7 @@ help:
 	@echo "make test    the whole test suite, with coverage thresholds"
 	@echo "make agents  install the agents that the tests drive, in .venv-agents; without them those tests are skipped"
 	@echo "make clients install coding agents from the npm registry, drive them, write docs/clients.md"
+	@echo "make compare fold recorded runs beside other frameworks' ways, write docs/compared.md"
 	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons"
 	@echo "make soak    the crash and slow suites, ten times as long"
@@ -39,6 +40,9 @@ agents: .venv-agents/.locked
 .venv-agents/.locked: requirements/agents.txt
 	@scripts/venv .venv-agents requirements/agents.txt
 	@touch $@
+
+compare: agents
+	@PYTHONPATH=src:. .venv-agents/bin/python -W ignore scripts/compare.py
 
 CLIENTS := @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @mariozechner/pi-coding-agent
 clients: setup
