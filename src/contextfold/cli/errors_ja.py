@@ -74,6 +74,7 @@ SENTENCES: dict[str, str] = {
     "Thread {a} is sealed. Open the store with encrypt_bodies and its keys.": "スレッド {a} は封印されています。encrypt_bodies と鍵を指定して開いてください。",
     "Thread {a} was begun unsealed. Copy it into a new space to have it sealed.": "スレッド {a} は封印なしで始まっています。封印するには、新しいスペースにコピーしてください。",
     "A sealed thread cannot be forgotten in a batch. Forget it by itself.": "封印されたスレッドは、まとめての処理の中では消去できません。単独で消去してください。",
+    "All connections to {a} are in use. Allow more with pool_size in the address.": "{a} への接続がすべて使用中です。アドレスの pool_size で増やしてください。",
     "PostgreSQL needs its driver: pip install 'contextfold[postgres]'.": "PostgreSQL にはドライバーが要ります: pip install 'contextfold[postgres]'",
     "Thread {a} was changed while it was written to. Try again.": "スレッド {a} は、書き込む間に変わりました。やり直してください。",
     "Thread {a} is another one there. Copy into an empty space, or rename one of them.": "スレッド {a} は、コピー先では別のものです。空のスペースにコピーするか、一方の名前を変えてください。",

@@ -211,7 +211,12 @@ class Connections:
         if os.getpid() != self._process:
             raise StoreError(f"{self.where} was opened by the process this one was forked from. Open the store here.")
         with self._changed:
-            self._changed.wait_for(lambda: self._free or self._is_closed or self._made < self.settings.pool_size)
+            longest = self.settings.patience + self.settings.statement_timeout
+            ready = lambda: self._free or self._is_closed or self._made < self.settings.pool_size  # noqa: E731
+            if not self._changed.wait_for(ready, longest):
+                raise StoreError(
+                    f"All connections to {self.where} are in use. Allow more with pool_size in the address."
+                )
             if self._is_closed:
                 raise StoreError(f"{self.where} was closed. Open the store again.")
             if self._free:

@@ -353,3 +353,26 @@ def test_a_store_opened_to_be_read_refuses_every_write(postgres_tables: str, spa
 def test_a_backup_is_the_servers_own(postgres_tables: str, space: str, tmp_path: Path) -> None:
     with cf.open(postgres_tables, space=space) as store, pytest.raises(BadConfiguration, match="Export"):
         store.backup(tmp_path / "copy.db")
+
+
+def test_whoever_waits_for_changes_is_woken_where_that_is_asked_for(postgres_tables: str, space: str) -> None:
+    settings = PostgresSettings.of(postgres_tables)
+    with psycopg.connect(settings.dsn, autocommit=True) as listening:
+        listening.execute("LISTEN contextfold")
+        with closing(open_postgres(f"{postgres_tables}&notify=yes", space=space)) as log:
+            log.create(ThreadRow("a"))
+            log.append("a", [message(b"1")], expected=0)
+            woken = list(listening.notifies(timeout=5, stop_after=1))
+        assert [each.channel for each in woken] == ["contextfold"]
+    with closing(open_postgres(postgres_tables, space=space)) as log:
+        assert log.spaces().count(space) == 1
+
+
+def test_a_pool_that_is_used_up_says_so(postgres_tables: str) -> None:
+    settings = PostgresSettings.of(f"{postgres_tables}&pool_size=1&patience=0.05&statement_timeout=0.05")
+    connections = Connections(settings)
+    with connections.leased(), pytest.raises(StoreError, match="pool_size"):
+        connections.once("SELECT 1")
+    connections.close()
+    with pytest.raises(StoreError, match="closed"):
+        connections.once("SELECT 1")
