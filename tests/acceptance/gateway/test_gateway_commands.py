@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import pytest
@@ -155,13 +155,23 @@ def test_top_tells_programs_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     assert (found["mode"], found["counted"]["turns"]) == ("fold", 0)
 
 
+def _told(out: IO[str]) -> str:
+    """What a gateway says when it is ready; all it said where it ends instead."""
+    lines = ""
+    for line in out:
+        lines += line
+        if line == "}\n":
+            break
+    return lines
+
+
 @contextmanager
 def served(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     command = [sys.executable, "-m", "contextfold", "serve", "--json", *arguments]
     with subprocess.Popen(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield process, json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            yield process, json.loads(_told(process.stdout))
         finally:
             if process.poll() is None:
                 process.terminate()
