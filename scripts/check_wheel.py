@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "contextfold"
-SUFFIXES = {".css", ".html", ".js", ".json", ".md", ".py", ".sql", ".toml", ".txt", ".typed"}
+SUFFIXES = {".css", ".html", ".js", ".json", ".md", ".py", ".sql", ".svg", ".toml", ".txt", ".typed"}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 
 
