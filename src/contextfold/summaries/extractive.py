@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .chances import Chances, WordChances, plain_words
-from .coverage import Coverage, Exposure, LinePrices, Worth, without_alike
+from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Worth, without_alike
 from .cuts import MARK, Count, common_root, head, shortened
 from .frames import neutral
 from .layout import Page, heading
@@ -29,10 +29,9 @@ from .texts import wording
 REQUESTS, PLAN, WORK, TALK, FILES, NAMES = 0.35, 0.04, 0.1, 0.1, 0.06, 0.12
 PROTECTED_REQUESTS = 0.5  # what the user's orders may take where they need it
 ONE_CALL = 3  # one part in so many is the most for lines of one call
-ONE_CALL_FIRST = 12  # as long as others want the room too, where there is little
 _ROUNDS = 3
 TALK_WORTH = 0.4  # of a rare word, where what the model said is chosen
-LARGE = 4_000  # tokens from which on there is room for everything: talk has its whole share, and so has a call
+LARGE = 4_000  # tokens from which on talk, and where the work stands, have their whole share; with less, names pay more
 _MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
 _SPARE = 8  # tokens not worth another round
 _NEWEST_COMMANDS = 60  # that may say where the work stands
@@ -68,28 +67,29 @@ class Composer:
         self._show_what_stands()
         page.requests = self._requests(int(budget * REQUESTS))
         page.plan = self._plan(int(budget * PLAN))
-        page.last = self._work(int(budget * WORK))
+        small = min(1.0, budget / LARGE)
+        page.last = self._work(int(budget * WORK * max(0.6, small)))
         page.topics = self._files(int(budget * FILES))
         self._show(page.plan + page.last + [topic.name for topic in page.topics])
         for line in page.requests:  # by its names only: what speaks of a word that was asked for is worth the more
             self.shown.add(terms_in(line))
         self.shown.topics.update(page.topics)
         candidates = self._candidates(page)
-        page.lines = self._talk(candidates, int(budget * TALK * min(1.0, budget / LARGE)))
+        page.lines = self._talk(candidates, int(budget * TALK * small))
         self._spend(page, candidates, budget)
         return page
 
     def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
         candidates, page.alike = without_alike(candidates)
-        coverage = self._coverage(candidates, Worth(self.chances, self.word_chances))
+        word = WORD_WORTH * max(0.75, min(1.0, budget / LARGE))
+        coverage = self._coverage(candidates, Worth(self.chances, self.word_chances, word))
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):
-            part = ONE_CALL_FIRST if budget < LARGE and not number else ONE_CALL
             left = budget - self.count(page.text())
             if left <= _SPARE:
                 return
-            lines, opened = coverage.choose(left if number else left - names, budget // part)
+            lines, opened = coverage.choose(left if number else left - names, budget // ONE_CALL)
             page.lines += lines
             page.topics += opened
             page.names = page.names or self._also(page, names)

@@ -40,7 +40,7 @@ def outcome_in(output: str, *, failed: bool) -> str:
     return next((line[:_LONGEST] for line in faults if _FAULT.search(line[:_LONGEST])), "")
 
 
-class Ended(Protocol):
+class EndedCommand(Protocol):
     """A command with how it ended."""
 
     name: str
@@ -49,7 +49,7 @@ class Ended(Protocol):
     outcome: str
 
 
-C = TypeVar("C", bound=Ended)
+C = TypeVar("C", bound=EndedCommand)
 
 
 def telling(commands: Iterable[C]) -> Iterator[C]:

@@ -91,12 +91,12 @@ def test_a_digest_says_how_the_last_check_ended_and_what_fails_still() -> None:
         *ran(2, "pytest tests", "43 passed in 2.0s", "The tabs were read as spaces, so I widened the scanner."),
         Message("assistant", (Text("All tests pass. Next I mend the build: the import of tabs is missing."),)),
     ]
-    work = sections(page(said, 900))["work"]
+    work = sections(page(said, 1_500))["work"]
     assert any("pytest tests → ok: 43 passed" in line for line in work)
     assert any("cargo build → failed: error[E0432]" in line for line in work)
     assert not any("3 failed" in line for line in work), "it was mended since"
     assert "Next I mend the build" in work[-1]
-    japanese = sections(page(said, 900, "ja"), "ja")["work"]
+    japanese = sections(page(said, 1_500, "ja"), "ja")["work"]
     assert any("43 passed" in line for line in japanese)
 
 
