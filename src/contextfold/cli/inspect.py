@@ -26,7 +26,7 @@ from contextfold.logs import is_postgres, shown_address
 from .arguments import size
 from .commands import DONE
 from .invocation import Invocation, policy_of
-from .listener import Listener
+from .listener import GatewayListener
 from .paper import Ink
 from .translation import error_in
 
@@ -95,7 +95,7 @@ class MountedInspector:
         await (self.inspector if is_ours else self.rest)(scope, receive, send)
 
 
-def mounted(call: Invocation, found: Listener) -> MountedInspector:
+def mounted(call: Invocation, found: GatewayListener) -> MountedInspector:
     """The inspector of what a gateway keeps, on the gateway's socket."""
     from contextfold import inspector  # noqa: PLC0415  # its web server is there, since the gateway's is
 

@@ -51,7 +51,7 @@ class NotedGateway(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Listener:
+class GatewayListener:
     """A gateway that is bound to its socket, and not yet serving."""
 
     gateway: Gateway
@@ -85,7 +85,7 @@ def gateway_table(call: Invocation, said: Mapping[str, object]) -> Mapping[str, 
 
 
 @contextmanager
-def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[Listener]:
+def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayListener]:
     """A gateway on its socket, noted where others look for it. `said` goes before what is set."""
     try:
         from contextfold import gateway  # noqa: PLC0415  # its web server is an extra
@@ -108,7 +108,7 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[Listener
     )
     try:
         with logs_written(call.args.log):
-            yield Listener(app, settings, found, where, secrets.token)
+            yield GatewayListener(app, settings, found, where, secrets.token)
     finally:
         with suppress(OSError):
             noted.unlink()

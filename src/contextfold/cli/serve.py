@@ -21,7 +21,7 @@ from . import listener
 from .commands import DONE
 from .inspect import mounted
 from .invocation import Invocation
-from .listener import BASE_URLS, Listener, gateway_table, listening
+from .listener import BASE_URLS, GatewayListener, gateway_table, listening
 from .paper import Ink
 
 
@@ -53,7 +53,7 @@ def run(call: Invocation) -> int:
     return DONE
 
 
-def _facts(call: Invocation, found: Listener) -> dict[str, object]:
+def _facts(call: Invocation, found: GatewayListener) -> dict[str, object]:
     return {
         "url": found.where,
         "token": found.token,
@@ -63,7 +63,7 @@ def _facts(call: Invocation, found: Listener) -> dict[str, object]:
     }
 
 
-def _show(call: Invocation, found: Listener, link: str) -> None:
+def _show(call: Invocation, found: GatewayListener, link: str) -> None:
     call.out.line(Ink(call.say("serve.ready", where=found.where), "bold"))
     call.out.line(call.say("serve.store", store=call.store_path, mode=found.settings.mode), indent=2)
     call.out.line()

@@ -30,7 +30,7 @@ from contextfold.errors import NotFound
 from . import listener
 from .arguments import UsageError
 from .invocation import Invocation
-from .listener import Listener, listening
+from .listener import GatewayListener, listening
 
 _BY_SIGNAL = 128  # what shells add to the number of the signal that ended a command
 # Where a user may have said that a provider is elsewhere, and what its address ends with there.
@@ -74,7 +74,7 @@ def upstreams(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[s
     return chosen
 
 
-def environment(found: Listener, environ: Mapping[str, str]) -> dict[str, str]:
+def environment(found: GatewayListener, environ: Mapping[str, str]) -> dict[str, str]:
     """What a command is told so that it comes here, whichever of the agents it is."""
     providers = {"anthropic": "/v1", "openai": "/v1", "google": "/v1beta"}
     code = {"provider": {name: {"options": {"baseURL": found.url + rest}} for name, rest in providers.items()}}
@@ -88,7 +88,7 @@ def environment(found: Listener, environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def pointed(command: Sequence[str], found: Listener) -> list[str]:
+def pointed(command: Sequence[str], found: GatewayListener) -> list[str]:
     """The command; to one that reads its address from no variable it is said as an argument."""
     program, *rest = command
     if PurePath(program).stem != "codex":
