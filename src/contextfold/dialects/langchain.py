@@ -45,7 +45,7 @@ _ROLES: Mapping[str, Role] = {
 _CALLS = ("tool_use", "function_call", "tool_call", "custom_tool_call")
 
 
-class FieldPlace(NamedTuple):
+class LangChainPlace(NamedTuple):
     """Where a block stands: a part of the content, a call, or the whole content as one text or result."""
 
     field: str
@@ -121,22 +121,25 @@ def _kind(value: Mapping[str, Any]) -> str:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _placed(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
+def _placed(value: Mapping[str, Any]) -> Iterator[tuple[LangChainPlace, Block]]:
     """Every block, with where it stands; a call that its provider also wrote into the content is one block."""
     content = value.get("content")
     if _kind(value) in ("tool", "function"):
         parts = [Text(content)] if isinstance(content, str) else [_part(part) for part in content or ()]
         call = value.get("tool_call_id") or value.get("name") or ""
-        yield FieldPlace("content"), ToolResult(call, tuple(parts), value.get("status") == "error")
+        yield LangChainPlace("content"), ToolResult(call, tuple(parts), value.get("status") == "error")
         return
     if isinstance(content, str):
-        yield FieldPlace("content"), Text(content)
+        yield LangChainPlace("content"), Text(content)
     else:
         for at, part in enumerate(content or ()):
             if not isinstance(part, dict) or part.get("type") not in _CALLS:
-                yield FieldPlace("content", at), _part(part)
+                yield LangChainPlace("content", at), _part(part)
     for at, call in enumerate(value.get("tool_calls") or ()):
-        yield FieldPlace("tool_calls", at), ToolCall(call.get("id") or "", call["name"], encode(call["args"]).decode())
+        yield (
+            LangChainPlace("tool_calls", at),
+            ToolCall(call.get("id") or "", call["name"], encode(call["args"]).decode()),
+        )
 
 
 def _part(part: Any) -> Block:
@@ -199,7 +202,7 @@ def _touched(item: ViewItem, message: Message) -> bytes:
     return encode(value) if value.get("content") or value.get("tool_calls") else b""
 
 
-def _edit(value: dict[str, Any], place: FieldPlace, block: Block, text: str, left_out: list[int]) -> None:
+def _edit(value: dict[str, Any], place: LangChainPlace, block: Block, text: str, left_out: list[int]) -> None:
     if place.at < 0:
         value["content"] = text
     elif isinstance(block, Reasoning) or neutral.is_blank(text):
