@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self, memory: PlainMemory, worker: Worker) -> None:
         self._memory, self._worker = memory, worker
-        self.name, self.scope = memory.name, memory.scope
+        self.name, self.scope, self.plain = memory.name, memory.scope, memory
 
     async def remember(
         self,
@@ -45,6 +45,10 @@ class Memory:
         return await self._worker.run(
             lambda: remember(text, kind, about=about, source=source, seq=seq, expires=expires)
         )
+
+    async def harvest(self, thread: str) -> tuple[MemoryEntry, ...]:
+        """Remember what people said in a thread that holds beyond it, by rules: orders, preferences, decisions."""
+        return await self._worker.run(lambda: self._memory.harvest(thread))
 
     async def retrieve(self, query: str, k: int = 5) -> tuple[MemoryEntry, ...]:
         """The memories in force that answer a question, best first."""

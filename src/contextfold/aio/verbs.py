@@ -28,7 +28,7 @@ from contextfold.session import (
 )
 from contextfold.session import checkpoints as places
 from contextfold.session.drivers import drive_async
-from contextfold.store import unhurried
+from contextfold.store import Memory, unhurried
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
@@ -200,6 +200,10 @@ class Layered:
     async def failed(self, text: str) -> int:
         """Write a failure down, so that the model does not try the same again unchanged; its seq."""
         return await self._drive(notes.failed(self.desk, text))
+
+    async def show_memory(self, memory: Memory) -> None:
+        """Show what a memory holds in layer L3, within its share; of an `aio` memory give its `plain`."""
+        await self._drive(notes.show_memory(self.desk, memory))
 
     async def note(self, item: Item) -> int:
         """Write an item of a layer down; its seq. `Retracted(seq)` takes one back."""

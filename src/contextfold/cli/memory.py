@@ -1,13 +1,15 @@
 """See and change what is remembered across threads about a user, a project or an agent.
 
 `list` shows what holds, with --history also what was replaced or is over; `add` remembers; `forget` erases one memory,
-or all of them with --yes, for good; `export` prints every memory with its history as JSON.
+or all of them with --yes, for good; `export` prints every memory with its history as JSON. `harvest` remembers what
+people said in a thread that holds beyond it: standing orders, preferences, decisions, found by rules.
 
 Examples:
   contextfold memory list user-17
   contextfold memory add user-17 "Prefers tabs" --kind preference --about indent
   contextfold memory forget user-17 3
   contextfold memory export user-17
+  contextfold memory harvest user-17 refactor-42
 """
 
 from __future__ import annotations
@@ -24,9 +26,14 @@ from .paper import Ink
 
 
 def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "add", "forget", "export"), help="what to do")
+    parser.add_argument("action", choices=("list", "add", "forget", "export", "harvest"), help="what to do")
     parser.add_argument("who", metavar="NAME", help="whom or what the memories are about")
-    parser.add_argument("what", nargs="?", metavar="TEXT|ID", help="what to remember, or which memory to forget")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="TEXT|ID|THREAD",
+        help="what to remember, which memory to forget, which thread to harvest",
+    )
     parser.add_argument("--scope", choices=get_args(Scope), default="user", help="user, project or agent")
     parser.add_argument("--kind", choices=get_args(Kind), default="fact", help="what kind of memory (default: fact)")
     parser.add_argument("--about", default="", metavar="WORD", help="a newer memory about the same takes its place")
@@ -42,6 +49,10 @@ def run(call: Invocation) -> int:
                 return _add(call, memory)
             case "forget":
                 return _forget(call, memory)
+            case "harvest":
+                if not call.args.what:
+                    raise UsageError("Which thread? See `contextfold memory --help`.")
+                return _list(call, memory.harvest(call.args.what))
             case "export":
                 call.out.json(memory.export())
                 return DONE

@@ -35,6 +35,7 @@ from contextfold.layers import (
     room_for_layers,
     written,
 )
+from contextfold.store import Memory
 
 from .desk import Desk
 from .layer_state import KIND
@@ -79,6 +80,19 @@ def _known(state: State, item: Item) -> int | None:
     if identity is None:
         return None
     return next((entry.seq for entry in state.entries if entry.item == item), None)
+
+
+def show_memory(desk: Desk, memory: Memory) -> Steps[None]:
+    """Write down in L3 what is remembered and in force; take back what was replaced or is over since."""
+    held = [entry.item for entry in memory.entries()]
+    told = {entry.seq: entry.item for entry in state_of(desk).entries}
+    once = [entry.item for entry in memory.entries(history=True)]
+    for seq, item in told.items():
+        if item in once and item not in held:
+            yield from note(desk, Retracted(seq))
+    for item in held:
+        if item not in told.values():
+            yield from note(desk, item)
 
 
 def define(desk: Desk, system: System | None, task: Task | None, layout: Layout | None) -> Steps[None]:

@@ -82,6 +82,7 @@ class Session(Travels, Layered, Recalls):
         artifacts: str | os.PathLike[str] | None = None,
         workspace: str | os.PathLike[str] | None = None,
         attachers: Iterable[Attacher] = (),
+        memory: str | None = None,
         on_fold: Hook = None,
         on_unfold: Hook = None,
         on_cannot_fit: Hook = None,
@@ -92,8 +93,9 @@ class Session(Travels, Layered, Recalls):
         """Open a store and a thread in it, created or continued. Without a path everything is in memory.
 
         With a `workspace`, checkpoints keep its files, and the model is told of them: see `contextfold.workspace`.
-        `attachers` are asked once per turn for more that it should know. `dialect` names the wire format of messages
-        and requests; without it a message is read by its shape, and a request is written as the model wants it.
+        `attachers` are asked once per turn for more that it should know; what is remembered of `memory` (a user's name,
+        or `project:…` and `agent:…`) is shown in layer L3, as much as its share holds. `dialect` names the wire format
+        of messages and requests; without it a message is read by its shape, a request written as the model wants it.
 
         `policy` is a recipe by name, or one that you build; `profile` says how to fold, by name or by its fields. What
         is left out is taken from the settings: file, environment, defaults. `window` is how many input tokens the model
@@ -119,6 +121,9 @@ class Session(Travels, Layered, Recalls):
             preparation.surround(session.desk, Surroundings(system, tools))
             session.desk.attachers.plug(workspace, attachers)
             session.desk.check()
+            if memory:
+                scope, _, name = memory.rpartition(":")
+                session.show_memory(store.memory(name, scope=scope or "user"))  # type: ignore[arg-type]  # checked there
             return session
         except BaseException:
             store.close()

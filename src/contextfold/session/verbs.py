@@ -15,7 +15,7 @@ from typing import Any, Self, overload
 from contextfold.domain import Environment, Message, Phase
 from contextfold.layers import Item, Layout, State, System, Task
 from contextfold.recall import Passage
-from contextfold.store import Store
+from contextfold.store import Memory, Store
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
@@ -189,6 +189,10 @@ class Layered:
     def failed(self, text: str) -> int:
         """Write a failure down, so that the model does not try the same again unchanged; its seq."""
         return drive(notes.failed(self.desk, text), self.desk)
+
+    def show_memory(self, memory: Memory) -> None:
+        """Show what a memory holds in layer L3, within its share; what holds no longer is taken back."""
+        drive(notes.show_memory(self.desk, memory), self.desk)
 
     def note(self, item: Item) -> int:
         """Write an item of a layer down; its seq. `Retracted(seq)` takes one back."""

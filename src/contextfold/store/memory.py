@@ -18,6 +18,7 @@ from contextfold.errors import BadConfiguration, BadMessage, NotFound
 from contextfold.layers import Decision, Fact, Item, Preference, Procedure
 from contextfold.thread import Thread
 
+from .harvest import harvested
 from .library import Library
 
 MEMORIES: Final = "memory:"  # how the names of such threads begin
@@ -119,6 +120,27 @@ class Memory:
             self._store.archive(self.thread)  # no conversation: lists of threads leave it out
         return MemoryEntry(number, text, kind, thread.events[number - 1].at, about, learned, seq, until)
 
+    def harvest(self, thread: str) -> tuple[MemoryEntry, ...]:
+        """Remember what people said in a thread that holds beyond it, by rules: orders, preferences, decisions.
+
+        Each names its message, so it is seen in `entries()`, taken back by `forget(id)`, and goes with that message.
+        What is known already, or was replaced since, is not remembered again.
+        """
+        known = {_subject(entry) for entry in self.entries(history=True)}
+        conversation = self._store.thread(thread)
+        conversation.catch_up()
+        found: list[MemoryEntry] = []
+        for logged in conversation.events:
+            if not isinstance(logged.event, Appended) or not conversation.branch.is_on_path(logged.seq):
+                continue
+            if logged.event.shape.role == "user":
+                for text, kind in harvested(conversation.message(logged.seq)):
+                    subject = kind, _normal(text)
+                    if subject not in known:
+                        known.add(subject)
+                        found.append(self.remember(text, kind, source=thread, seq=logged.seq))
+        return tuple(found)
+
     def retrieve(self, query: str, k: int = 5) -> tuple[MemoryEntry, ...]:
         """The memories in force that answer a question, best first."""
         known = {entry.id: entry for entry in self.entries()}
@@ -216,7 +238,11 @@ def _fields(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _subject(entry: MemoryEntry) -> tuple[str, str]:
-    return entry.kind, entry.about.casefold() or " ".join(entry.text.casefold().split())
+    return entry.kind, entry.about.casefold() or _normal(entry.text)
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _is_over(entry: MemoryEntry, now: float) -> bool:
