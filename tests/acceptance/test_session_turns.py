@@ -108,6 +108,8 @@ async def test_every_public_verb_works_and_none_is_left_out(opened: Open, tmp_pa
     assert session.record([]).seq is None
     await travel_a_little(session, tmp_path)
     await layer_a_little(session)
+    with cf.open() as elsewhere:
+        await got(session.show_memory(elsewhere.memory("ann")))
     kind = type(session._session)
     store = cf.open(tmp_path / "other.db") if kind is cf.Session else cf.aio.open(tmp_path / "other.db")
     other = await got(kind.on(store, "t", MODEL))
