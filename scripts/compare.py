@@ -183,9 +183,9 @@ PAGE = """# Compared
 
 <!-- Made by scripts/compare.py; `make compare` writes it anew. -->
 
-The same {runs} recorded agent runs ({requests} requests, the largest of SWE-agent's without a message of a quarter of the window:
-with such messages contextfold says `CannotFit` where LangChain sends a request that is too long), asked for again step by
-step for {model} in a window of {window:,} tokens. Both summarize with the same extractive digest, so no
+The same {runs} recorded agent runs ({requests} requests, the largest of SWE-agent's without a message of a quarter of
+the window: with such messages contextfold says `CannotFit` where LangChain sends a request that is too long), asked for
+again step by step for {model} in a window of {window:,} tokens. Both summarize with the same extractive digest, so no
 model's skill is compared. Money is the input of all requests at the model's cache prices: what stands unchanged at the
 front is read from the cache, the rest is written to it.
 
@@ -198,8 +198,8 @@ Where contextfold is behind: it takes longer a turn, because every message is ke
 LangChain's middleware alone keeps nothing. The file is larger than what was said: events, an index, room to grow.
 A tie: neither wrote a wrong request here.
 
-*Undo* and *after kill -9* are stated from how each is built, not measured here. LangChain keeps its default of 20 messages;
-its trigger was set to 80 %, nothing else was tuned.
+*Undo* and *after kill -9* are stated from how each is built, not measured here. LangChain keeps its default of 20
+messages; its trigger was set to 80 %, nothing else was tuned.
 
 Not run: OpenAI's compaction session (OpenAI's servers make it), Pydantic AI's harness, ADK's compaction, OpenHands'
 condenser, LiteLLM's guardrails, Headroom.
