@@ -92,7 +92,7 @@ def _told(name: str, value: float, _bar: float, unit: str = "", note: str = "") 
 
 def share(scores: list[Score], name: str) -> float:
     there, kept = (sum(getattr(one, name)[at] for one in scores) for at in (0, 1))
-    return 100 * kept / max(1, there)
+    return float(100 * kept / max(1, there))
 
 
 def grounded(scores: list[Score]) -> float:

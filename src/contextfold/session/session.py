@@ -93,13 +93,11 @@ class Session(Travels, Layered, Recalls):
         """Open a store and a thread in it, created or continued. Without a path everything is in memory.
 
         With a `workspace`, checkpoints keep its files, and the model is told of them: see `contextfold.workspace`.
-        `attachers` are asked once per turn for more that it should know; what is remembered of `memory` (a user's name,
-        or `project:…` and `agent:…`) is shown in layer L3, as much as its share holds. `dialect` names the wire format
-        of messages and requests; without it a message is read by its shape, a request written as the model wants it.
-
-        `policy` is a recipe by name, or one that you build; `profile` says how to fold, by name or by its fields. What
-        is left out is taken from the settings: file, environment, defaults. `window` is how many input tokens the model
-        takes, where you know better; `limit` how many of them a request may use.
+        `attachers` are asked once per turn for more that it should know; a `memory` (a user's name, or `project:…` and
+        `agent:…`) is shown in layer L3. `dialect` names the wire format of messages and requests; without it a message
+        is read by its shape, a request written as the model wants it. `policy` is a recipe by name, or one that you
+        build; `profile` says how to fold, by name or by its fields. What is left out is taken from the settings: file,
+        environment, defaults. `window` is how many input tokens the model takes, `limit` how many a request may use.
         """
         settings = configure()
         hooks = Hooks(on_fold, on_unfold, on_cannot_fit, on_drift, on_warning, on_progress)
