@@ -142,7 +142,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--json": ("", "answer as JSON"),
     "--store": (
         "STORE",
-        "the store, a file or postgresql://… (default: $CONTEXTFOLD_STORE, contextfold.toml, ./contextfold.db)",
+        "the store: a file, or postgresql://… (default: setting `store`, ./contextfold.db)",
     ),
     "--space": ("NAME", "the space in the store"),
     "--config": ("FILE", "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)"),

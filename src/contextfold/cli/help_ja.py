@@ -78,7 +78,7 @@ _WORDS: dict[str, str] = {
     # -- options
     "show this help message and exit": "この説明を表示して終わる",
     "answer as JSON": "JSON で答える",
-    "the store, a file or postgresql://… (default: $CONTEXTFOLD_STORE, contextfold.toml, ./contextfold.db)": "ストア。ファイルか postgresql://…（既定: $CONTEXTFOLD_STORE、contextfold.toml、./contextfold.db）",
+    "the store: a file, or postgresql://… (default: setting `store`, ./contextfold.db)": "ストア。ファイルか postgresql://…（既定: 設定 `store`、./contextfold.db）",
     "the space in the store": "ストアの中のスペース",
     "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)": "設定（既定: $CONTEXTFOLD_CONFIG、./contextfold.toml）",
     "take ./contextfold.toml at its word, paths outside and plugins too": "./contextfold.toml を外のパスやプラグインも含めて信頼する",
