@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from contextfold.domain import Bill, Detail, Logged, Measured, Sent, View, ViewItem
+from contextfold.domain import Appended, Bill, Detail, Logged, Measured, Sent, View, ViewItem
 from contextfold.folding import (
     Account,
     Budget,
@@ -43,6 +43,50 @@ class _SentRequest:
     call: PricedRequest | None = None
 
 
+class ThreadCounts:
+    """What the events of a thread come to, and the tokens of its branch, counted on from where the last look ended."""
+
+    def __init__(self) -> None:
+        self._start_over()
+        self.said = 0  # raw tokens of everything on the branch, as if nothing were folded
+        self._weighed: tuple[object, int, ViewItem | None] = (None, 0, None)
+
+    def _start_over(self) -> None:
+        self.messages = self.requests = self.bills = self.billed = self._read = 0
+        self.paid = Paid()  # by kind, and by the prices of the model that each bill was for
+
+    def look(self, thread: Thread) -> None:
+        events = thread.branch.events
+        if len(events) < self._read:
+            self._start_over()
+        for entry in events[self._read :]:
+            self._count(entry.event)
+        self._read = len(events)
+        self._weigh(thread)
+
+    def _count(self, event: object) -> None:
+        match event:
+            case Appended():
+                self.messages += 1
+            case Sent() if event.is_answered:
+                self.requests += 1
+            case Measured():
+                self.bills, self.billed = self.bills + 1, self.billed + event.billed
+                if prices := find(event.model).prices:
+                    self.paid = sum((self.paid, paid_for(event.bill or Bill(event.billed), prices)), Paid())
+            case _:
+                pass
+
+    def _weigh(self, thread: Thread) -> None:
+        """A branch grows, or is cut and grows another way: then its last item is another one, and all is weighed."""
+        items, (counter, place, last) = thread.branch.items.items, self._weighed
+        is_same = counter is thread.lens.counter and place <= len(items) and (not place or items[place - 1] is last)
+        if not is_same:
+            self.said, place = 0, 0
+        self.said += sum(thread.lens.weigh(item) for item in items[place:])
+        self._weighed = thread.lens.counter, len(items), items[-1] if items else None
+
+
 class Books:
     """The running accounts of one thread under one policy. Flat per turn; a new array is read once."""
 
@@ -57,6 +101,7 @@ class Books:
         self._stood: Memo[Standing] = Memo()  # whoever asks again before anything happened is told the same
         self._watch = Watch()
         self._said = _SaidSoFar()
+        self._counts = ThreadCounts()
         self._shared: Memo[int] = Memo()  # items at the front that two arrays share
         self._newest: Memo[int] = Memo()  # the newest summary of an array
 
@@ -153,12 +198,10 @@ class Books:
         if account is not None:
             self.account, self._sent, self._prepared = account, prepared, None
 
-    def paid(self, thread: Thread) -> Paid:
-        """What all bills come to, by kind and by the prices of the model that each was for."""
-        bills = [entry.event for entry in thread.events if isinstance(entry.event, Measured)]
-        prices = {name: find(name).prices for name in {bill.model for bill in bills}}
-        paid = [paid_for(each.bill or Bill(each.billed), priced) for each in bills if (priced := prices[each.model])]
-        return sum(paid, Paid())
+    def told(self, thread: Thread) -> ThreadCounts:
+        """What everything that happened comes to; another look costs what happened since."""
+        self._counts.look(thread)
+        return self._counts
 
     def seen(self, request: Request, billed: int) -> Drift | None:
         """A bill came: how far the counts were off, told once when that is far."""

@@ -36,11 +36,6 @@ def seqs_behind(thread: Thread, fold: int) -> Sequence[int]:
     return tuple(seq for seq in sorted(seqs) if is_message(branch.events[seq - 1]))
 
 
-def said(thread: Thread) -> int:
-    """Raw tokens of everything on this branch, as if nothing were folded."""
-    return sum(thread.lens.weigh(item) for item in thread.branch.items.items)
-
-
 def is_message(logged: Logged) -> bool:
     return isinstance(logged.event, Appended)
 

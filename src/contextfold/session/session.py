@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from contextfold.configuration import configure
-from contextfold.domain import Attacher, Measured, Sent, View
+from contextfold.domain import Attacher, View
 from contextfold.errors import NotFound
 from contextfold.folding import FoldDecision, Offload, Policy, Report, rates_of
 from contextfold.models import Model, Paid, limit_in
@@ -321,20 +321,18 @@ class Session(Travels, Layered, Recalls):
     @property
     def stats(self) -> Stats:
         """Numbers for people and dashboards: messages, folds, tokens, money."""
-        view, events = self.view, self.thread.events
-        bills = [entry.event.billed for entry in events if isinstance(entry.event, Measured)]
-        account = self.desk.books.account
-        paid = self.desk.books.paid(self.thread)
+        view, account, told = self.view, self.desk.books.account, self.desk.books.told(self.thread)
+        paid = told.paid
         unit = rates_of(self.model, 0).unit
         return Stats(
-            sum(1 for entry in events if hidden.is_message(entry)),
+            told.messages,
             view.length,
             view.count.tokens,
-            max(0, hidden.said(self.thread) - view.tokens()),
+            max(0, told.said - view.tokens()),
             len(self.folds),
-            sum(1 for entry in events if isinstance(entry.event, Sent) and entry.event.is_answered),
-            sum(bills),
-            paid.input if bills and unit == "USD" else account.bill,
+            told.requests,
+            told.billed,
+            paid.input if told.bills and unit == "USD" else account.bill,
             account.full_bill,
             unit,
             paid,
