@@ -28,8 +28,9 @@ from typing_extensions import is_typeddict
 from contextfold.testing import server as box
 from contextfold.testing.server import Exchange, StrictServer
 
-# Beside OpenAI's types: what other vendors ask for, and what its own answers hold and its parameters lack.
-_TOLERATED = re.compile(r"reasoning_content$|annotations$|^\.input\[\d+\]\.id$")
+# Beside OpenAI's types: what other vendors ask for, and what its own answers hold and its parameters lack. A tool's
+# schema is JSON Schema, of which Anthropic's types know three words.
+_TOLERATED = re.compile(r"reasoning_content$|annotations$|^\.input\[\d+\]\.id$|\.input_schema\.additionalProperties$")
 # Its types want these on what the assistant said; its server does not, and most clients never send them.
 _UNSAID = {"id": "msg_", "status": "completed"}
 _GOOGLE: dict[str, Any] = {

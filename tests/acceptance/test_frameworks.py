@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.testing.server import Call, Question, Say, StrictServer, strict_server
+from contextfold.testing.server import Call, Question, Say, StrictServer
 from tests.acceptance.agents.drive import INSTALLED, ROOT, environment
 from tests.acceptance.frameworks.task import PATHS, TURNS
+from tests.acceptance.judge import strict_server
 from tests.conftest import SOAK
 
 PROGRAMS = Path(__file__).parent / "frameworks"
