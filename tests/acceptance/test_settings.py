@@ -323,7 +323,8 @@ def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> str:
 def stored(path: Path, thread: str = "main", space: str = "default") -> None:
     with cf.open(path, space=space) as store, cf.Session.on(store, thread, MODEL) as held:
         for number in range(8):
-            held.append({"role": "user", "content": f"Step {number}. {LINE * 8}"})
+            unlike = " ".join(f"Port {number}{line} of src/part_{number}_{line}.py is kept." for line in range(12))
+            held.append({"role": "user", "content": f"Step {number}. {unlike}"})
             held.append({"role": "assistant", "content": f"Done with {number}. {LINE * 4}"})
 
 
