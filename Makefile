@@ -7,7 +7,7 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
 PYTHON := .venv/bin/python
 CHECKED := $(wildcard src tests benchmarks scripts examples)
-JOBS ?= 2
+JOBS ?= 3
 
 help:
 	@echo "make demo    see it work: a long agent session through a small window, checked as it goes"

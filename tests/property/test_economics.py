@@ -17,6 +17,7 @@ import contextfold as cf
 from contextfold.domain import ViewItem
 from contextfold.models import Cache, Prices
 from contextfold.testing.wire import WireMessage
+from tests.conftest import SOAK
 
 WINDOW, ANSWER = 20_000, 100
 SUMMARY, QUESTION = 2_000, 500
@@ -176,7 +177,7 @@ def long_fills(draw: st.DrawFn) -> tuple[tuple[int, int, int, float, int, int], 
     return story, Provider(at, window, 1.0, system=draw(st.sampled_from((0, 1_000, window // 8))))
 
 
-@settings(few, max_examples=15)
+@settings(few, max_examples=5 * SOAK)
 @given(long_fills())
 def test_nor_does_any_where_full_history_was_summarized_long_ago(
     given: tuple[tuple[int, int, int, float, int, int], Provider],

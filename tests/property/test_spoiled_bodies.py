@@ -12,9 +12,10 @@ import pytest
 
 import contextfold as cf
 from contextfold.errors import BadMessage, ContextFoldError
+from tests.conftest import SOAK
 from tests.property import mutants_anthropic, mutants_gemini, mutants_openai_chat, mutants_openai_responses
 
-BODIES = 6_000  # of each format
+BODIES = 1_000 if SOAK == 1 else 6_000  # of each format
 MODULES: dict[str, ModuleType] = {
     "anthropic": mutants_anthropic,
     "openai-chat": mutants_openai_chat,
@@ -74,6 +75,7 @@ def spoiled(dialect: str, seed: int) -> tuple[dict[str, Any], str | None]:
     return body, random.choice(FLAVOURS[dialect])
 
 
+@pytest.mark.slow
 @pytest.mark.finding("W15")
 @pytest.mark.parametrize("dialect", MODULES)
 def test_whatever_a_body_holds_it_is_told_and_not_stumbled_over(dialect: str) -> None:

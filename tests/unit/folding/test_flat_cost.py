@@ -47,7 +47,7 @@ def test_a_late_fold_of_a_long_thread_looks_at_no_more_lines_than_those_before()
 @pytest.mark.finding("K12")
 def test_a_fold_does_not_read_the_megabytes_that_earlier_folds_hide(tmp_path: Path) -> None:
     with cf.Session.open(tmp_path / "long.db", model="claude-sonnet-4-5") as session:
-        large = [session.append({"role": "user", "content": f"{n} " + "word " * (MEGABYTE // 5)}) for n in range(12)]
+        large = [session.append({"role": "user", "content": f"{n} " + "." * MEGABYTE}) for n in range(12)]
         session.thread.fold(large, "Twelve large messages.", kind="summary")
         for turn in range(20):
             tell(session, turn)
