@@ -6,6 +6,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.dialects import GeminiDialect, detect, gemini, reply
+from contextfold.dialects.gemini.touch import touched
 from contextfold.domain import (
     Block,
     Document,
@@ -276,3 +277,11 @@ def test_a_sound_request_passes_and_signatures_are_asked_for_only_where_the_mode
 def test_every_rule_is_shown_here() -> None:
 
     assert {rule.__name__.replace("_", "-") for rule in gemini.RULES} | {"malformed"} == set(BROKEN)
+
+
+def test_a_step_that_has_its_signature_is_sent_in_the_very_bytes_it_came_in() -> None:
+    raw = b'{ "role" : "model", "parts": [ {"functionCall": {"name": "f", "args": {}}, "thoughtSignature":"s"} ] }'
+    message = said(raw)
+    assert touched(item(message), message, is_signed=True) == raw
+    unsigned = said(raw.replace(b', "thoughtSignature":"s"', b""))
+    assert decode(touched(item(unsigned), unsigned, is_signed=True))["parts"][0]["thoughtSignature"] == UNSIGNED

@@ -7,8 +7,10 @@ import pytest
 import contextfold as cf
 from contextfold import dialects
 from contextfold.dialects import elements, fields
-from contextfold.domain import Bill, Image, Opaque, Reasoning, Text, ToolCall, ToolResult, decode, encode
+from contextfold.domain import Bill, Edit, Image, Opaque, Reasoning, Text, ToolCall, ToolResult, decode, encode
 from contextfold.errors import BadMessage
+
+from .outline import item
 
 NAME = "pydantic-ai"
 MODEL = "claude-sonnet-5-5"
@@ -156,3 +158,15 @@ def test_a_late_result_is_told_as_words() -> None:
         words = [part["content"] for part in last["parts"]]
         assert any("text" in each for each in words)
         assert all(part["part_kind"] == "user-prompt" for part in last["parts"])
+
+
+def test_folded_thoughts_and_empty_words_leave_their_part_out() -> None:
+    dialect = dialects.find(NAME)
+    message = dialect.parse(encode(said(THOUGHT, {"content": "Yes.", "part_kind": "text"}, CALL)))
+
+    def kinds(*edits: Edit) -> list[str]:
+        return [part["part_kind"] for part in decode(dialect.chunk(item(message, *edits), message))["parts"]]
+
+    assert kinds(Edit(0, "[folded]")) == ["text", "tool-call"]
+    assert kinds(Edit(1, "")) == ["thinking", "tool-call"]
+    assert kinds(Edit(1, "[folded]")) == ["thinking", "text", "tool-call"]

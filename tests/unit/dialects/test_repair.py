@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from contextfold.dialects.repairs import matched
 from contextfold.domain import INTERRUPTED
 
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
@@ -223,3 +224,18 @@ def test_reasoning_before_a_request_for_approval_stays_with_it() -> None:
         session.append([reasoning, request])
         session.append(answer)
         assert session.prepare().body["input"] == items
+
+
+@pytest.mark.parametrize(
+    ("calls", "results", "places"),
+    [
+        (["a", "b"], ["b", "unknown"], [1, None]),
+        (["a", "b"], ["b", ""], [1, 0]),
+        (["a", "a"], ["a", "a", "a"], [0, 1, None]),
+        (["a"], [None, None], [0, None]),
+    ],
+)
+def test_a_result_takes_the_call_of_its_id_and_only_one_without_an_id_takes_any(
+    calls: list[object], results: list[object], places: list[int | None]
+) -> None:
+    assert matched(calls, results) == places

@@ -6,6 +6,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.dialects import OpenAIResponsesDialect, find
+from contextfold.dialects.openai_responses.render import led
 from contextfold.domain import Edit, Message, ToolCall, decode, encode
 
 from .outline import item
@@ -158,3 +159,10 @@ def test_a_call_without_a_name_gets_one() -> None:
     message = Message("assistant", (ToolCall("c", "", ""),))
     chunk = find("openai-responses").chunk(item(message), message)
     assert decode(chunk) == {"type": "function_call", "call_id": "c", "name": "tool", "arguments": "{}"}
+
+
+def test_reasoning_that_nothing_follows_is_left_out_to_the_last_chunk() -> None:
+    lone, answer = encode(REASONING), encode(WORDS)
+    assert led([lone, lone], 2) == [b"", b""]
+    assert led([answer, b"", lone], 3) == [answer, b"", b""]
+    assert led([], 0) == []

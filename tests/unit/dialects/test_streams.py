@@ -230,3 +230,14 @@ def test_bytes_that_hold_no_event_are_not_taken_for_an_empty_answer() -> None:
     listener = Listener()
     listener.hear(b'[{"candidates": []}]')
     assert listener.heard() == Heard(error="no event came")
+
+
+def test_a_stream_that_has_not_begun_is_no_failure() -> None:
+    assert Listener().heard() == Heard()
+    unknown = Listener()
+    unknown.hear({"type": "something else"})
+    assert unknown.heard().error == ""
+
+
+def test_a_stream_that_began_and_did_not_end_is_told() -> None:
+    assert heard(START).error == "the stream ended before the answer did"

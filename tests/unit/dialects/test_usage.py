@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from contextfold import dialects
+from contextfold.domain import Bill
 
 ANTHROPIC = {"input_tokens": 7, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 5000, "output_tokens": 9}
 
@@ -35,3 +36,9 @@ def test_cached_and_fresh_input_are_summed_as_each_provider_means_them(
 def test_a_request_that_compacted_is_billed_by_its_iterations() -> None:
     usage = {**ANTHROPIC, "iterations": [ANTHROPIC, {"input_tokens": 1000}]}
     assert dialects.find("anthropic").bill(usage).input == 6207
+
+
+def test_a_bill_keeps_what_was_read_from_the_cache_and_what_was_written_to_it_apart() -> None:
+    usage = {**ANTHROPIC, "cache_creation": {"ephemeral_1h_input_tokens": 50, "ephemeral_5m_input_tokens": 150}}
+    assert dialects.find("anthropic").bill(usage) == Bill(5207, 9, 5000, 200, 50)
+    assert dialects.find("anthropic").bill({"input_tokens": 7}) == Bill(7, 0, None, 0, 0)

@@ -118,6 +118,22 @@ def test_a_summary_costs_what_its_writer_says(folded: Callable[..., Any]) -> Non
     )
 
 
+def test_a_fold_names_who_wrote_its_summary_even_if_that_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "6000")
+
+    def writers(summarizer: Callable[[Prompt], Answer] | None) -> list[object]:
+        with cf.Session.open(model=MODEL, policy=cf.recipes.summary(summarizer=summarizer)) as session:
+            for number in range(16):
+                session.append({"role": "user", "content": f"Question {number}. {SAID}"})
+                session.append({"role": "assistant", "content": f"Answer {number}. {SAID}"})
+            session.append({"role": "user", "content": "Go on."})
+            session.prepare(max_tokens=500)
+            return [fold.details.get("writer") for fold in session.thread.folds]
+
+    assert writers(lambda _: Answer(SIX, "end_turn", "free")) == ["free"]
+    assert writers(None) == [None]
+
+
 @pytest.mark.seed("X7")
 def test_a_prompt_fits_the_writers_own_window(folded: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     roomy = Named("", SIX)
@@ -166,7 +182,8 @@ def test_a_second_pass_asks_for_what_is_missing(folded: Callable[..., Any]) -> N
     assert len(writer.asked) == 2
     assert "Pending tasks and next steps" in writer.asked[1].text
     assert report.summary == SIX
-    assert report.attempts[-1].cost == 0.5
+    made = report.attempts[-1]
+    assert (made.input_tokens, made.output_tokens, made.cache_read, made.cost) == (200, 20, 160, 0.5)
 
 
 def test_a_second_pass_that_fails_leaves_the_first_answer(folded: Callable[..., Any]) -> None:
