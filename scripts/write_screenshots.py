@@ -1,12 +1,14 @@
-"""Take the pictures of the inspector that README and docs show, in both themes, from a generated session.
+"""Take the pictures of the inspector and of the demo's report that README and docs show, from generated sessions.
 
-Run it when the page changes: `python scripts/write_screenshots.py`. Needs a Chromium of the system.
+Run it when a page changes: `python scripts/write_screenshots.py`, or with `report` or `inspector` for one of them.
+Needs a Chromium of the system.
 """
 
 from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -21,7 +23,25 @@ from contextfold.testing import SYSTEM, session, tools
 DOCS = Path(__file__).parent.parent / "docs"
 WINDOW = 24_000
 SIZE = {"width": 1120, "height": 800}
+REPORT_SIZE = {"width": 1120, "height": 1240}
+PHONE = 390
 PICTURES = (("inspector", "t/shop-refunds", ".legend b"), ("inspector-saw", "t/shop-refunds/saw/41", ".part"))
+
+
+def take_report(directory: Path, browser: Any) -> None:
+    """The top of the demo's report, after a look that no width or theme has to be scrolled sideways."""
+    demo = [sys.executable, "-m", "contextfold", "demo", str(directory), "--lang", "en"]
+    subprocess.run(demo, check=True, stdout=subprocess.DEVNULL)
+    for theme in ("dark", "light"):
+        page = browser.new_context(viewport=REPORT_SIZE, color_scheme=theme, locale="en").new_page()
+        page.goto((directory / "report.html").as_uri())
+        for width in (PHONE, REPORT_SIZE["width"]):
+            page.set_viewport_size({"width": width, "height": REPORT_SIZE["height"]})
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                raise SystemExit(f"The report is wider than {width} pixels.")
+    target = DOCS / "report.png"
+    page.screenshot(path=target)
+    print(f"wrote {target.relative_to(DOCS.parent)}, {target.stat().st_size // 1024} kB")
 
 
 def make(path: Path) -> None:
@@ -81,15 +101,19 @@ def take(path: Path, browser: Any) -> None:
 def main() -> int:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # only this script needs it
 
+    wanted = sys.argv[1:] or ["report", "inspector"]
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         print("There is no Chromium on this machine.")
         return 1
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as running:
-        path = Path(directory) / "agent.db"
-        make(path)
         browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        take(path, browser)
+        if "report" in wanted:
+            take_report(Path(directory) / "demo", browser)
+        if "inspector" in wanted:
+            path = Path(directory) / "agent.db"
+            make(path)
+            take(path, browser)
         browser.close()
     return 0
 

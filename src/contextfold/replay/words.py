@@ -102,8 +102,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "others_title": ("Further sessions", "ほかのセッション"),
     "context_note": (
         "Tokens of each request. A triangle marks where something was folded, and how far down it went; dashed: the "
-        "window; dotted: the whole history.",
-        "各リクエストのトークン数。三角は折りたたみとその下げ幅、破線はウィンドウ、点線は全履歴。",
+        "window; dotted: full, the baseline.",
+        "各リクエストのトークン数。三角は折りたたみとその下げ幅、破線はウィンドウ、点線は基準の full。",
     ),
     "turn_axis": ("messages", "メッセージ"),
     "in_numbers": ("In numbers", "数値で見る"),

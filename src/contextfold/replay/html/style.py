@@ -51,8 +51,8 @@ p { margin: 0 0 12px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-th, td { padding: 7px 10px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-thead th { color: var(--soft); font-weight: 500; vertical-align: bottom; font-size: 13px; }
+th, td { padding: 7px 8px; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+thead th { color: var(--soft); font-weight: 500; vertical-align: bottom; font-size: 13px; white-space: normal; }
 tbody tr:last-child > * { border-bottom: 0; }
 th[scope=row], td.text, th.text { text-align: left; }
 td.wrap { white-space: normal; text-align: left; min-width: 220px; }
@@ -60,9 +60,10 @@ th[scope=row] { font-weight: 600; }
 td.zero { color: var(--good); }
 td.bad { color: var(--bad); font-weight: 700; }
 tr.other th, tr.other td { color: var(--soft); font-weight: 400; }
+tr.other th { white-space: normal; min-width: 120px; }
 .dot { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 8px; }
 .legend { margin: 8px 0 0; }
-.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 470px), 1fr)); gap: 14px 22px; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 14px 22px; }
 .panels.four { grid-template-columns: repeat(auto-fit, minmax(min(100%, 230px), 1fr)); }
 figure { margin: 0; min-width: 0; }
 figcaption { font-size: 14px; font-weight: 600; margin-bottom: 2px; }
@@ -84,11 +85,14 @@ details { margin-top: 12px; }
 summary { cursor: pointer; color: var(--soft); font-size: 14px; padding: 4px 0; }
 summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; border-radius: 6px; }
 footer { margin-top: 48px; border-top: 1px solid var(--line); padding-top: 14px; font-size: 14px; color: var(--soft); }
+@media (max-width: 1000px) {
+  .hint { display: block; font-size: 13px; margin: 0 0 6px; }
+  th[scope=row] { position: sticky; left: 0; background: var(--card); }
+}
 @media (max-width: 640px) {
   .sheet { padding: 24px 14px 48px; }
   h1 { font-size: 24px; }
-  .hint { display: block; font-size: 13px; margin: 0 0 6px; }
-  th[scope=row] { position: sticky; left: 0; background: var(--card); white-space: normal; }
+  th[scope=row] { white-space: normal; }
 }
 @media print {
   body { background: #fff; color: #000; }
