@@ -38,6 +38,7 @@ ROOF = (
     "pydantic_ai",
     "dialects/langchain",
 )
+SHARED = ("Fold",)  # a fold of the log, and the name under which each framework takes contextfold in
 WIDE, NARROW = 200_000, 30_000  # tokens: everything fits, and everything must fold
 
 
@@ -52,15 +53,15 @@ class Bar(NamedTuple):
 BARS = (
     Bar("modules walked by append", 29, 20),
     Bar("modules walked by a prepare that fits", 41, 30),
-    Bar("modules walked by a turn that folds", 76, 60),
+    Bar("modules walked by a turn that folds", 75, 60),
     Bar("Python calls of a turn that fits: a message, a request, its answer", 1100, 600),
     Bar("files of the house", 400, 400),
     Bar("files with its roof: gateway, inspector, clients and frameworks, PostgreSQL", 460, 460),
     Bar("private functions used once, in percent of all", 27.0, 18.0),
     Bar("files above 400 lines", 0, 0),
     Bar("functions above 60 lines", 0, 0),
-    Bar("class names defined more than once", 9, 0),
-    Bar("files named *ing", 1, 0),
+    Bar("class names defined more than once", 0, 0),
+    Bar("files named *ing", 0, 0),
 )
 
 
@@ -153,13 +154,13 @@ def used_once(tree: ast.Module) -> list[str]:
 
 
 def named_twice(trees: dict[Path, ast.Module]) -> dict[str, list[str]]:
-    """Classes that share a name; the awaited twins in `aio` are meant to."""
+    """Classes that share a name; the awaited twins in `aio` are meant to, and so are the few of `SHARED`."""
     places: dict[str, list[str]] = {}
     for path, tree in trees.items():
         name = path.relative_to(SOURCE).as_posix()
         if not name.startswith("aio/"):
             for node in ast.walk(tree):
-                if isinstance(node, ast.ClassDef):
+                if isinstance(node, ast.ClassDef) and node.name not in SHARED:
                     places.setdefault(node.name, []).append(name)
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
 

@@ -13,7 +13,7 @@ from typing import Any
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back
+from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back
 from contextfold.dialects import neutral, plain
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
@@ -38,7 +38,7 @@ class Fold(BasePlugin):
         name: str = "contextfold",
     ) -> None:
         super().__init__(name)
-        self.conversations = Conversations(store, Folding(policy, profile, window, limit, on_fold))
+        self.conversations = Conversations(store, FoldSettings(policy, profile, window, limit, on_fold))
         self._asked: dict[str, Conversation] = {}  # those that wait for an answer
 
     async def close(self) -> None:

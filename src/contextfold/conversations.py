@@ -30,7 +30,7 @@ Place: TypeAlias = str | os.PathLike[str] | Store | None  # a file, a store that
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class FoldSettings:
     """How conversations are folded: what `Session.open` takes, for all of them."""
 
     policy: Policy | str | None = None
@@ -135,8 +135,8 @@ def given_back(messages: Sequence[bytes], owned: Mapping[bytes, list[T]], make: 
 class Conversations:
     """The conversations of one store by the names of their threads; a file is opened when the first one begins."""
 
-    def __init__(self, place: Place, folding: Folding | None = None) -> None:
-        self._place, self._folding = place, folding or Folding()
+    def __init__(self, place: Place, folding: FoldSettings | None = None) -> None:
+        self._place, self._folding = place, folding or FoldSettings()
         self._store = place if isinstance(place, Store) else None
         self._open: OrderedDict[tuple[str, str, str], Conversation] = OrderedDict()
         self._lock = Lock()

@@ -16,7 +16,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage, messages_from_dict
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of
+from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
@@ -49,7 +49,7 @@ class Fold(AgentMiddleware):
         replaces: str = "",
     ) -> None:
         super().__init__()
-        self.conversations = Conversations(store, Folding(policy, profile, window, limit, on_fold))
+        self.conversations = Conversations(store, FoldSettings(policy, profile, window, limit, on_fold))
         self._thread, self._name = thread, replaces or "ContextFold"
         self._tools: tuple[list[Any], list[dict[str, Any]]] = [], []  # as they were given last, and as they are counted
 

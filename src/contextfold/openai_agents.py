@@ -17,7 +17,7 @@ from agents import ModelSettings, RunConfig, RunHooks
 from agents.models import get_default_model
 from agents.run import CallModelData, ModelInputData
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back
+from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back
 from contextfold.dialects import elements
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
@@ -50,7 +50,7 @@ class FoldSession(RunHooks):
         on_fold: Hook = None,
     ) -> None:
         self.session_id = session_id
-        self.conversations = Conversations(store, Folding(policy, profile, window, limit, on_fold))
+        self.conversations = Conversations(store, FoldSettings(policy, profile, window, limit, on_fold))
         self._model = ""  # that was asked last
         self._added: list[Any] | None = None  # what the SDK put here; the thread may be ahead of it
         self._usage: dict[str, Any] | None = None  # of the answer that is about to be followed

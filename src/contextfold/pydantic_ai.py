@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
 
-from contextfold.conversations import Conversation, Conversations, Folding, Place, given_back, name_of
+from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
@@ -39,7 +39,7 @@ class Fold(AbstractCapability):
         on_fold: Hook = None,
     ) -> None:
         super().__init__()
-        self.conversations = Conversations(store, Folding(policy, profile, window, limit, on_fold))
+        self.conversations = Conversations(store, FoldSettings(policy, profile, window, limit, on_fold))
         self.thread = thread
 
     async def before_model_request(self, ctx: Any, request_context: Any) -> Any:

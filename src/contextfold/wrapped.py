@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from contextfold import dialects
-from contextfold.conversations import Conversation, Conversations, Folding, Place, name_of
+from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, name_of
 from contextfold.dialects import Dialect, Heard, Listener
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
 from contextfold.domain import decode
@@ -48,7 +48,7 @@ def wrap(
     each conversation is one, known by what it begins with. Anthropic's and OpenAI's clients are copied; Google's is
     changed where it stands, because it cannot be copied.
     """
-    folding = Folding(policy, profile, window, limit, on_fold)
+    folding = FoldSettings(policy, profile, window, limit, on_fold)
     keeper = TurnKeeper(Conversations(store, folding), thread)
     if hasattr(client, "_api_client"):
         _google(client, keeper)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import contextfold as cf
-from contextfold.conversations import MOST_OPEN, Conversations, Folding, SentMessages, WrittenObjects, given_back
+from contextfold.conversations import MOST_OPEN, Conversations, FoldSettings, SentMessages, WrittenObjects, given_back
 from contextfold.domain import decode, encode
 
 MODEL = "claude-sonnet-5-5"
@@ -49,7 +49,7 @@ def test_the_messages_of_a_request_that_grew_or_was_folded_are_all_there() -> No
 
 
 def test_a_conversation_that_was_let_go_is_found_again(tmp_path: Path) -> None:
-    kept = Conversations(tmp_path / "agent.db", Folding(window=9_000))
+    kept = Conversations(tmp_path / "agent.db", FoldSettings(window=9_000))
     first = kept.of("thread 0", MODEL, "anthropic")
     first.turn([said("user", "hello")])
     first.answered(said("assistant", "hi"))

@@ -44,7 +44,7 @@ from .worker import Worker
 Piece = TypeVar("Piece")
 
 
-class Recording(Generic[Piece]):
+class StreamRecording(Generic[Piece]):
     """A stream being recorded: iterate over it once. `seq` and `heard` tell what was written when it has ended."""
 
     def __init__(
@@ -239,12 +239,14 @@ class Session(Travels, Layered, Recalls):
         """Bring the thread to what a list says that you own: append what is new, go back where it differs."""
         return await self._drive(follow.follow(self.desk, messages, usage))
 
-    def record(self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
+    def record(
+        self, stream: AsyncIterable[Piece] | Iterable[Piece], *, key: str | None = None
+    ) -> StreamRecording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends.
 
         `async for event in session.record(stream)`: an SDK's stream, its events as dicts, or the raw bytes.
         """
-        return Recording(self.desk, stream, key, self._worker.run)
+        return StreamRecording(self.desk, stream, key, self._worker.run)
 
     async def prepare(
         self,

@@ -84,7 +84,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class WholeRequest:
     """The request as it would be sent, before anything is folded: what a provider's cache holds the beginning of."""
 
     dialect: str
@@ -113,7 +113,7 @@ class Situation:
     notebook: Callable[[Sequence[int]], Notebook | None] = lambda _folds: None  # of which the text of these was made
     read: Callable[[ViewItem], Message] = lambda item: Message(item.shape.role, ())  # an item as it was said
     is_forced: bool = False  # the request does not fit: worth doing whatever it costs
-    conversation: Conversation | None = None  # for a summary by the model that is spoken to
+    conversation: WholeRequest | None = None  # for a summary by the model that is spoken to
     compacts: Callable[[str], bool] = lambda _dialect: False  # whether its provider compacts on demand in a dialect
 
     @property

@@ -24,7 +24,7 @@ from .keeper import Arrival, Keeper, RefusedTurn
 from .metrics import Metrics
 from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, body_of, relay
 from .settings import GatewaySettings
-from .standing import ConversationStanding, GatewayStanding, counted
+from .status import ConversationStatus, GatewayStatus, counted
 from .tenants import GatewaySecrets, Tenants
 from .upstream import Upstreams
 
@@ -75,14 +75,14 @@ class Gateway:
         names = frozenset(name.lower() for name in settings.hosts)
         return Door(self._secrets.token, names, self._port, frozenset({HEALTH}))
 
-    async def standing(self) -> GatewayStanding:
+    async def standing(self) -> GatewayStatus:
         """What it counted, and the conversations it worked on last."""
-        rows: list[ConversationStanding] = []
+        rows: list[ConversationStatus] = []
         for ledger in self.tenants.ledgers[:_MOST_SHOWN]:
             rows += await ledger.clerk.kept(lambda ledger=ledger: ledger.standing(_MOST_SHOWN))  # type: ignore[misc]
         newest = sorted(rows, key=lambda row: row.at, reverse=True)[:_MOST_SHOWN]
         under_way = self.metrics.value("under_way") - 1  # without this question
-        return GatewayStanding(self._settings.mode, under_way, counted(self.metrics), newest, self.is_closing)
+        return GatewayStatus(self._settings.mode, under_way, counted(self.metrics), newest, self.is_closing)
 
     async def settle(self) -> None:
         """Wait until everything that was heard so far is kept."""

@@ -46,7 +46,7 @@ from contextfold.thread.request_bytes import is_bound
 from . import refold
 from .prefixes import PrefixIndex, answer_key
 from .recognition import START, Normaliser, items_of
-from .standing import ConversationStanding
+from .status import ConversationStatus
 
 BY_CLIENT = "client"
 RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -215,11 +215,11 @@ class FollowedThread:
         except (CannotCover, NotFound) as error:
             journal(logging.INFO, "compaction not kept", thread=self.session.thread.name, why=str(error))
 
-    def standing(self) -> ConversationStanding:
+    def standing(self) -> ConversationStatus:
         """How the conversation stands now."""
         session, stats = self.session, self.session.stats
         events = session.thread.branch.events
-        return ConversationStanding(
+        return ConversationStatus(
             session.thread.name,
             session.model.name,
             stats.messages,

@@ -24,17 +24,17 @@ from .clerk import Clerk
 from .clients import ClientName, client_name, is_compacting, is_named
 from .door import Visit
 from .followed import FittedTurn, Followed, FollowedThread
-from .prefixes import Answered, PrefixIndex
+from .prefixes import KnownAnswer, PrefixIndex
 from .recognition import START, Normaliser
 from .settings import ClientPolicy, GatewaySettings
-from .standing import ConversationStanding
+from .status import ConversationStatus
 
 ASIDE = "aside"
 _MOST_FAMILIES, _MOST_THREADS = 500, 200
 _MOST_LOOKED = 200  # threads in which an answer from before a restart is looked for
 _NUMBERED = re.compile(r"/\d+$")  # a further thread of a family
 
-_Chained = tuple[PrefixIndex, Answered]
+_Chained = tuple[PrefixIndex, KnownAnswer]
 
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ class Ledger:
             if turn.is_compaction:
                 turn.thread.record_compaction(turn.followed, seq)
 
-    def standing(self, most: int) -> list[ConversationStanding]:
+    def standing(self, most: int) -> list[ConversationStatus]:
         """The conversations that were spoken in last, the newest first."""
         newest = {name: thread for (name, _, _), thread in self._threads.items()}
         return [thread.standing() for thread in list(reversed(newest.values()))[:most]]

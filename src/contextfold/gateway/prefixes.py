@@ -26,7 +26,7 @@ class Place(NamedTuple):
     seq: int
 
 
-class Answered(NamedTuple):
+class KnownAnswer(NamedTuple):
     """An answer that a later request may go on from by its id."""
 
     place: Place
@@ -49,7 +49,7 @@ class PrefixIndex:
         self._read: dict[str, int] = {}
         self._prefixes: dict[str, Place] = {}
         self._calls: dict[str, Place] = {}
-        self._answers: dict[str, Answered] = {}
+        self._answers: dict[str, KnownAnswer] = {}
         for thread in threads:
             self.take(thread)
 
@@ -68,7 +68,7 @@ class PrefixIndex:
                 prefix, _, answer = entry.key.partition(_ANSWER)
                 self._prefixes[prefix] = Place(name, entry.seq)
                 if answer:
-                    self._answers[answer] = Answered(Place(name, entry.seq), prefix)
+                    self._answers[answer] = KnownAnswer(Place(name, entry.seq), prefix)
             for call in entry.event.shape.calls:
                 self._calls.setdefault(call, Place(name, entry.seq))
         self._read[name] = len(events)
@@ -77,7 +77,7 @@ class PrefixIndex:
         """Where a prefix ends."""
         return self._prefixes.get(key)
 
-    def answered(self, answer: str) -> Answered | None:
+    def answered(self, answer: str) -> KnownAnswer | None:
         """The answer of this id."""
         return self._answers.get(_digest(answer))
 

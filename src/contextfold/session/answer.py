@@ -303,7 +303,7 @@ def written(desk: Desk, heard: Heard, key: str | None) -> Steps[int | None]:
     return seq
 
 
-class Recording(Generic[Piece]):
+class StreamRecording(Generic[Piece]):
     """A stream being recorded: iterate over it once. `seq` and `heard` tell what was written when it has ended."""
 
     def __init__(self, desk: Desk, stream: Iterable[Piece], key: str | None) -> None:

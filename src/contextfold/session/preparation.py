@@ -15,13 +15,13 @@ from contextfold.domain import Attached, Message, NewEvent, Text, View, encode
 from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
-    Conversation,
     FoldDecision,
     Made,
     Report,
     Signals,
     Steps,
     Strategy,
+    WholeRequest,
     after_folds,
     fold_until_it_fits,
     longest_answer,
@@ -89,7 +89,7 @@ def prepare(
     attached = yield from _attached(desk)
     before = desk.view()
     decision = desk.decide(before)
-    turn.propose(Conversation(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache)))
+    turn.propose(WholeRequest(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache)))
     made = Made()
     if decision.will_fold:
         made = yield from fold(desk, decision)
@@ -143,7 +143,7 @@ def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = Tr
     decision = desk.decide(before)
     made, now = Made(), decision
     if may_fold:
-        turn.propose(Conversation(turn.dialect, decision.used, lambda: _whole(desk, turn.dialect, {}, before, False)))
+        turn.propose(WholeRequest(turn.dialect, decision.used, lambda: _whole(desk, turn.dialect, {}, before, False)))
         if decision.will_fold:
             made = yield from fold(desk, decision)
         elif decision.action == "ahead":

@@ -24,7 +24,7 @@ from contextfold.store import open as open_store
 from contextfold.thread import FoldInfo, PastRequest, Thread
 
 from . import answer, follow, hidden, preparation, previews, telemetry
-from .answer import Piece, Recording
+from .answer import Piece, StreamRecording
 from .auto_recall import AutoRecall
 from .desk import Desk
 from .drivers import drive
@@ -232,12 +232,12 @@ class Session(Travels, Layered, Recalls):
         with self.store.batch():
             return drive(follow.follow(self.desk, messages, usage), self.desk)
 
-    def record(self, stream: Iterable[Piece], *, key: str | None = None) -> Recording[Piece]:
+    def record(self, stream: Iterable[Piece], *, key: str | None = None) -> StreamRecording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.
 
         The stream is an SDK's, its events as dicts, or the raw bytes of server-sent events.
         """
-        return Recording(self.desk, stream, key)
+        return StreamRecording(self.desk, stream, key)
 
     def prepare(
         self,

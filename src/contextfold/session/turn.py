@@ -27,13 +27,13 @@ from contextfold.domain import (
 from contextfold.errors import InvalidRequest
 from contextfold.folding import (
     Ahead,
-    Conversation,
     Foldable,
     FoldDecision,
     Made,
     Signals,
     Steps,
     Strategy,
+    WholeRequest,
     settle_ahead,
     start_ahead,
 )
@@ -99,7 +99,7 @@ class CurrentTurn:
         self.signals = Signals()
         self.instructions = ""  # the caller's own, for summaries of this turn
         self.was_warned = False  # that folding comes nearer
-        self.conversation: Conversation | None = None  # the newest request, as it would be without folding
+        self.conversation: WholeRequest | None = None  # the newest request, as it would be without folding
         self.language: Language | None = None  # of the thread's stand-ins, once it is chosen
 
     def surround(self, system: System, frame: RequestFrame) -> None:
@@ -128,7 +128,7 @@ class CurrentTurn:
         """There is no need for a warning any more."""
         self.was_warned = False
 
-    def propose(self, conversation: Conversation) -> None:
+    def propose(self, conversation: WholeRequest) -> None:
         """The request as it would be without folding."""
         self.conversation = conversation
 

@@ -55,7 +55,7 @@ class MemoryEntry:
                 return Fact(self.text, self.source or None)
 
 
-class Keeper(Protocol):
+class MemoryShelf(Protocol):
     """The store, as far as memories need it."""
 
     def thread(self, name: str) -> Thread: ...
@@ -72,7 +72,7 @@ class Memory:
 
     def __init__(
         self,
-        store: Keeper,
+        store: MemoryShelf,
         library: Library,
         name: str,
         scope: Scope,

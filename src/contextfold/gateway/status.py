@@ -11,7 +11,7 @@ from .metrics import Metrics
 _COUNTED = ("turns", "folds", "tokens_hidden", "retries", "cannot_fit", "unread", "turned_away")
 
 
-class ConversationStanding(Struct, frozen=True):
+class ConversationStatus(Struct, frozen=True):
     """One conversation as its gateway sees it now."""
 
     name: str
@@ -27,13 +27,13 @@ class ConversationStanding(Struct, frozen=True):
     at: float  # when it was last spoken in
 
 
-class GatewayStanding(Struct, frozen=True):
+class GatewayStatus(Struct, frozen=True):
     """All of it, as `contextfold top` reads it."""
 
     mode: str
     under_way: int
     counted: Mapping[str, int]
-    conversations: Sequence[ConversationStanding] = ()
+    conversations: Sequence[ConversationStatus] = ()
     is_closing: bool = False
 
 
