@@ -164,7 +164,9 @@ def cut(content: bytearray, chance: Random) -> str:
     return f"cut to {length} bytes"
 
 
-DAMAGES = (flip, flip, flip, flip_many, copy_page, zero_page, cut)
+DAMAGES = (flip, flip_many, copy_page, zero_page, cut)
+FOREIGN, CUT_FOREIGN = len(DAMAGES), len(DAMAGES) + 1
+KINDS = len(DAMAGES) + 2  # a foreign WAL besides, whole and cut
 
 
 def _cut_wal(wal: Path, chance: Random) -> str:
@@ -175,15 +177,17 @@ def _cut_wal(wal: Path, chance: Random) -> str:
     return f"the first {kept} pages of a foreign WAL"
 
 
-def damaged(sound: Path, path: Path, foreign: Path, chance: Random) -> str:
-    """Put a damaged copy of the store at this path; what was done to it."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    if (kind := chance.random()) < 0.06:
+def damaged(sound: Path, path: Path, foreign: Path, number: int, seed: int = 0) -> str:
+    """Put a damaged copy of the store at this path, of each kind in turn; what was done to it."""
+    chance, kind = Random(seed * 100_000 + number), number % KINDS
+    wal = path.with_name(path.name + "-wal")
+    for each in (path, wal, path.with_name(path.name + "-shm")):
+        each.unlink(missing_ok=True)
+    if kind >= FOREIGN:
         shutil.copyfile(sound, path)
-        shutil.copyfile(foreign, path.with_name(path.name + "-wal"))
-        return "a foreign WAL" if kind < 0.02 else _cut_wal(path.with_name(path.name + "-wal"), chance)
+        shutil.copyfile(foreign, wal)
+        return _cut_wal(wal, chance) if kind == CUT_FOREIGN else "a foreign WAL"
     content = bytearray(sound.read_bytes())
-    told = chance.choice(DAMAGES)(content, chance)
+    told = DAMAGES[kind](content, chance)
     path.write_bytes(content)
     return told
