@@ -126,9 +126,9 @@ class Composer:
     def _requests(self, room: int) -> list[str]:
         said = [each for order, each in self.notebook.said.items() if order < self.notebook.folded]
         protected = [saying for each in said for saying in each if saying.text not in self.standing]
-        room = max(room, min(needed(protected, self.count), int(self.request.budget * PROTECTED_REQUESTS)))
+        room = max(room, min(needed(protected, self.notebook.price), int(self.request.budget * PROTECTED_REQUESTS)))
         missing = [saying for saying in by_recency(said) if saying.text not in self.standing]
-        return told(keep(missing, room, self.count))
+        return told(keep(missing, room, self.notebook.price))
 
     def _plan(self, room: int) -> list[str]:
         """Open steps before done ones, as many as fit, in their order."""
@@ -236,7 +236,7 @@ class Composer:
     def _heading_cost(self, topic: Topic) -> int:
         cost = self._headings.get(topic)
         if cost is None:
-            cost = self._headings[topic] = self.count(heading(topic, self.words, self.root)) + 1
+            cost = self._headings[topic] = self.notebook.price(heading(topic, self.words, self.root)) + 1
         return cost
 
 

@@ -28,6 +28,7 @@ _MOST_OVER = 1.5  # times that many before lines are let go
 _NAMED_AGAIN = 3  # lines of one name that are held before others
 _MOST_TERMS = 40_000
 _MOST_NAMELESS = 5_000
+_MOST_PRICES = 10_000
 _LINES_A_LOOK = 16
 _MOST_COMMANDS, _MOST_FILES, _MOST_CALLS = 400, 1_000, 1_000
 
@@ -39,6 +40,7 @@ class Notebook:
         self._lock = threading.Lock()
         self._seen: dict[str, DigestLine] = {}  # of the last reading that was taken back, which soon comes again
         self._count: Count | None = None
+        self._prices: dict[str, int] = {}  # tokens of short texts that are weighed for each digest
         self._pending: tuple[SummaryRequest, Journal | None] | None = None
         self._blank()
 
@@ -66,6 +68,7 @@ class Notebook:
             self._pending = request, Journal() if self.reader.passages else None
             if self._count != count:
                 self._count = count
+                self._prices.clear()
                 for line in self.lines.values():
                     line.price = 0
             aside = Journal()
@@ -165,6 +168,13 @@ class Notebook:
         words = tuple(sorted(set(plain_words(text))))
         return DigestLine(self._places, text, passage, tuple(sorted(terms_in(text))), words, manner_of(text))
 
+    def price(self, text: str) -> int:
+        """Tokens of a text, counted once."""
+        price = self._prices.get(text)
+        if price is None and self._count is not None:
+            price = self._prices[text] = self._count(text)
+        return price or 0
+
     # -- what it says ---------------------------------------------------------------------------------------------
 
     @property
@@ -208,6 +218,8 @@ class Notebook:
             self._nameless.clear()
         if max(len(self.uses.terms), len(self.uses.words)) > _MOST_TERMS:
             self.uses.forget(_MOST_TERMS * 3 // 4, {term for line in self.lines.values() for term in line.terms})
+        if len(self._prices) > _MOST_PRICES:
+            self._prices.clear()
         lasting(self.said)
 
     def _best(self, most: int) -> list[DigestLine]:

@@ -89,6 +89,7 @@ def lasting(said: dict[int, list[Saying]]) -> None:
 
 _MOST_SAYINGS = 2_000
 _NEWEST = 20  # messages
+_LEAST_ROOM = 2  # tokens that a line costs beside its words
 
 
 def sentences(text: str) -> list[str]:
@@ -132,6 +133,8 @@ def keep(candidates: Sequence[Saying], room: int, count: Count) -> list[Saying]:
     kept: list[Saying] = []
     seen: set[str] = set()
     for saying in sorted(candidates, key=_binding):
+        if room <= _LEAST_ROOM:
+            break
         if saying.text in seen or saying.weight < LEAST_WEIGHT:
             continue
         text = saying.text if len(saying.text) <= _LONG else head(saying.text[: _LONG * 2], _LONG // 4, count)
