@@ -10,15 +10,18 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from google.adk.plugins.base_plugin import BasePlugin
-from google.genai import types
-
 from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back
 from contextfold.dialects import neutral, plain
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
+
+try:
+    from google.adk.plugins.base_plugin import BasePlugin
+    from google.genai import types
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("The Agent Development Kit is not installed: pip install 'contextfold[adk]'.") from error
 
 DIALECT = "gemini"
 

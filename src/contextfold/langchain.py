@@ -12,15 +12,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import BaseMessage, messages_from_dict
-from langchain_core.utils.function_calling import convert_to_openai_tool
-
 from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.messages import BaseMessage, messages_from_dict
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("LangChain is not installed: pip install 'contextfold[langchain]'.") from error
 
 NAME = "langchain"
 

@@ -25,8 +25,11 @@ try:
     from mcp.server import MCPServer as _Server
     from mcp.server.mcpserver.exceptions import ToolError
 except ImportError:  # the names of the SDK's first release
-    from mcp.server.fastmcp import FastMCP as _Server  # type: ignore[attr-defined, no-redef]
-    from mcp.server.fastmcp.exceptions import ToolError  # type: ignore[import-not-found, no-redef]
+    try:
+        from mcp.server.fastmcp import FastMCP as _Server  # type: ignore[attr-defined, no-redef]
+        from mcp.server.fastmcp.exceptions import ToolError  # type: ignore[import-not-found, no-redef]
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("The MCP SDK is not installed: pip install 'contextfold[mcp]'.") from error
 
 INSTRUCTIONS = (
     "Conversations that were kept whole, though their models saw only part of them. Find something by `recall`; see "

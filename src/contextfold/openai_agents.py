@@ -13,16 +13,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents import ModelSettings, RunConfig, RunHooks
-from agents.models import get_default_model
-from agents.run import CallModelData, ModelInputData
-
 from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back
 from contextfold.dialects import elements
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
+
+try:
+    from agents import ModelSettings, RunConfig, RunHooks
+    from agents.models import get_default_model
+    from agents.run import CallModelData, ModelInputData
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "The OpenAI Agents SDK is not installed: pip install 'contextfold[openai-agents]'."
+    ) from error
 
 DIALECT = "openai-responses"
 _NO_ID = "__fake_id__"  # the SDK's mark on what came from a chat model; OpenAI would not take it

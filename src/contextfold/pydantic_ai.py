@@ -11,14 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
-
 from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
+
+try:
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("Pydantic AI is not installed: pip install 'contextfold[pydantic-ai]'.") from error
 
 NAME = "pydantic-ai"
 _BY_ATTEMPT = hasattr(AbstractCapability, "prepare_model_request")  # else once for each step of a run

@@ -14,6 +14,36 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CORE = ("apsw", "msgspec", "splintr")
+LACKING = {
+    "serve": "gateway",
+    "wrap true": "gateway",
+    "inspect here.db": "inspector",
+    "mcp --store here.db": "mcp",
+    "threads --store postgresql://nobody@127.0.0.1:1/none": "postgres",
+}
+ADAPTERS = {
+    "adk": "adk",
+    "langchain": "langchain",
+    "mcp": "mcp",
+    "openai_agents": "openai-agents",
+    "pydantic_ai": "pydantic-ai",
+}
+EVERY_COMMAND = """
+import os, sys
+from contextfold.cli.main import main
+for language in ("en", "ja"):
+    os.environ["CONTEXTFOLD_LANGUAGE"] = language
+    for command in sys.argv[1:]:
+        print(main(command.split()), file=sys.stderr)
+"""
+EVERY_ADAPTER = """
+import importlib, sys
+for room in sys.argv[1:]:
+    try:
+        importlib.import_module("contextfold." + room)
+    except ModuleNotFoundError as error:
+        print(error)
+"""
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -64,4 +94,30 @@ def test_the_wheel_alone_runs_the_programs_of_the_tutorial(alone: Path, tmp_path
     assert programs
     (tmp_path / "programs.py").write_text("\n".join(programs), "utf-8")
     done = run(alone, tmp_path, "programs.py")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.finding("N11")
+def test_a_command_without_its_extra_says_in_both_languages_what_to_install(alone: Path, tmp_path: Path) -> None:
+    (tmp_path / "here.db").touch()
+    told = run(alone, tmp_path, "-c", EVERY_COMMAND, *LACKING)
+    assert told.returncode == 0, told.stderr
+    lines = told.stderr.splitlines()
+    assert lines[1::2] == ["2"] * 2 * len(LACKING), told.stderr
+    for at, (line, extra) in enumerate(zip(lines[::2], [*LACKING.values()] * 2, strict=True)):
+        assert f"pip install 'contextfold[{extra}]'" in line
+        assert line.isascii() is (at < len(LACKING)), line
+
+
+@pytest.mark.finding("N11")
+def test_an_adapter_without_its_framework_says_what_to_install(alone: Path, tmp_path: Path) -> None:
+    told = run(alone, tmp_path, "-c", EVERY_ADAPTER, *ADAPTERS)
+    assert (told.returncode, told.stderr) == (0, "")
+    for line, extra in zip(told.stdout.splitlines(), ADAPTERS.values(), strict=True):
+        assert line.endswith(f" is not installed: pip install 'contextfold[{extra}]'.")
+
+
+@pytest.mark.finding("N11")
+def test_the_door_that_mcp_shares_with_the_gateway_needs_no_web_client(alone: Path, tmp_path: Path) -> None:
+    done = run(alone, tmp_path, "-c", "from contextfold.gateway.door import Door")
     assert done.returncode == 0, done.stderr

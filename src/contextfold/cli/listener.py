@@ -89,6 +89,7 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayL
     """A gateway on its socket, noted where others look for it. `said` goes before what is set."""
     try:
         from contextfold import gateway  # noqa: PLC0415  # its web server is an extra
+        from contextfold.gateway.app import Gateway  # noqa: PLC0415  # the same
         from contextfold.gateway.server import bound  # noqa: PLC0415  # the same
     except ImportError as error:
         raise BadConfiguration("The gateway is not installed: pip install 'contextfold[gateway]'.") from error
@@ -97,7 +98,7 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayL
     found = bound(settings)
     port = 0 if settings.socket else int(found.getsockname()[1])
     address, path = call.store_address, call.store_path
-    app = gateway.Gateway(settings, secrets, lambda space: cf.open(address, space=space), port=port)
+    app = Gateway(settings, secrets, lambda space: cf.open(address, space=space), port=port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     where = f"unix:{settings.socket}" if settings.socket else f"http://{host}:{port}"
     noted = state_directory() / NOTED / f"{os.getpid()}.json"
