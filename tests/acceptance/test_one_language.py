@@ -43,3 +43,24 @@ def test_interrupted_calls_are_told_in_the_language_of_the_thread(said: str, tex
 )
 def test_going_on_is_asked_for_in_the_language_of_the_thread(said: str, text: str) -> None:
     assert added(said, {"role": "assistant", "content": "OK."}) == [text]
+
+
+@pytest.mark.finding("H10")
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "gemini-2.5-pro"])
+@pytest.mark.parametrize(
+    ("greeting", "text"),
+    [
+        ("こんにちは。何をしましょうか。", "[会話はここから続きます。]"),
+        ("Hello. What shall I do?", "[The conversation continues from here.]"),
+    ],
+)
+def test_a_view_that_begins_with_the_model_is_opened_in_its_language_and_stays_so(
+    model: str, greeting: str, text: str
+) -> None:
+    with cf.Session.open(model=model) as session:
+        session.append({"role": "assistant", "content": greeting})
+        for said in ("Rename the parser, please.", "パーサーの名前を変えてください。"):
+            session.append({"role": "user", "content": said})
+            request = session.prepare(max_tokens=200)
+            assert text in request.parts[0].wire.decode()
+            session.append({"role": "assistant", "content": "OK."})

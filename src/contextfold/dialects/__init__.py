@@ -23,13 +23,13 @@ from .registry import (
     together,
     understand,
 )
-from .repairs import OPENING, IdFields, Repair, Repaired
+from .repairs import OPENINGS, IdFields, Repair, Repaired
 from .streams import Listener
 from .tools import defined
 from .wire import SETTINGS, bill, elements, fields, neutral_bill, without_secrets
 
 __all__ = [
-    "OPENING",
+    "OPENINGS",
     "SETTINGS",
     "AnthropicDialect",
     "Dialect",

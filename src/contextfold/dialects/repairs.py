@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from contextfold.domain import LATE, Block, Message, Problem, ToolCall, ToolResult, decode, encode
+from contextfold.domain import LATE, Block, Language, Message, Problem, ToolCall, ToolResult, decode, encode
+from contextfold.summaries import language_of
 
-from .neutral import is_blank
+from .neutral import is_blank, words
 from .wire import Json, lone_surrogate, whole_texts
 
 
@@ -197,8 +198,16 @@ SPEAKERS: Mapping[object, str] = {
 }
 
 # Said where a conversation would begin with the model, or end with it.
-OPENING = "[The conversation continues from here.]"
+OPENINGS: Mapping[Language, str] = {
+    "en": "[The conversation continues from here.]",
+    "ja": "[会話はここから続きます。]",
+}
 GO_ON = "[Go on from here.]"
+
+
+def opening(content: object) -> str:
+    """What stands in front of this content of the model's, in its language: the same as long as that is first."""
+    return OPENINGS[language_of([words(content)])]
 
 
 @dataclass(frozen=True, slots=True)

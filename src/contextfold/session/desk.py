@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from contextfold.dialects import OPENING
+from contextfold.dialects import OPENINGS
 from contextfold.domain import (
     Attached,
     Counter,
@@ -57,7 +57,7 @@ from .telemetry import Hook, Hooks
 from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, OwnedList, ToolGate
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
-_OPENER = Message("user", (Text(OPENING),))
+_OPENERS = [Message("user", (Text(text),)) for text in OPENINGS.values()]
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ class Desk:
         if place == shown.length or shown.item(place).shape.role != "assistant":
             return 0
         counter = self.counter
-        return self._openings.of(counter, lambda: counter.tokens(counter.shape(_OPENER)))
+        return self._openings.of(counter, lambda: max(counter.tokens(counter.shape(each)) for each in _OPENERS))
 
     def decide(self, view: View | None = None) -> FoldDecision:
         """What to do about a view, the present one where none is given."""

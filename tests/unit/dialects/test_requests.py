@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from contextfold.dialects import AnthropicDialect, OpenAIChatDialect
-from contextfold.dialects.anthropic import OPENER
+from contextfold.dialects import OPENINGS, AnthropicDialect, OpenAIChatDialect
 from contextfold.domain import Message, Text, decode, encode
 from contextfold.errors import BadConfiguration
 
@@ -50,7 +49,8 @@ def test_messages_among_the_settings_are_refused() -> None:
 @pytest.mark.peer("B9")
 def test_the_user_opens_where_the_assistant_would_speak_first() -> None:
     body = ANTHROPIC.body([REPLY, USER], {}, None)
-    assert body == b'{"messages":[' + b",".join((OPENER, REPLY, USER)) + b"]}"
+    opener = encode({"role": "user", "content": OPENINGS["en"]})
+    assert body == b'{"messages":[' + b",".join((opener, REPLY, USER)) + b"]}"
     assert ANTHROPIC.check(decode(body)) == []
 
 

@@ -18,7 +18,7 @@ from contextfold.models import Model
 from . import render
 from .endpoint import ENDPOINT, AnthropicStream
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, OPENER, body, chunk, grown, limited, marked
+from .render import CARRIES, body, chunk, grown, limited, marked
 from .repair import repair
 from .rules import RULES, check
 from .turns import Allowed, refused_sampling, settled
@@ -115,4 +115,4 @@ class AnthropicDialect(Dialect):
         return repair(body, self.allowed)
 
 
-__all__ = ["NAME", "OPENER", "RULES", "Allowed", "AnthropicDialect"]
+__all__ = ["NAME", "RULES", "Allowed", "AnthropicDialect"]

@@ -28,7 +28,7 @@ from contextfold.dialects.neutral import (
     word,
     words,
 )
-from contextfold.dialects.repairs import short_and_simple, simple
+from contextfold.dialects.repairs import opening, short_and_simple, simple
 from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import Json, assembled, elements, fields, listed, plain, put
 from contextfold.domain import (
@@ -323,10 +323,6 @@ CARRIES = Carries(
 )
 
 
-# The API wants the user to speak first; a view may begin with the assistant after a fold.
-OPENER = encode({"role": "user", "content": "[The conversation continues from here.]"})
-
-
 def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem | None) -> bytes:
     """The request's bytes: settings in their order, then the messages."""
     settings = offered(settings, NAME)
@@ -343,7 +339,9 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
     if not settings.get("system", True):
         del settings["system"]
     if messages and _speaker(messages[0]) == "assistant" and not _is_compacted(messages[0]):
-        messages.insert(0, OPENER)
+        # The API wants the user to speak first; a view may begin with the assistant after a fold.
+        spoken = decode(b"[" + messages[0] + b"]")[0]
+        messages.insert(0, encode({"role": "user", "content": opening(spoken.get("content"))}))
     if changes:
         place = next((place for place, each in enumerate(messages) if _speaker(each) == "user"), len(messages))
         messages[place + 1 : place + 1] = changes

@@ -10,7 +10,6 @@ from typing import Any
 from contextfold.dialects.neutral import LABEL
 from contextfold.dialects.repairs import (
     GO_ON,
-    OPENING,
     SPEAKERS,
     BlockJson,
     FreshIds,
@@ -18,6 +17,7 @@ from contextfold.dialects.repairs import (
     id_in,
     late_words,
     matched,
+    opening,
     words_of,
 )
 from contextfold.domain import INTERRUPTED, encode
@@ -167,7 +167,7 @@ def begun_and_ended(
     is_compacted = said and said[0].blocks[:1] and said[0].blocks[0].get("type") == "compaction"
     if said and said[0].role == "assistant" and not is_compacted:
         notes.note(said[0].path, "first-from-user", "A message of the user's was put in front.")
-        said = [RepairedMessage("messages[0]", "user", [text(OPENING)], {}, True), *said]
+        said = [RepairedMessage("messages[0]", "user", [text(opening(said[0].blocks))], {}, True), *said]
     if said and said[-1].role == "assistant" and not _may_end(said, allowed or allowed_in(body)):
         notes.note(said[-1].path, "ends-with-assistant", "A message of the user's was put behind.")
         said = [*said, RepairedMessage(said[-1].path, "user", [text(GO_ON)], {}, True)]

@@ -18,7 +18,7 @@ from contextfold.models import Model
 
 from .endpoint import ENDPOINT, GeminiStream
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, CONFIG, OPENER, arguments, body, chunk, limited
+from .render import CARRIES, CONFIG, arguments, body, chunk, limited
 from .repair import repair
 from .rules import RULES, check
 
@@ -98,4 +98,4 @@ class GeminiDialect(Dialect):
         return repair(body, self.signed)
 
 
-__all__ = ["NAME", "OPENER", "RULES", "GeminiDialect", "arguments"]
+__all__ = ["NAME", "RULES", "GeminiDialect", "arguments"]

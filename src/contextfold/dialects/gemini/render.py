@@ -25,7 +25,7 @@ from contextfold.dialects.neutral import (
     shown,
     words,
 )
-from contextfold.dialects.repairs import short
+from contextfold.dialects.repairs import opening, short
 from contextfold.dialects.tools import offered
 from contextfold.dialects.wire import Json, assembled, elements, fields, listed, request
 from contextfold.domain import (
@@ -138,8 +138,6 @@ CARRIES = Carries(
 )
 
 
-# The API wants the user to speak first; a view may begin with the model after a fold.
-OPENER = encode({"role": "user", "parts": [{"text": "[The conversation continues from here.]"}]})
 CONFIG = "generationConfig"
 
 
@@ -153,8 +151,9 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
         system = lifted if is_blank(system) else f"{system}\n{lifted}"
     if not is_blank(system) and "systemInstruction" not in settings:
         settings["systemInstruction"] = {"parts": [{"text": system}]}
-    if contents and decode(contents[0]).get("role") == "model":
-        contents.insert(0, OPENER)
+    if contents and (spoken := decode(contents[0])).get("role") == "model":
+        # The API wants the user to speak first; a view may begin with the model after a fold.
+        contents.insert(0, encode({"role": "user", "parts": [{"text": opening(spoken)}]}))
     return request(settings, contents, "contents")
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from contextfold.dialects.neutral import LABEL, is_blank
 from contextfold.dialects.repairs import (
     GO_ON,
-    OPENING,
     SPEAKERS,
     Body,
     FreshIds,
@@ -23,6 +22,7 @@ from contextfold.dialects.repairs import (
     late_words,
     matched,
     mended,
+    opening,
 )
 from contextfold.dialects.repairs import words_of as words_in
 from contextfold.domain import INTERRUPTED, decode, encode
@@ -341,7 +341,10 @@ def _signed(contents: list[HeldParts], notes: RepairNotes) -> None:
 def _begun_and_ended(contents: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
     if contents and contents[0].role == "model":
         notes.note(contents[0].path, "first-from-user", "A content of the user's was put in front.")
-        contents = [HeldParts("contents[0]", "user", [{"text": OPENING}], {}, is_touched=True), *contents]
+        contents = [
+            HeldParts("contents[0]", "user", [{"text": opening(contents[0].parts)}], {}, is_touched=True),
+            *contents,
+        ]
     if contents and contents[-1].role == "model":
         notes.note(contents[-1].path, "ends-with-model", "A content of the user's was put behind.")
         contents = [*contents, HeldParts(contents[-1].path, "user", [{"text": GO_ON}], {}, is_touched=True)]

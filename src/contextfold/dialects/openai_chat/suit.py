@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from contextfold.dialects.neutral import LABEL, is_blank
-from contextfold.dialects.repairs import OPENING, RepairNotes
+from contextfold.dialects.repairs import RepairNotes, opening
 from contextfold.dialects.wire import assembled, fields, put
 from contextfold.domain import ViewItem, decode, encode
 
@@ -20,7 +20,6 @@ Message = dict[str, Any]
 
 TAKING_TURNS = ("user", "assistant")
 PREAMBLE = ("system", "developer")
-OPENER: Message = {"role": "user", "content": OPENING}
 
 
 def suited(messages: list[Message], flavour: ChatFlavour, notes: RepairNotes | None = None) -> list[Message]:
@@ -104,7 +103,7 @@ def _in_turn(messages: list[Message], notes: RepairNotes) -> list[Message]:
             message = as_users(message)
         if message.get("role") == "assistant" and all(each.get("role") in PREAMBLE for each in done):
             notes.note(path, "alternation", "A message of the user's was put in front.")
-            done.append(dict(OPENER))
+            done.append({"role": "user", "content": opening(message.get("content"))})
         if done and is_same(done[-1].get("role"), message.get("role")):
             notes.note(path, "alternation", "The message was joined with the one before it.")
             done[-1] = merged(done[-1], message)
@@ -196,7 +195,7 @@ def in_turn(chunks: list[bytes]) -> list[bytes]:
         if role in PREAMBLE and last not in ("", *PREAMBLE):
             chunk, role, end = encode(as_users(_messages(chunk)[0])), "user", "user"
         if role == "assistant" and last in ("", *PREAMBLE):
-            done.append(encode(OPENER))
+            done.append(encode({"role": "user", "content": opening(_messages(chunk)[0].get("content"))}))
         if is_same(last, role):
             done[-1] = _merged(done[-1], chunk)
         else:
