@@ -6,19 +6,13 @@ Examples:
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from contextfold.store import Store
 
-from .arguments import add_thread
+from .archive import arguments, moved
 from .invocation import Invocation
 
-
-def arguments(parser: ArgumentParser) -> None:
-    add_thread(parser)
+__all__ = ["arguments", "run"]
 
 
 def run(call: Invocation) -> int:
-    with call.store() as store:
-        name = call.thread_name(store)
-        store.unarchive(name)
-    value = {"thread": name, "archived": False}
-    return call.answer(value, lambda: call.out.line(call.say("unarchived", thread=name)))
+    return moved(call, Store.unarchive, is_archived=False)
