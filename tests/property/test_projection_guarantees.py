@@ -130,4 +130,4 @@ class ProjectionGuarantees(Guarantees):
 
 @pytest.mark.slow
 def test_a_projection_holds_the_guarantees_whatever_happens_in_whatever_order() -> None:
-    assert_guarantees(ProjectionGuarantees, examples=110, steps=50)
+    assert_guarantees(ProjectionGuarantees, examples=125, steps=50)

@@ -89,10 +89,10 @@ def ask() -> Iterator[Ask]:
 
 @pytest.mark.slow
 def test_a_store_in_memory_holds_the_guarantees_whatever_happens_in_whatever_order() -> None:
-    assert_guarantees(MemoryGuarantees, examples=110, steps=50)
+    assert_guarantees(MemoryGuarantees, examples=125, steps=50)
 
 
 @pytest.mark.slow
 def test_a_store_in_a_file_holds_the_guarantees_through_crashes_and_beside_other_writers(ask: Ask) -> None:
     FileGuarantees.ask = staticmethod(ask)
-    assert_guarantees(FileGuarantees, examples=110, steps=50)
+    assert_guarantees(FileGuarantees, examples=125, steps=50)

@@ -66,11 +66,6 @@ class LivePath:
         index = bisect_left(self.seqs, seq)
         return index < len(self.seqs) and self.seqs[index] == seq
 
-    @property
-    def head(self) -> int:
-        """The newest of them; 0 at the root."""
-        return self.seqs[-1] if self.seqs else 0
-
     def copy(self) -> LivePath:
         return LivePath(self.seqs, self._places)
 

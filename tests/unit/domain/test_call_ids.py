@@ -50,6 +50,12 @@ def test_a_result_that_names_its_tool_answers_the_first_open_call_of_it() -> Non
     assert stranger.view.item(-1).late == (0,)
 
 
+def test_a_call_that_was_answered_by_its_id_is_not_answered_again_by_its_tool() -> None:
+    calls = assistant(_named(call("a"), "read"), _named(call("b"), "read"))
+    thread = Written(user(), calls, user(result("a"), _named(result("?"), "read")))
+    assert ids(thread)[2] == ("a", "b")
+
+
 def _named(block: BlockShape, tool: str) -> BlockShape:
     return replace(block, name=tool)
 

@@ -172,6 +172,11 @@ def test_the_model_is_no_person() -> None:
     assert people_in(Message("user", (ToolResult("c", (Text("{no json"),), name="ask_user"),))) == ("{no json",)
 
 
+def test_the_words_of_a_question_are_not_the_users() -> None:
+    given = json.dumps({"question": "Which port?", "answers": {"port": "8443"}})
+    assert people_in(Message("user", (ToolResult("c", (Text(given),), name="ask_user"),))) == ("8443",)
+
+
 @pytest.mark.finding("Q1")
 def test_the_prompt_that_a_command_stands_for_is_its_clients() -> None:
     command = Text(

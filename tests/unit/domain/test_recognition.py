@@ -3,7 +3,7 @@
 import pytest
 
 from contextfold import dialects
-from contextfold.domain import NO_PREFIX, encode, form_of, prefix_numbers
+from contextfold.domain import NO_PREFIX, Message, ToolCall, encode, form_of, prefix_numbers
 
 CALL = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x", "all": True}}
 ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "I look."}, CALL]}
@@ -61,3 +61,16 @@ def test_what_says_nothing_has_no_form_and_changes_no_number() -> None:
 def test_what_a_client_adds_by_itself_can_be_taken_out() -> None:
     message = dialects.find("anthropic").parse(encode({"role": "user", "content": "Hello. <now/>"}))
     assert form_of(message, lambda text: text.removesuffix(" <now/>")) == form({"role": "user", "content": "Hello."})
+
+
+def test_pictures_and_what_nobody_knows_are_said_and_arguments_that_are_no_json_are_words() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    forms = {
+        form({"role": "user", "content": [picture]}),
+        form({"role": "user", "content": [{**picture, "source": {**picture["source"], "data": "aGo="}}]}),
+        form({"role": "user", "content": [{"type": "hologram", "data": "x"}]}),
+    }
+    assert len(forms) == 3
+    assert b"" not in forms
+    torn, other = (Message("assistant", (ToolCall("a", "read", words),)) for words in ('{"path": ', '{"path":'))
+    assert form_of(torn) == form_of(torn) != form_of(other)

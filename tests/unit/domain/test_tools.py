@@ -124,3 +124,23 @@ def test_only_a_to_do_list_is_a_to_do_list() -> None:
     listed = ToolCall("c", "functions.update_plan", '{"plan": [{"step": "Rename", "status": "pending"}]}')
     assert [todo.text for todo in to_dos(listed) or ()] == ["Rename"]
     assert to_dos(ToolCall("c", "exit_plan_mode", '{"plan": "Rename."}')) is None
+
+
+@pytest.mark.finding("H4")
+@pytest.mark.parametrize(
+    ("name", "arguments", "action"),
+    [
+        ("create", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"}, "edited"),
+        ("frobnicate", {"path": "a.py", "command": "delete"}, "deleted"),
+        ("remove_thing", {"path": "a.py"}, "deleted"),
+        ("frobnicate", {"path": "a.py", "command": "python tool.py --with many words --and options"}, "ran"),
+    ],
+)
+def test_what_is_done_to_a_file_is_told_by_the_texts_and_verbs_of_a_call(
+    name: str, arguments: dict[str, str], action: str
+) -> None:
+    assert touches_of(ToolCall("c", name, json.dumps(arguments)))[0].action == action
+
+
+def test_what_is_nested_deeper_than_anybody_writes_is_not_read() -> None:
+    assert touches_of(ToolCall("c", "frobnicate", "[" * 60 + '"a.py"' + "]" * 60))[0].path == ""
