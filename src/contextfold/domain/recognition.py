@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from .messages import Block, Document, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, encode
+from .messages import Block, Document, Image, Message, Opaque, Text, ToolCall, ToolResult, encode
 
 NUMBER_BYTES = 16
 NO_PREFIX = bytes(NUMBER_BYTES)  # the number of a history in which nothing was said
@@ -50,7 +50,7 @@ def _parts(blocks: Iterable[Block], words: Filter) -> Iterator[object]:
                 yield [type(block).__name__, *msgspec.structs.astuple(block)]
             case Opaque():
                 yield ["opaque", block.kind, block.json]
-            case Reasoning():
+            case _:  # reasoning
                 yield None
 
 

@@ -173,7 +173,7 @@ def test_the_model_is_no_person() -> None:
 
 
 def test_the_words_of_a_question_are_not_the_users() -> None:
-    given = json.dumps({"question": "Which port?", "answers": {"port": "8443"}})
+    given = json.dumps({"id": "q1", "question": "Which port?", "answers": {"port": "8443"}})
     assert people_in(Message("user", (ToolResult("c", (Text(given),), name="ask_user"),))) == ("8443",)
 
 

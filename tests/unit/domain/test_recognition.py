@@ -64,10 +64,10 @@ def test_what_a_client_adds_by_itself_can_be_taken_out() -> None:
 
 
 def test_pictures_and_what_nobody_knows_are_said_and_arguments_that_are_no_json_are_words() -> None:
-    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
     forms = {
-        form({"role": "user", "content": [picture]}),
-        form({"role": "user", "content": [{**picture, "source": {**picture["source"], "data": "aGo="}}]}),
+        form({"role": "user", "content": [{"type": "image", "source": source}]}),
+        form({"role": "user", "content": [{"type": "image", "source": {**source, "data": "aGo="}}]}),
         form({"role": "user", "content": [{"type": "hologram", "data": "x"}]}),
     }
     assert len(forms) == 3
