@@ -41,6 +41,7 @@ class FoldTree:
     def __init__(self) -> None:
         self._folds: dict[int, Fold] = {}
         self._unfolded: list[tuple[int, int]] = []  # (seq of the unfolding, fold)
+        self._showing: dict[int, Fold] | None = {}  # by seq; None where it has to be found out anew
 
     def __getitem__(self, seq: int) -> Fold:
         return self._folds[seq]
@@ -59,12 +60,19 @@ class FoldTree:
         twin = FoldTree()
         twin._folds = {fold.seq: Fold(fold.seq, fold.event, fold.spans, fold.is_live) for fold in self}
         twin._unfolded = self._unfolded[:]
+        twin._showing = None
         return twin
 
     def add(self, seq: int, event: Folded, own: Spans) -> Fold:
         """Take a new fold in; `own` are the positions it names itself."""
         inherited = [span for inner in event.cover.folds if inner in self._folds for span in self._folds[inner].spans]
         fold = self._folds[seq] = Fold(seq, event, merged([*own, *inherited]))
+        if self._showing is not None and self._showing.keys() >= set(event.cover.folds):
+            for inner in set(event.cover.folds):
+                del self._showing[inner]
+            self._showing |= {seq: fold} if fold.spans else {}
+        else:
+            self._showing = None
         return fold
 
     def unfold(self, seq: int, fold: int) -> Fold | None:
@@ -73,12 +81,14 @@ class FoldTree:
         if found is None or not found.is_live:
             return None
         found.is_live = False
+        self._showing = None
         self._unfolded.append((seq, fold))
         return found
 
     def leave(self, after: int) -> tuple[list[Fold], list[Fold]]:
         """Undo whatever came after this seq: the folds that vanish, and the folds that live again."""
         revived = []
+        self._showing = None
         while self._unfolded and self._unfolded[-1][0] > after:
             fold = self._folds[self._unfolded.pop()[1]]
             fold.is_live = True
@@ -91,7 +101,13 @@ class FoldTree:
         return vanished, [fold for fold in revived if fold.seq <= after]
 
     def outermost(self) -> list[Fold]:
-        """The live folds whose stand-ins show, by place. Newest first decides: only a later fold can cover another."""
+        """The live folds whose stand-ins show, by place."""
+        if self._showing is None:
+            self._showing = {fold.seq: fold for fold in self._find_showing()}
+        return sorted(self._showing.values(), key=lambda fold: (fold.place, -fold.seq))
+
+    def _find_showing(self) -> list[Fold]:
+        """Those that show, newest first, which decides: only a later fold can cover another."""
         covered: set[int] = set()
         showing = []
         for fold in reversed(self._folds.values()):
@@ -101,7 +117,7 @@ class FoldTree:
                 covered.update(fold.event.cover.folds)
                 if fold.spans:
                     showing.append(fold)
-        return sorted(showing, key=lambda fold: fold.place)
+        return showing
 
 
 def build(path: PathItems, edited: Mapping[int, ViewItem], folds: Sequence[Fold], pinned: Iterable[int]) -> Shown:
