@@ -23,7 +23,7 @@ from .request import SourceMessage, SummaryRequest
 from .sayings import Saying, lasting, sayings
 from .terms import Term, terms_in
 
-LINES = 2_000  # that a notebook holds at least, and one for two tokens of a larger digest
+LEAST_LINES, LINES = 800, 2_000  # that a notebook holds for a small digest, and for one of as many tokens
 _MOST_OVER = 1.5  # times that many before lines are let go
 _NAMED_AGAIN = 3  # lines of one name that are held before others
 _MOST_TERMS = 40_000
@@ -91,7 +91,7 @@ class Notebook:
             if self._pending is None or self._pending[0].sources is not request.sources:
                 return False
             self._pending = None
-            self._let_go(max(LINES, request.budget // 2))
+            self._let_go(_room(request.budget))
             return True
 
     def _take_back(self) -> None:
@@ -243,6 +243,11 @@ class Notebook:
             for term in line.terms:
                 times[term] = times.get(term, 0) + 1
         return (best + others)[:most]
+
+
+def _room(budget: int) -> int:
+    """Lines to hold for digests of this size: weighing them is what a fold costs, and a small one can show few."""
+    return max(LEAST_LINES, min(budget, LINES), budget // 2)
 
 
 class NotebookShelf:

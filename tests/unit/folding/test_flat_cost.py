@@ -60,3 +60,39 @@ def test_a_fold_does_not_read_the_megabytes_that_earlier_folds_hide(tmp_path: Pa
             tracemalloc.stop()
     assert any("Twelve large messages." in fold.text for fold in report.folds)
     assert peak < 4 * MEGABYTE
+
+
+@pytest.mark.finding("K6")
+def test_a_fold_in_a_small_window_chooses_among_no_more_lines_late_than_early() -> None:
+    held: list[int] = []
+    with cf.Session.open(":memory:", model="claude-sonnet-4-5", window=8_000) as session:
+        for turn in range(260):
+            tell(session, turn)
+            steps = "\n".join(f"stage_{turn}_{part} reads table_{turn}_{part} in src/{turn}.py" for part in range(12))
+            session.append({"role": "user", "content": f"Go on with this.\n{steps}"})
+            if session.prepare(max_tokens=500).report.folds and session.desk.shelf.newest is not None:
+                held.append(len(session.desk.shelf.newest[2].lines))
+            session.append({"role": "assistant", "content": "Done."})
+    assert len(held) >= 40
+    assert max(held[-10:]) <= 1.1 * max(held[: len(held) // 2])
+
+
+@pytest.mark.finding("K12")
+def test_a_first_fold_over_fresh_megabytes_takes_a_few_times_their_room(tmp_path: Path) -> None:
+    folded = 0
+    with cf.Session.open(tmp_path / "fresh.db", model="claude-sonnet-4-5") as session:
+        for number in range(10):
+            words = f"{number} " + "word " * (MEGABYTE // 25)
+            session.append({"role": ("user", "assistant")[number % 2], "content": words})
+            folded += len(words)
+        for turn in range(3):
+            tell(session, turn)
+        session.append({"role": "user", "content": "Go on."})
+        tracemalloc.start()
+        try:
+            report = session.fold(to=3_000)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert report.folds
+    assert peak / folded <= 6
