@@ -44,7 +44,7 @@ def run(call: Invocation) -> int:
             )
             for each in effective
         ]
-        call.out.table(rows, [*map(call.out.label, ("setting", "value", "from")), ""])
+        call.out.table(rows, [*map(call.out.label, ("setting", "value", "from")), ""], wraps=True)
         for name, guess in strange.items():
             call.note(call.say("doctor.variable", name=name, guess=guess))
 

@@ -59,7 +59,7 @@ def _show(call: Invocation, fold: FoldInfo, hidden: list[int]) -> None:
         told.append(label(f"view {fold.before:,} → {fold.after:,} tokens"))
     if not fold.is_showing:
         told.append(label("inside another fold"))
-    call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {' · '.join(told)}")
+    call.out.item(Ink(f"▸ {fold.id}", "fold"), " · ".join(told))
     named = {name: value for name, value in fold.details.items() if value not in (None, "")}
     facts = ", ".join(f"{label(name)}: {label(str(value))}" for name, value in named.items())
     if facts:

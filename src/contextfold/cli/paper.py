@@ -5,6 +5,7 @@ Only this file writes escape sequences, and only around text that was made harml
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -49,7 +50,7 @@ class Paper:
     def __init__(
         self, out: TextIO, *, color: bool, width: int | None = None, label: Callable[[str], str] = str
     ) -> None:
-        self._out, self._color, self._clips = out, color, out.isatty()
+        self._out, self._color, self._clips = out, color, _has_edge(out)
         self.label = label  # a phrase of ours in the reader's language
         self.width = max(NARROW, min(width or _columns(out), WIDE))
 
@@ -76,8 +77,23 @@ class Paper:
         if len(shown) < len(rows):
             self.line(Ink(self.label(f"… {len(rows) - len(shown):,} more lines"), "dim"), indent=indent)
 
-    def table(self, rows: Iterable[Sequence[Piece]], head: Sequence[str] = (), right: Iterable[int] = ()) -> None:
-        """Columns as wide as they must be; on a terminal the last one is cut at the edge."""
+    def item(self, mark: Ink, text: str, *, indent: int = 0) -> None:
+        """A mark and a text behind it, wrapped at the edge where there is one and set in below itself."""
+        hang = indent + columns(mark.text) + 2
+        first, *others = wrapped(harmless.line(text), self.width - hang) if self._clips else [text]
+        self.line(mark, f"  {first}", indent=indent)
+        for row in others:
+            self.line(row, indent=hang)
+
+    def table(
+        self,
+        rows: Iterable[Sequence[Piece]],
+        head: Sequence[str] = (),
+        right: Iterable[int] = (),
+        *,
+        wraps: bool = False,
+    ) -> None:
+        """Columns as wide as they must be; on a terminal the last one is cut at the edge, or goes on below itself."""
         cells = [[(harmless.line(_words(cell)), _style(cell)) for cell in row] for row in rows]
         titles = [[(title, "dim") for title in head]] if head and cells else []
         grid = titles + cells
@@ -85,8 +101,16 @@ class Paper:
             return
         widths = [max(columns(row[at][0]) for row in grid if at < len(row)) for at in range(max(map(len, grid)))]
         numbers = set(right)
+        before_last = sum(widths[:-1]) + 2 * (len(widths) - 1)
         for row in grid:
-            self._row(row, widths, numbers)
+            if not (wraps and self._clips and len(row) == len(widths)):
+                self._row(row, widths, numbers)
+                continue
+            text, style = row[-1]
+            first, *others = wrapped(text, self.width - before_last)
+            self._row([*row[:-1], (first, style)], widths, numbers)
+            for each in others:
+                self.line(Ink(each, style) if style else each, indent=before_last)
 
     def _row(self, row: Sequence[tuple[str, str]], widths: Sequence[int], right: set[int]) -> None:
         pieces: list[Piece] = []
@@ -136,7 +160,12 @@ def _style(piece: Piece) -> str:
 
 
 def _columns(out: TextIO) -> int:
-    return shutil.get_terminal_size((UNKNOWN, 24)).columns if out.isatty() else UNKNOWN
+    return shutil.get_terminal_size((UNKNOWN, 24)).columns if _has_edge(out) else UNKNOWN
+
+
+def _has_edge(out: TextIO) -> bool:
+    """Whether lines end somewhere: on a terminal, or where the environment says how wide to write."""
+    return out.isatty() or os.environ.get("COLUMNS", "").isdigit()
 
 
 def wants_color(wish: str, out: TextIO, environ: Mapping[str, str]) -> bool:

@@ -89,7 +89,7 @@ def _show(call: Invocation, facts: dict[str, object]) -> None:
         for name, value in facts.items()
         if name not in ("thread", "model", "window", "tokens") and value not in ({}, "")
     ]
-    call.out.table(rows)
+    call.out.table(rows, wraps=True)
 
 
 def _told(value: object, label: Callable[[str], str]) -> str:

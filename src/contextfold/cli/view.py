@@ -75,7 +75,7 @@ class ViewReader:
         if fold is not None:
             hidden = hidden_messages(fold.cover, self.events, self.on_path)
             told = self.paper.label(f"hides {len(hidden)} messages ({spans(hidden)})")
-            self.paper.line(Ink(told + _why(fold, self.paper.label), "fold"), indent=GUTTER)
+            self.paper.text(told + _why(fold, self.paper.label), indent=GUTTER, style="fold")
         self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
 
     def _folded_block(self, fold: int, text: int, block: Block, tools: Mapping[str, str]) -> None:

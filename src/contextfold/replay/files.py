@@ -13,6 +13,7 @@ from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration, ContextFoldError
 from contextfold.folding import Policy
 from contextfold.folding.recipes import RECIPES
+from contextfold.models.config import nearest
 from contextfold.transcripts import read
 
 from .products import full, recorded
@@ -42,8 +43,7 @@ def named(policies: Collection[str]) -> dict[str, Policy]:
     """Recipes by name; an unknown name is refused with the known ones."""
     unknown = [name for name in policies if name not in RECIPES]
     if unknown:
-        listing = ", ".join(RECIPES)
-        raise BadConfiguration(f"There is no policy {unknown[0]!r}. Use one or more of: {listing}.")
+        raise BadConfiguration(f"There is no policy {unknown[0]!r}{nearest(unknown[0], list(RECIPES))}")
     if len(set(policies)) < len(policies):
         raise BadConfiguration("A policy is named twice. Name each one once.")
     return {name: RECIPES[name]() for name in policies}

@@ -378,6 +378,28 @@ def test_replay_rows_fit_80_columns(cli: Cli, store: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.finding("N15")
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_every_ordinary_answer_fits_80_columns(cli: Cli, monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in (
+        "show",
+        "folds",
+        "stats",
+        "threads",
+        "context",
+        "usage",
+        "doctor",
+        "config",
+        "recall test",
+        "verify",
+    ):
+        shown = cli(*command.split(), "--lang", language)
+        assert shown.out, command
+        assert [line for line in shown.out.splitlines() if columns(line) > 80] == [], command
+
+
+@pytest.mark.finding("N15")
 def test_the_japanese_front_page_leads_wherever_the_english_one_does() -> None:
     root = SOURCE.parents[1]
     english, japanese = (

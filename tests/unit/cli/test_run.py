@@ -62,11 +62,13 @@ def test_options_may_stand_before_the_command(cli: Cli) -> None:
     assert cli("--store", "absent.db", "threads").code == 3
 
 
-def test_a_misspelled_command_or_option_is_guessed(cli: Cli) -> None:
+@pytest.mark.usefixtures("store")
+def test_a_misspelled_command_option_or_recipe_is_guessed(cli: Cli) -> None:
     told = cli("shwo")
     assert told.code == 2
     assert "did you mean `contextfold show`" in told.err
     assert "did you mean --full" in cli("show", "--ful").err
+    assert "did you mean 'balanced'" in cli("replay", "session.jsonl", "-p", "balancd").err
     assert cli("show", "--at").code == 2
 
 
