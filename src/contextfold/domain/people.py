@@ -281,8 +281,7 @@ def _given(words: str) -> list[str] | None:
 def _strings(value: Any, *, inside: bool, depth: int = 0) -> Iterator[str]:
     """Strings below a key that names an answer; a question's own words are not the user's."""
     if isinstance(value, str):
-        if inside:
-            yield value
+        yield value
     elif isinstance(value, list) and depth < _DEEPEST:
         for each in value:
             yield from _strings(each, inside=inside, depth=depth + 1)
