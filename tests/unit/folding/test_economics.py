@@ -437,3 +437,12 @@ def test_a_session_learns_what_its_requests_really_cost() -> None:
     answer = {"type": "message", "id": "m", "model": "m", "role": "assistant", "usage": usage}
     session.append({**answer, "content": [{"type": "text", "text": "hello"}]})
     assert session.desk.books.account.bill == pytest.approx(1_000 * 3.75e-6)
+
+
+def test_the_first_message_is_never_part_of_the_newest_exchange() -> None:
+    alone, answered = Scene([user(WORD * 50)]), Scene([user(WORD * 50), assistant(WORD * 20)])
+    steps = Staying()
+    steps.follow(alone.view)
+    assert (steps.first, steps.newest) == (alone.view.tokens(), 0)
+    steps.follow(answered.view)
+    assert steps.newest == answered.view.tokens(1) >= 20
