@@ -379,7 +379,7 @@ def test_nothing_can_be_changed_where_the_store_is_read_only(
 ) -> None:
     path = Path(shutil.copy(store_path, tmp_path / "agent.db"))
     with served(path, read_only=True) as (origin, access), visiting(place[0], origin, access) as visit:
-        assert "read only" in visit.page.locator("#live").inner_text()
+        visit.page.locator("#live", has_text="read only").wait_for()
         visit.thread(REFUNDS)
         assert visit.button("Rename…").count() == 0
         visit.button("Fold now…").click()

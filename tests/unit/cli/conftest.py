@@ -39,7 +39,7 @@ Cli = Callable[..., Ran]
 def _plain_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty directory, an English terminal, and no settings from outside."""
     monkeypatch.chdir(tmp_path)
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG", "NO_COLOR", "CONTEXTFOLD_CONFIG", "CONTEXTFOLD_STORE"):
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG", "NO_COLOR", "COLUMNS", "CONTEXTFOLD_CONFIG", "CONTEXTFOLD_STORE"):
         monkeypatch.delenv(name, raising=False)
 
 
