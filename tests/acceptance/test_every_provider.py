@@ -32,23 +32,35 @@ def server() -> Iterator[StrictServer]:
 
 
 def claude(server: StrictServer) -> Ask:
-    client = anthropic.Anthropic(base_url=server.url, api_key=server.token, max_retries=0)
-    return lambda request: client.messages.create(**request.body)
+    def ask(request: cf.Request) -> Any:
+        with anthropic.Anthropic(base_url=server.url, api_key=server.token, max_retries=0) as client:
+            return client.messages.create(**request.body)
+
+    return ask
 
 
 def chat(server: StrictServer) -> Ask:
-    client = openai.OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0)
-    return lambda request: client.chat.completions.create(**request.body)
+    def ask(request: cf.Request) -> Any:
+        with openai.OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0) as client:
+            return client.chat.completions.create(**request.body)
+
+    return ask
 
 
 def responses(server: StrictServer) -> Ask:
-    client = openai.OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0)
-    return lambda request: client.responses.create(**request.body)
+    def ask(request: cf.Request) -> Any:
+        with openai.OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0) as client:
+            return client.responses.create(**request.body)
+
+    return ask
 
 
 def google(server: StrictServer) -> Ask:
-    client = genai.Client(api_key=server.token, http_options={"base_url": server.url})
-    return lambda request: client.models.generate_content(**gemini.arguments(request.body))
+    def ask(request: cf.Request) -> Any:
+        with genai.Client(api_key=server.token, http_options={"base_url": server.url}) as client:
+            return client.models.generate_content(**gemini.arguments(request.body))
+
+    return ask
 
 
 PROVIDERS: dict[str, tuple[Callable[[StrictServer], Ask], str, dict[str, Any]]] = {

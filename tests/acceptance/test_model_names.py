@@ -72,16 +72,18 @@ def server() -> Iterator[StrictServer]:
 
 
 @pytest.fixture(scope="module")
-def asks(server: StrictServer) -> dict[str, Ask]:
-    claude = anthropic.Anthropic(base_url=server.url, api_key=server.token, max_retries=0)
-    gpt = openai.OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0)
-    google = genai.Client(api_key=server.token, http_options={"base_url": server.url})
-    return {
-        "anthropic": lambda body: claude.messages.create(**body),
-        "openai-chat": lambda body: gpt.chat.completions.create(**body),
-        "openai-responses": lambda body: gpt.responses.create(**body),
-        "gemini": lambda body: google.models.generate_content(**gemini.arguments(body)),
-    }
+def asks(server: StrictServer) -> Iterator[dict[str, Ask]]:
+    with (
+        anthropic.Anthropic(base_url=server.url, api_key=server.token, max_retries=0) as claude,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key=server.token, max_retries=0) as gpt,
+        genai.Client(api_key=server.token, http_options={"base_url": server.url}) as google,
+    ):
+        yield {
+            "anthropic": lambda body: claude.messages.create(**body),
+            "openai-chat": lambda body: gpt.chat.completions.create(**body),
+            "openai-responses": lambda body: gpt.responses.create(**body),
+            "gemini": lambda body: google.models.generate_content(**gemini.arguments(body)),
+        }
 
 
 @pytest.mark.finding("N1")

@@ -27,10 +27,10 @@ def server() -> Iterator[StrictServer]:
 
 
 def talk(session: cf.Session, server: StrictServer, turns: int, **how: Any) -> None:
-    client = anthropic.Anthropic(base_url=server.url, api_key=server.token, max_retries=0)
-    for number in range(turns):
-        session.append({"role": "user", "content": f"Step {number}. " + "Look at the parser again. " * 60})
-        session.append(client.messages.create(**session.prepare(system=SYSTEM, **how).body))
+    with anthropic.Anthropic(base_url=server.url, api_key=server.token, max_retries=0) as client:
+        for number in range(turns):
+            session.append({"role": "user", "content": f"Step {number}. " + "Look at the parser again. " * 60})
+            session.append(client.messages.create(**session.prepare(system=SYSTEM, **how).body))
 
 
 @pytest.mark.finding("N4")
