@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 
@@ -99,23 +99,38 @@ def pointed(command: Sequence[str], found: GatewayListener) -> list[str]:
 def _ran(command: Sequence[str], environ: Mapping[str, str]) -> int:
     """The command's exit code; of one that a signal ended, what a shell would say."""
     # The very command that the user typed, without a shell.
-    with subprocess.Popen(command, env=dict(environ)) as child, _passing_on(child):  # noqa: S603
+    with _passing_on() as begin, subprocess.Popen(command, env=dict(environ)) as child:  # noqa: S603
+        begin(child)
         code = child.wait()
     return code if code >= 0 else _BY_SIGNAL - code
 
 
 @contextmanager
-def _passing_on(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Signals go to the command, which decides; a terminal sends Ctrl-C to both of us, so that it is not said twice."""
+def _passing_on() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Signals go to the command, which decides; a terminal sends Ctrl-C to both of us, so that it is not said twice.
+
+    Before it starts already: a signal that came between its start and ours to listen would end us and leave it alone.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def pass_on(number: int, _: object) -> None:
-        if number != signal.SIGINT or not sys.stdin.isatty():
+        if number == signal.SIGINT and sys.stdin.isatty():
+            return
+        if started:
+            started[0].send_signal(number)
+        else:
+            early.append(number)
+
+    def begin(child: subprocess.Popen[bytes]) -> None:
+        started.append(child)
+        for number in early:
             child.send_signal(number)
 
     wanted = [number for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if (number := getattr(signal, name, None))]
     before = {number: signal.signal(number, pass_on) for number in wanted}
     try:
-        yield
+        yield begin
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

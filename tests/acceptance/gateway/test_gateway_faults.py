@@ -150,6 +150,7 @@ def test_storage_trouble_refuses_where_it_is_strict_and_else_leaves_a_visible_ga
         status, _ = asked(house, server.token, "anthropic", ["Hello."], stream=False)
         assert status == (503 if mode == "strict" else 200)
         assert len(server.exchanges) == (0 if mode == "strict" else 1)
+        house.settle()
         path.unlink()
         status, _ = asked(house, server.token, "anthropic", ["Hello again."], stream=False)
         assert status == 200
