@@ -1,6 +1,7 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
-from .addresses import is_postgres, postgres_logs, shown_address
+from .addresses import is_postgres, shown_address
+from .drivers import postgres_logs
 from .entries import Sealed, SealedLog
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog

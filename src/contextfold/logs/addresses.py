@@ -1,13 +1,10 @@
-"""Which log a path means: an address of PostgreSQL, or a file. The driver is asked for only where it is needed."""
+"""Which log a path means: an address of PostgreSQL, or a file."""
 
 from __future__ import annotations
 
 import os
-from types import ModuleType
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
-
-from contextfold.errors import BadConfiguration
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
@@ -22,12 +19,3 @@ def shown_address(address: str) -> str:
     parts = urlsplit(address)
     user, at, hosts = parts.netloc.rpartition("@")
     return urlunsplit((parts.scheme, user.split(":")[0] + at + hosts, parts.path, "", ""))
-
-
-def postgres_logs() -> ModuleType:
-    """The logs in PostgreSQL, if their driver is installed."""
-    try:
-        import contextfold.logs.postgres as found  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise BadConfiguration("PostgreSQL needs its driver: pip install 'contextfold[postgres]'.") from error
-    return found
