@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -161,6 +162,14 @@ def handed_over(place: Path, project: Path, home: Path) -> Path:
         details: dict[str, Detail] = {"workspace": str(project), "home": str(home), "files": taken.files}
         store._log.append("gift", [NewEvent(Checkpointed("theirs", head, taken.id, details), head, 1.0)], expected=head)
     return file
+
+
+def objects_by_kind(directory: Path) -> dict[str, list[Path]]:
+    """The files of git's objects by what they hold: every kind has at least two."""
+    of_kind: dict[str, list[Path]] = {}
+    for path in sorted(directory.glob("[0-9a-f]*/*")):
+        of_kind.setdefault(zlib.decompress(path.read_bytes()).split(b" ")[0].decode(), []).append(path)
+    return of_kind
 
 
 def as_file(file: Path, _place: Path) -> Path:
@@ -397,18 +406,23 @@ def test_adopting_says_what_it_found_in_both_languages_and_as_json(
     assert "no snapshots in" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("damage", ["cut", "other", "missing"])
-def test_a_damaged_directory_is_adopted_not_at_all(damage: str, project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["commit", "tree", "blob"])
+@pytest.mark.parametrize("damage", ["cut", "missing", "commit", "tree", "blob"])
+def test_a_damaged_directory_is_adopted_not_at_all(damage: str, kind: str, project: Path, tmp_path: Path) -> None:
     home = tmp_path / "prepared"
+    (project / "two.py").write_text("price = 2\n")
     store = handed_over(tmp_path, project, home)
-    loose = sorted((home / "git" / "objects").glob("[0-9a-f]*/*"))
-    loose[0].chmod(0o600)
+    (project / "two.py").write_text("price = 3\n")
+    Snapshots(project, home=home).take("another")
+    of_kind = objects_by_kind(home / "git" / "objects")
+    broken = of_kind[kind][0]
+    broken.chmod(0o600)
     if damage == "cut":
-        loose[0].write_bytes(loose[0].read_bytes()[:5])
-    elif damage == "other":
-        loose[0].write_bytes(loose[1].read_bytes())
+        broken.write_bytes(broken.read_bytes()[:5])
+    elif damage == "missing":
+        broken.unlink()
     else:
-        loose[0].unlink()
+        broken.write_bytes(of_kind[damage][-1].read_bytes())
     assert main(["workspace", "adopt", str(home), "--store", str(store), "--yes"]) != 0
     assert Snapshots(project).ids() == ()
 

@@ -123,9 +123,9 @@ _KEYS: Mapping[str, str] = {
 _KEY_KINDS = {key: kind for kind, keys in _KEYS.items() for key in keys.split()}
 _PLAN_KEYS = ("todos", "plan", "todo_list", "tasks", "items")
 
-_FILE = re.compile(r"\A(?:~|[A-Za-z]:)?+[/\\]?+(?:[\w.@+~ -]++[/\\])*+[\w.@+-]*+\Z")
+_FILE = re.compile(r"\A(?:~|[A-Za-z]:)?[/\\]?+(?:[\w.@+~ -]++[/\\])*[\w.@+-]*+\Z")
 _ENDING = re.compile(r"\.\w{1,8}\Z")
-_FROM_ROOT = re.compile(r"\A(?:~|\.{1,2})?+/[\w.@+/-]++\Z")
+_FROM_ROOT = re.compile(r"\A(?:~|\.{1,2})?/[\w.@+/-]++\Z")
 _PART = r"""(?:head|tail)(?: -n ?\d+| -\d+)?|sed -n ['"]?[\d$,;p ]+['"]?"""
 _SHOWS = re.compile(  # commands that show a file, whole or in part, and do nothing else
     rf"""(?:cat|nl(?: -ba)?|{_PART}) ['"]?(?P<path>(?:[\w.@+~-]*/)*[\w@+-]*\.\w{{1,8}})['"]?(?: \| (?:{_PART}))?"""

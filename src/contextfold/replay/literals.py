@@ -24,7 +24,7 @@ _CANDIDATES = (
     rf"(?<![\w-])(?<![\w-]\.)[\w-]++(?:\.[\w-]++)*{_SUFFIX}\b",  # a file
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",  # a UUID
     r"(?<![\w-])--[a-z][\w-]{2,}",  # a flag
-    r"[a-z0-9]++(?:-[a-z0-9]++){2,}+",  # a name in kebab case
+    r"[a-z0-9]++(?:-[a-z0-9]++){2,}",  # a name in kebab case
     r"\w{4,}+",  # any other word; most are none
 )
 _TOKEN = re.compile("|".join(_CANDIDATES))

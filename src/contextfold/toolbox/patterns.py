@@ -17,7 +17,7 @@ MOST_DEPTH = 50  # groups within groups
 SHORT = 200  # characters that `re` gets of what is not followed here
 
 _ATOM = re.compile(
-    r"\[\^?\]?(?:\\.|[^\]\\]){0,500}+\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[dDwWsSnrtfv]|[^0-9A-Za-z])|[^\\()\[*+?|^$]",
+    r"\[\^?\]?(?:\\.|[^\]\\]){0,500}\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[dDwWsSnrtfv]|[^0-9A-Za-z])|[^\\()\[*+?|^$]",
     re.DOTALL,
 )
 _ASSERTION = re.compile(r"[\^$]|\\[bB]")

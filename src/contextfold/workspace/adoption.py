@@ -83,6 +83,7 @@ def _checked(directory: Path, ids: tuple[str, ...], into: Snapshots) -> bytes:
                 git.run("index-pack", "--stdin", given=path.read_bytes())
             else:
                 shutil.copyfile(path, git.directory / "objects" / name, follow_symlinks=False)
+        git.run("fsck", "--full", "--no-dangling", "--no-progress")
         return git.run("pack-objects", "--revs", "--stdout", "-q", given="".join(f"{id}\n" for id in ids).encode())
     finally:
         shutil.rmtree(half, ignore_errors=True)
