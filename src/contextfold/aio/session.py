@@ -33,13 +33,12 @@ from contextfold.session import (
 )
 from contextfold.session.answer import written
 from contextfold.session.drivers import drive_async
-from contextfold.store import shared_commit
 from contextfold.thread import FoldInfo, PastRequest
 
 from .store import Store
 from .thread import Thread
 from .verbs import Layered, Recalls, Travels
-from .worker import Worker
+from .worker import Hands, hands_for
 
 Piece = TypeVar("Piece")
 
@@ -103,7 +102,7 @@ T = TypeVar("T")
 class Session(Travels, Layered, Recalls):
     """A thread, a model and a policy. Open one with `await Session.open(...)`."""
 
-    def __init__(self, session: plain.Session, worker: Worker, *, owns_worker: bool = False) -> None:
+    def __init__(self, session: plain.Session, worker: Hands, *, owns_worker: bool = False) -> None:
         self._session, self._worker, self._owns_worker = session, worker, owns_worker
         self.desk = session.desk
 
@@ -156,7 +155,7 @@ class Session(Travels, Layered, Recalls):
             on_warning=on_warning,
             on_progress=on_progress,
         )
-        return cls(opened, Worker(lambda: shared_commit(opened.store.distant, opened.store.batch)), owns_worker=True)
+        return cls(opened, hands_for(opened.store), owns_worker=True)
 
     @classmethod
     async def on(
@@ -175,10 +174,10 @@ class Session(Travels, Layered, Recalls):
         owns_store: bool = False,
     ) -> Self:
         """A session on a store that is open already."""
-        on = plain.Session.on
-        made = await store.worker.run(
+        on, lane = plain.Session.on, store.worker.lane(thread)
+        made = await lane.run(
             lambda: on(
-                store.plain,
+                lane.store,
                 thread,
                 model,
                 policy,
@@ -191,7 +190,7 @@ class Session(Travels, Layered, Recalls):
                 owns_store=owns_store,
             )
         )
-        return cls(made, store.worker, owns_worker=owns_store)
+        return cls(made, lane, owns_worker=owns_store)
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,6 +1,6 @@
 """All threads of one space in one file, awaited.
 
-Long-term memory, awaited: the same memories, carried out on the one thread of the store.
+Long-term memory, awaited: the same memories.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from contextfold.store import Kind, MemoryEntry
 from contextfold.store import Memory as PlainMemory
 
 from .thread import Thread
-from .worker import Worker
+from .worker import Hands, hands_for
 
 
 class Memory:
     """What is remembered about one user, project or agent."""
 
-    def __init__(self, memory: PlainMemory, worker: Worker) -> None:
+    def __init__(self, memory: PlainMemory, worker: Hands) -> None:
         self._memory, self._worker = memory, worker
         self.name, self.scope, self.plain = memory.name, memory.scope, memory
 
@@ -88,7 +88,7 @@ class Store:
 
     def __init__(self, store: plain.Store) -> None:
         self.plain = store
-        self.worker = Worker(lambda: plain.shared_commit(store.distant, store.batch))
+        self.worker = hands_for(store)
 
     async def __aenter__(self) -> Self:
         return self
@@ -113,8 +113,9 @@ class Store:
 
     async def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
         """The thread of this name, created or continued. Without a model, the one it was created with."""
-        held = await self.worker.run(lambda: self.plain.thread(name, model=model, parent=parent))
-        return Thread(held, self.worker)
+        lane = self.worker.lane(name)
+        held = await lane.run(lambda: lane.store.thread(name, model=model, parent=parent))
+        return Thread(held, lane)
 
     async def threads(
         self,
@@ -140,7 +141,8 @@ class Store:
 
     async def rename(self, thread: str, to: str) -> None:
         """Call a thread by another name. The names it had before still lead to it."""
-        await self.worker.run(lambda: self.plain.rename(thread, to))
+        lane = self.worker.lane(thread)
+        await lane.run(lambda: lane.store.rename(thread, to))
 
     async def archive(self, thread: str) -> None:
         """Put a thread away: `threads(archived=False)` leaves it out."""
@@ -160,8 +162,9 @@ class Store:
         everywhere: bool = False,
     ) -> Sequence[Passage]:
         """What a thread, or all of them, hold that answers a question: passages within a budget of tokens, in order."""
-        return await self.worker.run(
-            lambda: self.plain.recall(question, thread, budget=budget, only_folded=only_folded, everywhere=everywhere)
+        lane = self.worker if thread is None else self.worker.lane(thread)
+        return await lane.run(
+            lambda: lane.store.recall(question, thread, budget=budget, only_folded=only_folded, everywhere=everywhere)
         )
 
     async def reindex(self) -> None:
@@ -178,7 +181,8 @@ class Store:
 
     async def forget(self, thread: str, seq: int | None = None) -> int:
         """Erase a message and every stand-in made from it, or a whole thread, for good."""
-        return await self.worker.run(lambda: self.plain.forget(thread, seq))
+        lane = self.worker.lane(thread)
+        return await lane.run(lambda: lane.store.forget(thread, seq))
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the live store consistently and verify the copy."""
@@ -186,7 +190,8 @@ class Store:
 
     async def export(self, thread: str, path: str | os.PathLike[str]) -> None:
         """Write a thread as JSON lines: every event with its exact bytes, and its chain."""
-        await self.worker.run(lambda: self.plain.export(thread, path))
+        lane = self.worker.lane(thread)
+        await lane.run(lambda: lane.store.export(thread, path))
 
     async def import_(self, path: str | os.PathLike[str], *, name: str | None = None) -> Thread:
         """Read a thread back from JSON lines, its chain verified, under its own name or another."""

@@ -11,7 +11,7 @@ from contextfold.models import Model
 from contextfold.thread import Covered, Drafting, FoldInfo, ModelLens, PastRequest, RewindReport, TimelineRow
 from contextfold.thread.request_bytes import Rendering
 
-from .worker import Worker
+from .worker import Hands
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Thread:
     """One conversation. Made by `Store.thread`."""
 
-    def __init__(self, thread: plain.Thread, worker: Worker) -> None:
+    def __init__(self, thread: plain.Thread, worker: Hands) -> None:
         self._thread, self._worker = thread, worker
 
     @property

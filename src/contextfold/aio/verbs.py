@@ -32,7 +32,7 @@ from contextfold.store import Memory, unhurried
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
-from .worker import Worker
+from .worker import Hands
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Travels:
 
     desk: Desk
     _session: plain.Session
-    _worker: Worker
+    _worker: Hands
 
     @abstractmethod
     def _beside(self, session: plain.Session) -> Self:
@@ -55,7 +55,7 @@ class Travels:
         """A job whose writes need not be on the disk when it ends."""
 
         def deferred() -> T:
-            with unhurried(self._session.store):
+            with unhurried(self._session.store.deferring):
                 return job()
 
         done: T = await self._worker.run(deferred)
@@ -125,7 +125,7 @@ class Recalls:
 
     desk: Desk
     _session: plain.Session
-    _worker: Worker
+    _worker: Hands
 
     @abstractmethod
     async def _drive(self, steps: Steps[T]) -> T: ...
@@ -169,7 +169,7 @@ class Layered:
 
     desk: Desk
     _session: plain.Session
-    _worker: Worker
+    _worker: Hands
 
     @abstractmethod
     async def _drive(self, steps: Steps[T]) -> T: ...

@@ -1,20 +1,24 @@
-"""One thread that does all the work of a store for asynchronous callers, in the order they asked.
+"""Who does the work of a store for asynchronous callers. What was begun is finished whatever becomes of its caller.
 
-Jobs that wait at the same moment run inside one batch, so their commits are one. A job that was begun is finished
-whatever becomes of its caller.
+A file has one Python thread, in the order it was asked; jobs that wait at the same moment share one commit. A log on
+another machine mostly waits for it: there every conversation has a lane of its own, with its own lock, and lanes share
+as many Python threads as there are connections. No commit is of two conversations.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import Any, TypeVar
+from threading import Condition, Thread
+from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from contextfold.errors import StoreError
+from contextfold.store import Store, beside
+from contextfold.thread.live import LiveThreads
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]"]
@@ -22,26 +26,51 @@ Job = tuple[Callable[[], Any], "Future[Any]"]
 MOST_JOBS = 256  # in one batch, so that the first caller does not wait for an endless queue
 
 
-class Worker:
-    """Runs jobs one after another on its own thread; `batch` wraps those that run together."""
+class Hands(Protocol):
+    """Whoever runs jobs, one after another; `store` is what they may work on."""
 
-    def __init__(self, batch: Callable[[], AbstractContextManager[None]]) -> None:
-        self._batch = batch
+    @property
+    def store(self) -> Store: ...
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """The job's result, or its error. Cancelling the caller leaves the job to finish."""
+        ...
+
+    def lane(self, thread: str) -> Hands:
+        """Whoever runs the jobs of one conversation."""
+        ...
+
+    def stop(self) -> None:
+        """Finish what was asked for, and take nothing more."""
+        ...
+
+
+def hands_for(store: Store) -> Hands:
+    """One Python thread for a file; lanes where the log is on another machine."""
+    return Worker(store) if store.distant is None else Lanes(store, store.distant.at_once)
+
+
+class Worker:
+    """Runs jobs one after another on its own thread; those that wait together share a commit."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = Thread(target=self._work, name="contextfold", daemon=True)
         self._is_stopped = False
         self._thread.start()
 
+    def lane(self, thread: str) -> Worker:  # noqa: ARG002  # one for all of them
+        return self
+
     async def run(self, job: Callable[[], T]) -> T:
-        """The job's result, or its error. Cancelling the caller leaves the job to finish."""
         if self._is_stopped:
-            raise StoreError("This store is closed. Open it again.")
+            raise _closed()
         future: Future[T] = Future()
         self._jobs.put((job, future))
         return await asyncio.shield(asyncio.wrap_future(future))
 
     def stop(self) -> None:
-        """Finish what was asked for, then end the thread."""
         self._is_stopped = True
         self._jobs.put(None)
         self._thread.join()
@@ -68,10 +97,103 @@ class Worker:
     def _results(self, jobs: list[Job]) -> list[tuple[Any, BaseException | None]]:
         """What each job gave. When the shared commit fails, all of them failed."""
         try:
-            with self._batch():
+            with self.store.batch():
                 return [_attempt(job) for job, _ in jobs]
         except Exception as error:  # noqa: BLE001  # whatever the commit raised belongs to every caller
             return [(None, error)] * len(jobs)
+
+
+class Lanes:
+    """The lanes of one store, and the Python threads that they share. What is asked of no conversation has its own.
+
+    Each lane sees the log through a store of its own, so that no lock is shared: they are to each other as several
+    gateways are, and the log orders what they write. The lanes used last stay in memory, as far as there is room.
+    """
+
+    def __init__(self, store: Store, at_once: int) -> None:
+        self._threads = ThreadPoolExecutor(at_once, "contextfold")
+        self._changed = Condition()
+        self._unfinished, self._is_stopped = 0, False
+        self._first = Lane(self, store)
+        self._all: WeakValueDictionary[str, Lane] = WeakValueDictionary()
+        self._kept: OrderedDict[str, Lane] = OrderedDict()  # the one used last stands last
+        self._size = 0
+
+    @property
+    def store(self) -> Store:
+        return self._first.store
+
+    async def run(self, job: Callable[[], T]) -> T:
+        return await self._first.run(job)
+
+    def lane(self, thread: str) -> Lane:
+        with self._changed:
+            found = self._all.get(thread)
+            if found is None:
+                found = self._all[thread] = Lane(self, *beside(self.store), name=thread)
+            return found
+
+    def stop(self) -> None:
+        with self._changed:
+            self._is_stopped = True
+            self._changed.wait_for(lambda: not self._unfinished)
+        self._threads.shutdown()
+
+    def put(self, lane: Lane, job: Callable[[], T]) -> Future[T]:
+        """Have a lane do a job after those that it was given before."""
+        future: Future[T] = Future()
+        with self._changed:
+            if self._is_stopped:
+                raise _closed()
+            self._unfinished += 1
+            lane.waiting.append((job, future))
+            if len(lane.waiting) == 1:
+                self._threads.submit(self._work, lane)
+        return future
+
+    def _work(self, lane: Lane) -> None:
+        """One job, then the lane waits for its turn again: a busy conversation leaves the others room."""
+        job = lane.waiting[0]
+        _deliver([job], [_attempt(job[0])])
+        with self._changed:
+            lane.waiting.popleft()
+            if lane.waiting:
+                self._threads.submit(self._work, lane)
+            if lane.held is not None:
+                self._keep(lane, lane.held)
+            self._unfinished -= 1
+            self._changed.notify_all()
+
+    def _keep(self, lane: Lane, held: LiveThreads) -> None:
+        """It was used: it is the last to leave. A lane that somebody holds, or that has work, only leaves our count."""
+        self._size -= lane.size if self._kept.pop(lane.name, None) is lane else 0
+        self._kept[lane.name], lane.size = lane, held.size
+        self._size += lane.size
+        while self._size > held.room:
+            _, least = self._kept.popitem(last=False)
+            self._size -= least.size
+
+
+class Lane:
+    """The jobs of one conversation."""
+
+    def __init__(self, lanes: Lanes, store: Store, held: LiveThreads | None = None, name: str = "") -> None:
+        self._lanes, self.store, self.held, self.name = lanes, store, held, name
+        self.waiting: deque[Job] = deque()  # the first of them is being done
+        self.size = 0  # bytes, as it was last weighed
+
+    async def run(self, job: Callable[[], T]) -> T:
+        return await asyncio.shield(asyncio.wrap_future(self._lanes.put(self, job)))
+
+    def lane(self, thread: str) -> Lane:
+        return self._lanes.lane(thread)
+
+    def stop(self) -> None:
+        self._lanes.stop()
+
+
+def _closed() -> StoreError:
+    return StoreError("This store is closed. Open it again.")
 
 
 def _attempt(job: Callable[[], Any]) -> tuple[Any, BaseException | None]:

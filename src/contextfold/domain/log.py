@@ -122,6 +122,11 @@ class DeferringLog(Protocol):
 class DistantLog(Protocol):
     """What a log can do beside, where each question costs a trip over a network."""
 
+    @property
+    def at_once(self) -> int:
+        """How many questions it takes at the same time."""
+        ...
+
     def standing(self, threads: Sequence[str]) -> tuple[int, int]:
         """The newest seq of the last of these threads, and how many events of all of them were forgotten: one trip."""
         ...

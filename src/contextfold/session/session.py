@@ -209,7 +209,7 @@ class Session(Travels, Layered, Recalls):
         wait for the disk: what was said outlives the process at once, and a power cut after `store.flush()`.
         """
         steps = answer.append(self.desk, message, key, dialect, usage)
-        with nullcontext() if durable else unhurried(self.store):
+        with nullcontext() if durable else unhurried(self.store.deferring):
             return drive(steps, self.desk, look=self.desk.looks_before_writing)
 
     def extend(

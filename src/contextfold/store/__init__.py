@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextfold.thread.live import KEPT_BYTES
 
 from .belongings import snapshots_in
-from .far import one_look, shared_commit
+from .far import one_look, shared_commit, unhurried
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 from .recollection import Recollection
-from .store import Store, open, past_of, unhurried
+from .store import Store, beside, open, past_of
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Store",
     "Taken",
     "as_plain",
+    "beside",
     "one_look",
     "open",
     "past_of",

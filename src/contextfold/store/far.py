@@ -1,11 +1,13 @@
-"""What is done otherwise where the log is on another machine: fewer looks, and no commit of several threads."""
+"""What is done otherwise where a log is of another kind.
+
+On another machine: fewer looks, and no commit of several threads. On a disk: what need not be there at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from contextfold.domain import DistantLog
+from contextfold.domain import DeferringLog, DistantLog
 
 
 def one_look(distant: DistantLog | None) -> AbstractContextManager[None]:
@@ -21,3 +23,8 @@ def shared_commit(
     Two machines that lock the same threads in another order wait for each other, so there each job commits by itself.
     """
     return batch() if distant is None else nullcontext()
+
+
+def unhurried(deferring: DeferringLog | None) -> AbstractContextManager[None]:
+    """What this Python thread appends inside outlives the process at once, and a power cut after `flush`."""
+    return nullcontext() if deferring is None else deferring.deferring()

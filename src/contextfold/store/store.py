@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -75,6 +75,7 @@ class Store:
     ) -> None:
         self._log, self._clock = log, clock
         self.distant = log if isinstance(log, DistantLog) else None
+        self.deferring = log if isinstance(log, DeferringLog) else None
         self._live = LiveThreads(keep_bytes)
         self._library = Library(log)
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
@@ -111,8 +112,8 @@ class Store:
 
     def flush(self) -> None:
         """Have on the disk whatever was appended with `durable=False`; costs nothing where there is nothing."""
-        if isinstance(self._log, DeferringLog):
-            self._log.flush()
+        if self.deferring is not None:
+            self.deferring.flush()
 
     def _start_over(self, live: Live) -> None:
         if self.distant is not None:
@@ -389,10 +390,10 @@ def past_of(store: Store, thread: str) -> Recollection:
         return store._recollection(thread)  # noqa: SLF001
 
 
-def unhurried(store: Store) -> AbstractContextManager[None]:
-    """What this Python thread appends inside outlives the process at once, and a power cut after `flush`."""
-    log = store._log  # noqa: SLF001  # a part of the store that is no verb of its users
-    return log.deferring() if isinstance(log, DeferringLog) else nullcontext()
+def beside(store: Store) -> tuple[Store, LiveThreads]:
+    """Another one over the same log, with a lock of its own, and the threads it holds; only the first is closed."""
+    other = Store(store._log, clock=store._clock, keep_bytes=store._live.room)  # noqa: SLF001  # of its own kind
+    return other, other._live  # noqa: SLF001
 
 
 def _settings(**given: str | None) -> dict[str, str]:

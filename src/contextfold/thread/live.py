@@ -294,7 +294,7 @@ class LiveThreads:
     """Threads by the name they were made under."""
 
     def __init__(self, room: int = KEPT_BYTES) -> None:
-        self._room, self._size = room, 0
+        self.room, self._size = room, 0
         self._all: WeakValueDictionary[str, Live] = WeakValueDictionary()
         self._kept: OrderedDict[str, tuple[Live, int]] = OrderedDict()  # the one used last stands last
 
@@ -318,7 +318,7 @@ class LiveThreads:
         self._all[live.row.name] = live
         self._weigh(live)
         self._kept.move_to_end(live.row.name)
-        while self._size > self._room:
+        while self._size > self.room:
             _, (_, least) = self._kept.popitem(last=False)
             self._size -= least
 

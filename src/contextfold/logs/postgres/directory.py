@@ -119,15 +119,17 @@ class ThreadDirectory:
         self.base = 0
         self._places: OrderedDict[str, ThreadPlace] = OrderedDict()
         self._tips: OrderedDict[int, tuple[int, bytes]] = OrderedDict()
+        self._lock = threading.Lock()  # of what is remembered; never held during a trip
         self.opened_at, self.own = 0, set[int]()  # the moments of our own changes
         self._own = threading.local()
         connections.tell_rollbacks(self.clear)
 
     def clear(self) -> None:
         """After a rollback nothing that was learnt in it holds."""
-        self._places.clear()
-        self._tips.clear()
-        self._space = None
+        with self._lock:
+            self._places.clear()
+            self._tips.clear()
+            self._space = None
 
     # -- the space ----------------------------------------------------------------------------------------------------
 
@@ -146,11 +148,13 @@ class ThreadDirectory:
     @property
     def space(self) -> int:
         """The number of the space; 0 before its first thread."""
-        if self._space is None:
+        known = self._space
+        if known is None:
             found = self._connections.read(SPACE, (blob_of(self._name),))
             if found:
-                self._space, self.base = found[0]
-        return self._space or 0
+                known, self.base = found[0]
+                self._space = known
+        return known or 0
 
     def spaces(self) -> list[str]:
         """The spaces that have a thread and that this role may see, in the order they were made."""
@@ -167,18 +171,24 @@ class ThreadDirectory:
         """The thread of this name; raises `NotFound`."""
         known = self._places.get(thread)
         if known is None:
-            self.row(thread)
-            known = self._places.get(thread)
-        if known is None:
-            raise no_thread(thread)
+            found = self._found(thread)
+            if found is None:
+                raise no_thread(thread)
+            known = self._learnt(thread, found)
         return known
 
     def row(self, thread: str) -> ThreadRow | None:
         """What is known of a thread, under any of its names; one trip."""
-        if not self.space:
+        found = self._found(thread)
+        if found is None:
             return None
-        found = self._connections.read(_BY_NAME, (self.space, _digest(thread)))
-        return self._learnt(thread, found[0]) if found else None
+        self._learnt(thread, found)
+        return thread_row(found)
+
+    def _found(self, thread: str) -> Row | None:
+        space = self.space
+        found = self._connections.read(_BY_NAME, (space, _digest(thread))) if space else []
+        return found[0] if found else None
 
     def rows(self) -> list[ThreadRow]:
         """All of them, in the order they were made."""
@@ -191,15 +201,19 @@ class ThreadDirectory:
             raise Corrupt(f"The row of the thread that {place.name!r} was forked from is lost.", thread=place.name)
         return _place(found[0])
 
-    def _learnt(self, thread: str, found: Row) -> ThreadRow:
-        place = _place(found)
-        self._places[thread] = place
-        while len(self._places) > _MOST_KEPT:
-            self._places.popitem(last=False)
+    def _learnt(self, thread: str, found: Row) -> ThreadPlace:
+        place = self._keep(thread, _place(found))
         self.reached(place, found[2], found[3])
         if getattr(self._own, "seen", None) is not None:
             self._own.seen[place.number] = found[2], found[-1]
-        return thread_row(found)
+        return place
+
+    def _keep(self, thread: str, place: ThreadPlace) -> ThreadPlace:
+        with self._lock:
+            self._places[thread] = place
+            while len(self._places) > _MOST_KEPT:
+                self._places.popitem(last=False)
+        return place
 
     @contextmanager
     def one_look(self) -> Iterator[None]:
@@ -224,13 +238,14 @@ class ThreadDirectory:
 
     def reached(self, place: ThreadPlace, last: int, link: bytes) -> None:
         """The newest event of a thread and its link, as they were seen last."""
-        self._tips[place.number] = last, link
         seen = getattr(self._own, "seen", None)
         if seen and place.number in seen:
             seen[place.number] = last, seen[place.number][1]
-        self._tips.move_to_end(place.number)
-        while len(self._tips) > _MOST_KEPT:
-            self._tips.popitem(last=False)
+        with self._lock:
+            self._tips[place.number] = last, link
+            self._tips.move_to_end(place.number)
+            while len(self._tips) > _MOST_KEPT:
+                self._tips.popitem(last=False)
 
     def tip(self, place: ThreadPlace, expected: int | None = None) -> tuple[int, bytes]:
         """The newest seq and its link: as remembered if that is the one expected, else as the server has them."""
@@ -245,9 +260,10 @@ class ThreadDirectory:
 
     def wrote(self, moment: int) -> None:
         """Know a change for our own. Many are let go where nobody asks; they then look like somebody else's."""
-        if len(self.own) >= _MOST_KEPT:
-            self.own.clear()
-        self.own.add(moment)
+        with self._lock:
+            if len(self.own) >= _MOST_KEPT:
+                self.own.clear()
+            self.own.add(moment)
 
     # -- making and changing ------------------------------------------------------------------------------------------
 
@@ -277,9 +293,8 @@ class ThreadDirectory:
         number, moment = found[0]
         self.wrote(moment)
         made_from = None if new.origin is None or origin is None else Origin(origin.name, start)
-        place = self._places[new.name] = ThreadPlace(
-            number, new.name, start, link, None if origin is None else origin.number, bool(sealed_by)
-        )
+        number_of_origin = None if origin is None else origin.number
+        place = self._keep(new.name, ThreadPlace(number, new.name, start, link, number_of_origin, bool(sealed_by)))
         self.reached(place, start, link)
         if getattr(self._own, "seen", None) is not None:
             self._own.seen[number] = start, 0

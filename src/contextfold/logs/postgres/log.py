@@ -56,6 +56,11 @@ class PostgresLog:
         """The address as people may see it, without a password."""
         return self._connections.where
 
+    @property
+    def at_once(self) -> int:
+        """How many connections it may use."""
+        return self._connections.settings.pool_size
+
     def spaces(self) -> list[str]:
         """The spaces of the store that have a thread, in the order they were made."""
         return self._directory.spaces()
