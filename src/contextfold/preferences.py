@@ -81,9 +81,9 @@ def _profile(settings: Configuration, model: str, profile: Chosen) -> Profile:
 
 def _built(name: str, said: Profile, model: str, summarizer: Summarizer | None) -> Policy:
     recipe = recipes.RECIPES[name]
+    if (summarizer is not None or said.condensing_model) and "summarizer" not in signature(recipe).parameters:
+        raise _refused("condensing_model" if summarizer is None else "summarizer", name, "it never asks a model")
     if summarizer is None and said.condensing_model:
-        if "summarizer" not in signature(recipe).parameters:
-            raise _refused("condensing_model", name, "it never asks a model")
         summarizer = providers.named(model if said.condensing_model == MAIN else said.condensing_model)
     given: dict[str, Any] = {} if summarizer is None else {"summarizer": summarizer}
     return recipe(**given)

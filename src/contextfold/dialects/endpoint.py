@@ -58,6 +58,16 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+def _of_a_user(text: str) -> Mapping[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def _told_more(system: Any, texts: Sequence[str]) -> Any:
+    if system is None or isinstance(system, str):
+        return "\n\n".join([*filter(None, [system]), *texts])
+    return [*system, *({"type": "text", "text": text} for text in texts)]
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderAddress:
     """Whose requests these are where the path does not tell: the usual address, and signs in paths and headers."""
@@ -85,6 +95,8 @@ class Endpoint:
     chain: str = ""
     streaming: str = "stream"
     words: Callable[[Any], Any] = _as_it_is  # the system prompt as it is weighed
+    said: Callable[[str], Mapping[str, Any]] = _of_a_user  # a message in which a user says this
+    told: Callable[[Any, Sequence[str]], Any] = _told_more  # a system prompt with more texts behind it
     unmarked: Callable[[bytes], bytes] = _as_it_is  # messages, comma-joined, without marks for a cache
     mended: Callable[[Sequence[bytes]], Sequence[bytes]] = _as_it_is  # without what a client is known to send wrongly
     splice: Callable[[Collection[str]], Splice] | None = None  # several answers as one, without calls of these names
@@ -130,13 +142,19 @@ class Endpoint:
         envelope: Envelope,
         messages: Sequence[bytes] | None,
         output: int | None = None,
+        *,
         tools: Sequence[Mapping[str, Any]] = (),
+        system: Sequence[str] = (),
     ) -> bytes:
-        """The body around other messages, with a shorter answer asked for, or further tools; the rest as it came.
+        """The body around other messages, another length of the answer, further tools and words of the system.
 
-        Messages that are given are all there are: no chain goes before them.
+        The rest is as it came. Messages that are given are all there are: no chain goes before them.
         """
         fields = dict(envelope.fields)
+        if system and self.system:
+            fields[self.system] = encode(self.told(_value(fields.get(self.system)), system))
+        elif system:
+            messages = _behind_the_system(envelope.messages if messages is None else messages, system)
         if tools:
             given = envelope.tools if isinstance(envelope.tools, list) else []
             fields[self.tools] = encode([*given, *tools])
@@ -155,6 +173,19 @@ class Endpoint:
     def refuse(self, status: int, kind: str, words: str) -> bytes:
         """An error as this format's clients expect it."""
         return encode(self.refusal(status, kind, words))
+
+
+def _behind_the_system(messages: Sequence[bytes], texts: Sequence[str]) -> list[bytes]:
+    """Where a system prompt is a message, more of it stands in messages behind those at the front."""
+    front = 0
+    while front < len(messages) and _is_of_the_system(decode(messages[front])):
+        front += 1
+    told = [encode({"role": "system", "content": text}) for text in texts]
+    return [*messages[:front], *told, *messages[front:]]
+
+
+def _is_of_the_system(message: Any) -> bool:
+    return isinstance(message, Mapping) and message.get("role") in ("system", "developer")
 
 
 def _value(raw: bytes | None) -> Any:

@@ -45,7 +45,7 @@ class Gateway:
         self._door = self._hung(settings)
         self._upstreams = Upstreams(settings.addresses())
         self.tenants = Tenants(secrets.tenant_key, settings, open_space)
-        self._keeper = Keeper(settings, self.metrics)
+        self._keeper = Keeper(settings, self.metrics, self._upstreams)
         self.is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

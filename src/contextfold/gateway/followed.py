@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from contextfold import dialects
@@ -32,9 +33,10 @@ from contextfold.domain import (
     encode,
 )
 from contextfold.errors import CannotCover, NotFound
-from contextfold.folding import Report, longest_answer
+from contextfold.folding import Report, Steps, longest_answer
+from contextfold.layers import System
 from contextfold.recall import TOOLS
-from contextfold.session import Request, Session, Surroundings
+from contextfold.session import Request, Session, Surroundings, notes
 from contextfold.session.answer import offload
 from contextfold.session.drivers import drive
 from contextfold.session.preparation import fitted
@@ -44,6 +46,7 @@ from contextfold.session.telemetry import journal
 from contextfold.thread.request_bytes import is_bound
 
 from . import refold
+from .clients_model import ClientsModel
 from .prefixes import PrefixIndex, answer_key
 from .recognition import START, Normaliser, items_of
 from .status import ConversationStatus
@@ -73,6 +76,7 @@ class FittedTurn:
     report: Report
     request: Request | None
     tools: Sequence[Mapping[str, Any]] = ()  # ours, beside the client's
+    system: Sequence[str] = ()  # what is said behind the client's own system prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,31 @@ class FollowedThread:
     """One conversation of one client, in one dialect."""
 
     def __init__(
-        self, session: Session, dialect: Dialect, endpoint: Endpoint, normaliser: Normaliser, *, pins: int = 0
+        self,
+        session: Session,
+        dialect: Dialect,
+        endpoint: Endpoint,
+        normaliser: Normaliser,
+        *,
+        pins: int = 0,
+        system: System | None = None,
+        writer: ClientsModel | None = None,
     ) -> None:
+        """`pins` messages at the beginning are never folded; `system` is layer L0; `writer` writes the summaries."""
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
-        self._pins = pins
+        self._pins, self._system, self.writer = pins, system, writer
+        self.busy: Future[None] | None = None  # until a request of this conversation is folded
         self._beside: list[HiddenPair] = []  # calls and results that no client sees
+
+    def occupy(self) -> None:
+        """A request of this conversation is being folded: others of it wait."""
+        self.busy = Future()
+
+    def free(self) -> None:
+        """It is folded, or cannot be."""
+        busy, self.busy = self.busy, None
+        if busy is not None:
+            busy.set_result(None)
 
     def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
         """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""
@@ -126,16 +150,21 @@ class FollowedThread:
         details: dict[str, Detail] = {"why": why, "requests": requests}
         thread.write(lambda now: [NewEvent(Checkpointed("gap", now.head, "", details), now.head, thread.now())])
 
-    def fit(self, envelope: Envelope, followed: Followed, *, may_fold: bool, recalls: bool = False) -> FittedTurn:
+    def fit(
+        self, envelope: Envelope, followed: Followed, *, may_fold: bool, recalls: bool = False
+    ) -> Steps[FittedTurn]:
         """What goes out, so that it fits; raises `CannotFit`. Without `may_fold` only folds that are there count.
 
         With `recalls` the model may ask for what is hidden, from the first fold on.
         """
         desk, thread = self.session.desk, self.session.thread
+        if self._system is not None and may_fold:
+            yield from notes.define(desk, self._system, None, None)
         ours = self._recall_tools(envelope) if recalls else ()
         tools = [*(envelope.tools if isinstance(envelope.tools, list) else []), *ours]
         given = Surroundings(envelope.system or "", tools, envelope.output)  # type: ignore[arg-type]  # as it came
-        outcome = drive(fitted(desk, given, self._dialect.name, may_fold=may_fold), desk)
+        whole = None if envelope.chain or envelope.is_schema_bound else partial(self._whole, envelope, followed)
+        outcome = yield from fitted(desk, given, self._dialect.name, may_fold=may_fold, whole=whole)
         report, view = report_of(outcome), outcome.view
         live = [fold.seq for fold in thread.branch.folds if fold.is_live]
         is_chained = bool(envelope.chain) and max(live, default=0) <= followed.base
@@ -146,7 +175,16 @@ class FollowedThread:
         if may_fold and envelope.output is not None and not desk.model.assumed:
             room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
             output = room if room < envelope.output else None
-        return FittedTurn(messages, output, report, desk.requests.newest, ours if messages is not None else ())
+        below = [section.text for section in notes.framed(desk)] if may_fold and thread.branch.notes else ()
+        tools_added = ours if messages is not None else ()
+        return FittedTurn(messages, output, report, desk.requests.newest, tools_added, below)
+
+    def _whole(self, envelope: Envelope, followed: Followed, view: View) -> bytes:
+        """The client's request as it would go out without another fold: its provider has most of it in its cache."""
+        is_folded = any(fold.is_live for fold in self.session.thread.branch.folds)
+        messages = self._messages(view, followed.sent) if is_folded else envelope.messages
+        below = [section.text for section in notes.framed(self.session.desk)] if self._system is not None else ()
+        return self._endpoint.close(envelope, messages, system=below)
 
     def _recall_tools(self, envelope: Envelope) -> Sequence[Mapping[str, Any]]:
         """The tools by which the model finds what is hidden; none where the client has tools of these names."""

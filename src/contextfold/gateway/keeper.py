@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
 
-from contextfold.dialects import Dialect, Listener
+from contextfold.dialects import Dialect
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
-from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError
+from contextfold.session.drivers import drive_async
 from contextfold.session.telemetry import journal
 
 from .clients import client_name
+from .clients_model import SummaryCall, answer_in
 from .door import Visit
 from .followed import RECALL_NAMES
-from .ledger import Asking, KeptTurn, Ledger
+from .ledger import Asking, BusyThread, KeptTurn, Ledger, OpenTurn
 from .metrics import Metrics
 from .relay import Outgoing, Send
 from .rounds import Rounds
@@ -60,8 +62,8 @@ class Arrival:
 class Keeper:
     """Keeps the turns of all tenants."""
 
-    def __init__(self, settings: GatewaySettings, metrics: Metrics) -> None:
-        self.settings, self.metrics = settings, metrics
+    def __init__(self, settings: GatewaySettings, metrics: Metrics, upstreams: Upstreams) -> None:
+        self.settings, self.metrics, self._upstreams = settings, metrics, upstreams
         self._pending: set[asyncio.Task[None]] = set()
 
     async def take(self, ledger: Ledger, arrival: Arrival) -> Outgoing | RefusedTurn:
@@ -95,15 +97,47 @@ class Keeper:
 
     async def _taken(self, answer: TurnAnswer, *, is_strict: bool) -> CannotFit | None:
         """Have a request kept and made to fit; the error where it cannot be."""
-        ledger = answer.ledger
-        if is_strict:
-            found = await ledger.clerk.kept(answer.take)
-        else:
-            found = await ledger.clerk.ahead(answer.take, lambda error: self._unread(ledger, _OUT_OF_ORDER, error))
-        if isinstance(found, CannotFit):
-            return found
-        self._count(found)
+        turn = await self.turned(answer, answer.take, is_strict=is_strict)
+        if isinstance(turn, CannotFit):
+            return turn
+        self._count(turn)
         return None
+
+    async def turned(
+        self, answer: TurnAnswer, take: Callable[[], KeptTurn | OpenTurn | BusyThread | CannotFit], *, is_strict: bool
+    ) -> KeptTurn | CannotFit:
+        """A turn as it goes out. What is worked out, or asked of a model, on the way holds up nobody else."""
+        ledger = answer.ledger
+
+        async def run(work: Callable[[], Any]) -> Any:
+            if is_strict:
+                return await ledger.clerk.kept(work)
+            return await ledger.clerk.ahead(work, lambda error: self._unread(ledger, _OUT_OF_ORDER, error))
+
+        found = await run(take)
+        while isinstance(found, BusyThread):
+            await asyncio.shield(asyncio.wrap_future(found.until))
+            found = await run(take)
+        if isinstance(found, OpenTurn):
+            found = await self._folded(answer, found, run)
+        if isinstance(found, KeptTurn):
+            answer.goes_on(found)
+        return found  # type: ignore[no-any-return]  # whatever a clerk was asked for
+
+    async def _folded(
+        self, answer: TurnAnswer, opened: OpenTurn, run: Callable[[Callable[[], Any]], Any]
+    ) -> KeptTurn | CannotFit:
+        """Carry out what the steps of a turn ask for; the conversation is nobody else's meanwhile."""
+        thread = opened.turn.thread
+        try:
+            writer = thread.writer
+            with nullcontext() if writer is None else writer.lent(answer.summary_call(self._upstreams)):
+                fitted = await drive_async(opened.steps, thread.session.desk, run, opened.effect)
+        except CannotFit as error:
+            return error
+        finally:
+            thread.free()
+        return replace(opened.turn, fitted=fitted)
 
     async def _taken_beside(self, answer: TurnAnswer) -> None:
         """Have a request kept that is on its way already, since nothing of it will be changed."""
@@ -169,6 +203,7 @@ class TurnAnswer:
         self.ledger, self.visit = ledger, arrival.visit
         self.taking: asyncio.Task[None] | None = None  # where the request is kept while it is on its way
         self._keeper, self._arrival, self._plain = keeper, arrival, plain
+        self._asking: Asking | None = None
         self._kept: tuple[Asking, KeptTurn] | None = None
         self._pieces: list[bytes] = []
         self._further: list[bytes] = []  # what was asked and answered between us and the model
@@ -180,15 +215,25 @@ class TurnAnswer:
         """Whether the request is kept, so that its answer can be."""
         return self._kept is not None
 
-    def take(self) -> KeptTurn | CannotFit:
+    def take(self) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
         """Keep the request. Belongs on the clerk's thread."""
         arrival = self._arrival
-        envelope = arrival.endpoint.open(arrival.body, arrival.asked)
-        asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope, self.taking is not None)
-        turn = self.ledger.take(asking)
-        if not isinstance(turn, CannotFit):
-            self._kept = asking, turn
-        return turn
+        if self._asking is None:
+            envelope = arrival.endpoint.open(arrival.body, arrival.asked)
+            self._asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope, self.taking is not None)
+        return self.ledger.take(self._asking)
+
+    def goes_on(self, turn: KeptTurn) -> None:
+        """The request is kept, and what goes out for it is known."""
+        assert self._asking is not None  # noqa: S101  # it was taken
+        self._kept = self._asking, turn
+
+    def summary_call(self, upstreams: Upstreams) -> SummaryCall:
+        """The request as something by which its model can be asked for a summary."""
+        assert self._asking is not None  # noqa: S101  # it was taken
+        arrival, most = self._arrival, self._keeper.settings.most_answer_bytes
+        model = self._asking.envelope.model
+        return SummaryCall(upstreams, self._plain, arrival.dialect, arrival.endpoint, arrival.asked, model, most)
 
     def body(self) -> bytes:
         """What goes out: the client's own bytes where nothing had to change."""
@@ -202,9 +247,10 @@ class TurnAnswer:
             sent = asking.envelope.messages if messages is None else messages
             mended = asking.endpoint.mended(sent)
             messages = messages if mended == list(sent) else mended
-        if messages is None and output is None:
+        tools, system = turn.fitted.tools, turn.fitted.system
+        if messages is None and output is None and not system:
             return self._plain.body
-        return asking.endpoint.close(asking.envelope, messages, output, turn.fitted.tools)
+        return asking.endpoint.close(asking.envelope, messages, output, tools=tools, system=system)
 
     async def hands_on(self, upstreams: Upstreams, answer: aiohttp.ClientResponse, send: Send) -> bool:
         """Several answers become one where the model may ask for what is hidden."""
@@ -235,7 +281,7 @@ class TurnAnswer:
         fitted = turn.fitted
         assert fitted is not None  # noqa: S101  # tools of ours were offered
         sent = [*(fitted.messages or asking.envelope.messages), *self._further]
-        return asking.endpoint.close(asking.envelope, sent, fitted.output, fitted.tools)
+        return asking.endpoint.close(asking.envelope, sent, fitted.output, tools=fitted.tools, system=fitted.system)
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
@@ -270,39 +316,25 @@ class TurnAnswer:
             return None
         self._was_retried = True
         before = self.body()
+        asking, turn = self._kept
+        told = refusal.decode("utf-8", "replace")
         try:
-            await self.ledger.clerk.kept(lambda: self._take_again(refusal.decode("utf-8", "replace")))
+            found = await self._keeper.turned(self, lambda: self.ledger.take_again(turn, asking, told), is_strict=True)
         except ContextFoldError:
             return None  # the provider's own refusal says best what is wrong
-        if self.body() == before:
+        if isinstance(found, CannotFit) or self.body() == before:
             return None
         self._keeper.metrics.add("retries_total")
         return replace(self._plain, body=self.body(), exchange=self)
-
-    def _take_again(self, told: str) -> None:
-        if self._kept is not None:
-            asking, turn = self._kept
-            self._kept = asking, self.ledger.take_again(turn, asking, told)
 
     def write(self, error: BaseException | None) -> None:
         """Keep what was heard, as far as it may be sent back. Belongs on the clerk's thread."""
         if self._kept is None:
             return
         _, turn = self._kept
-        listener = Listener(self._arrival.dialect.name)
-        if self._is_stream:
-            for piece in self._pieces:
-                listener.hear(piece)
-        elif error is None:
-            value = decode(b"".join(self._pieces))
-            if isinstance(value, Mapping):
-                self.ledger.answered(turn, value)
-                return
-            for event in value if isinstance(value, list) else ():
-                listener.hear(event)
-        heard = listener.heard(error)
-        if heard.answer is not None:
-            self.ledger.answered(turn, heard.answer)
+        found = answer_in(self._pieces, self._arrival.dialect.name, is_stream=self._is_stream, error=error)
+        if found is not None:
+            self.ledger.answered(turn, found)
 
 
 def _must_be_read(arrival: Arrival) -> bool:

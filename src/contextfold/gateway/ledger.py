@@ -8,20 +8,26 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from contextfold.configuration import configure
 from contextfold.dialects import Dialect, find
 from contextfold.dialects.endpoint import Endpoint, Envelope
 from contextfold.domain import decode
-from contextfold.errors import BadMessage, CannotFit, ContextFoldError
+from contextfold.errors import BadConfiguration, BadMessage, CannotFit, ContextFoldError
+from contextfold.folding import Effect, Policy, Steps
+from contextfold.preferences import policy_for
 from contextfold.session import Request, Session
+from contextfold.session.drivers import Ended, started
 from contextfold.session.telemetry import FoldNotice, Hooks, journal
 from contextfold.store import Store, shared_commit
 from contextfold.thread import Thread
 
 from .clerk import Clerk
 from .clients import ClientName, client_name, is_compacting, is_named
+from .clients_model import SAME, ClientsModel
 from .door import Visit
 from .followed import FittedTurn, Followed, FollowedThread
 from .prefixes import KnownAnswer, PrefixIndex
@@ -68,6 +74,22 @@ class KeptTurn:
         return None if self.fitted is None else self.fitted.request
 
 
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that is being folded: the steps that make it fit, and what they ask for now."""
+
+    turn: KeptTurn
+    steps: Steps[FittedTurn]
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class BusyThread:
+    """Another request of the same conversation is being folded; its turn comes when that is done."""
+
+    until: Future[None]
+
+
 class Ledger:
     """One tenant's conversations. Every verb but `missed` and `close` belongs on its clerk's thread."""
 
@@ -107,8 +129,11 @@ class Ledger:
 
     # -- a turn -------------------------------------------------------------------------------------------------------
 
-    def take(self, asking: Asking) -> KeptTurn | CannotFit:
-        """Keep what a client sent, and make it fit; the error where it cannot, since what was said is kept anyway."""
+    def take(self, asking: Asking) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
+        """Keep what a client sent, and make it fit as far as that goes without asking anybody.
+
+        The error where it cannot fit, since what was said is kept anyway; nothing is kept while the thread is busy.
+        """
         envelope, normaliser = asking.envelope, self._normaliser(asking)
         chained = self._chained(envelope.chain) if envelope.chain else None
         keys = normaliser.keys(envelope.messages, START if chained is None else chained[1].prefix)
@@ -118,23 +143,22 @@ class Ledger:
         is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
         kept = self._thread(thread, asking, policy)
+        if kept.busy is not None:
+            return BusyThread(kept.busy)
         followed = kept.follow(index, envelope.messages, keys, 0 if chained is None else chained[1].place.seq)
         self._tell_gaps(kept)
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
         recalls = bool(policy.recall) and may_fold and not is_compaction
         turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction, recalls)
-        try:
-            return replace(turn, fitted=_fitted(turn, asking))
-        except CannotFit as error:
-            return error
+        return _begun(turn, _fitted(turn, asking))
 
-    def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn:
+    def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
         """The same turn after the provider refused it as too long."""
+        if turn.thread.busy is not None:
+            return BusyThread(turn.thread.busy)
         turn.thread.overflowed(told)
-        return replace(
-            turn, fitted=turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls)
-        )
+        return _begun(turn, turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls))
 
     def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
         """Keep what came back."""
@@ -219,18 +243,27 @@ class Ledger:
         found = self._threads.pop(own, None)
         if found is None:
             _limit(self._threads, _MOST_THREADS)
+            model = asking.envelope.model
+            writer = ClientsModel(model) if policy.summarizer == SAME and model else None
             session = Session.on(
                 self.store,
                 name,
-                asking.envelope.model or None,
-                policy.policy or None,
+                model or None,
+                _summarized(policy.policy or None, model, writer),
                 _journaled(name),
                 dialect=asking.dialect.name,
                 limit=policy.limit,
                 window=policy.window,
             )
-            normaliser, pins = self._normaliser(asking), policy.pins or 0
-            found = FollowedThread(session, find(asking.dialect.name), asking.endpoint, normaliser, pins=pins)
+            found = FollowedThread(
+                session,
+                find(asking.dialect.name),
+                asking.endpoint,
+                self._normaliser(asking),
+                pins=policy.pins or 0,
+                system=policy.system if policy.mode != "observe" else None,
+                writer=writer,
+            )
         self._threads[own] = found
         return found
 
@@ -238,16 +271,36 @@ class Ledger:
         return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.endpoint))
 
 
-def _fitted(turn: KeptTurn, asking: Asking) -> FittedTurn:
+def _summarized(policy: str | None, model: str, writer: ClientsModel | None) -> Policy | str | None:
+    """The policy with somebody who writes its summaries; as it is where nobody does, or where it has none."""
+    try:
+        return policy if writer is None else policy_for(configure(), model, policy, summarizer=writer)
+    except BadConfiguration:
+        return policy
+
+
+def _begun(turn: KeptTurn, steps: Steps[FittedTurn]) -> KeptTurn | OpenTurn | CannotFit:
+    """Where nothing has to be asked for, the turn is ready at once."""
+    try:
+        first = started(steps, turn.thread.session.desk)
+    except CannotFit as error:
+        return error
+    if isinstance(first, Ended):
+        return replace(turn, fitted=first.value)
+    turn.thread.occupy()
+    return OpenTurn(turn, steps, first)
+
+
+def _fitted(turn: KeptTurn, asking: Asking) -> Steps[FittedTurn]:
     """What goes out. A client that compacts wants to do it itself: it is left alone as long as what it sends fits."""
     envelope = asking.envelope
     if asking.is_sent:
-        return turn.thread.fit(envelope, turn.followed, may_fold=False)
+        return (yield from turn.thread.fit(envelope, turn.followed, may_fold=False))
     if turn.may_fold and turn.is_compaction:
-        weighed = turn.thread.fit(envelope, turn.followed, may_fold=False)
+        weighed = yield from turn.thread.fit(envelope, turn.followed, may_fold=False)
         if weighed.report.after <= weighed.report.usable:
             return weighed
-    return turn.thread.fit(envelope, turn.followed, may_fold=turn.may_fold, recalls=turn.recalls)
+    return (yield from turn.thread.fit(envelope, turn.followed, may_fold=turn.may_fold, recalls=turn.recalls))
 
 
 def _beginning(asking: Asking, keys: Sequence[str]) -> str:

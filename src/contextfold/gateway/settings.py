@@ -13,8 +13,10 @@ from msgspec import Struct
 
 from contextfold.dialects import all_known
 from contextfold.errors import BadConfiguration
+from contextfold.layers import System
 
 Mode = Literal["observe", "fold", "strict"]
+SummaryWriter = Literal["extractive", "same"]
 
 HOST, PORT = "127.0.0.1", 8787
 MEBI = 1 << 20
@@ -30,6 +32,10 @@ class ClientPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     limit: int | None = None
     recall: bool | None = None  # whether the model may ask for what folds hide
     pins: int | None = None  # messages at a conversation's beginning that are never folded
+    summarizer: SummaryWriter | None = (
+        None  # who writes summaries: the embedded digest, or whoever the client speaks to
+    )
+    system: System | None = None  # layer L0: said behind the client's own system prompt
 
     def over(self, general: ClientPolicy) -> ClientPolicy:
         """This, and what it leaves open from another."""
@@ -40,6 +46,8 @@ class ClientPolicy(Struct, frozen=True, forbid_unknown_fields=True):
             self.limit if self.limit is not None else general.limit,
             self.recall if self.recall is not None else general.recall,
             self.pins if self.pins is not None else general.pins,
+            self.summarizer or general.summarizer,
+            self.system if self.system is not None else general.system,
         )
 
 
@@ -60,6 +68,8 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     limit: int | None = None
     recall: bool = False
     pins: int = 0
+    summarizer: SummaryWriter = "extractive"
+    system: System | None = None
     clients: dict[str, ClientPolicy] = {}
     models: dict[str, ClientPolicy] = {}
     most_bytes: int = 64 * MEBI  # of a request's body
@@ -79,7 +89,9 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def policy_of(self, client: str, model: str) -> ClientPolicy:
         """How this client's conversations with this model are treated."""
-        general = ClientPolicy(self.mode, self.policy, self.window, self.limit, self.recall, self.pins)
+        general = ClientPolicy(
+            self.mode, self.policy, self.window, self.limit, self.recall, self.pins, self.summarizer, self.system
+        )
         return self.clients.get(client, ClientPolicy()).over(self.models.get(model, ClientPolicy()).over(general))
 
     def passes_at_once(self, policy: ClientPolicy, size: int) -> bool:
@@ -88,7 +100,7 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
             return True
         told = (policy, *self.clients.values(), *self.models.values())
         narrow = (most for each in told for most in (each.window, each.limit) if most is not None)
-        is_usual = not any(each.policy or each.mode == "strict" for each in told)
+        is_usual = not any(each.policy or each.mode == "strict" or each.system is not None for each in told)
         return policy.mode == "fold" and is_usual and size <= min(narrow, default=SMALL) and size <= SMALL
 
     def addresses(self) -> dict[str, str]:

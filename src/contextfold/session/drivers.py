@@ -54,14 +54,14 @@ def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     The log is looked at once, before the first of them, unless `look` says that writing will tell as much. Between two
     effects a step has the thread for itself; while an effect is carried out, which may take long, others have it.
     """
-    return _drive(steps, doing, doing.alone(lambda: _first(steps, doing, look)))
+    return _drive(steps, doing, started(steps, doing, look=look))
 
 
-def _drive(steps: Steps[T], doing: Doing, effect: Effect | _End, *, aside: bool = False) -> T:
+def _drive(steps: Steps[T], doing: Doing, effect: Effect | Ended, *, aside: bool = False) -> T:
     """Go on from what was asked for first; `aside` where the steps only ask and tell, and need no thread."""
     alone = _at_once if aside else doing.alone
     try:
-        while not isinstance(effect, _End):
+        while not isinstance(effect, Ended):
             answer, error = None, None
             try:
                 answer = _do(effect, doing)
@@ -78,11 +78,15 @@ def _at_once(work: Callable[[], T]) -> T:
     return work()
 
 
-def _first(steps: Steps[Any], doing: Doing, look: bool) -> Effect | _End:
-    """Take what others wrote, then begin."""
-    if look:
-        doing.look()
-    return _next(steps, None, None)
+def started(steps: Steps[Any], doing: Doing, *, look: bool = True) -> Effect | Ended:
+    """Begin steps, with what others wrote taken before: what they ask for first, or their end."""
+
+    def begin() -> Effect | Ended:
+        if look:
+            doing.look()
+        return _next(steps, None, None)
+
+    return doing.alone(begin)  # type: ignore[no-any-return]  # whatever it is given to do
 
 
 def _do(effect: Effect, doing: Doing) -> object:
@@ -110,7 +114,7 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
     """
     future: Future[Any] = Future()
     first = _next(steps, None, None)
-    if isinstance(first, _End):
+    if isinstance(first, Ended):
         future.set_result(first.value)
         return future
 
@@ -184,13 +188,13 @@ Run = Callable[[Callable[[], Any]], Any]
 
 
 async def drive_async(
-    steps: Steps[T], doing: Doing, run: Run, first: Effect | _End | None = None, *, look: bool = True
+    steps: Steps[T], doing: Doing, run: Run, first: Effect | Ended | None = None, *, look: bool = True
 ) -> T:
     """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
     try:
         alone = doing.alone if first is None else _at_once  # steps that were begun in the background need no thread
-        effect = await run(lambda: doing.alone(lambda: _first(steps, doing, look))) if first is None else first
-        while not isinstance(effect, _End):
+        effect = await run(lambda: started(steps, doing, look=look)) if first is None else first
+        while not isinstance(effect, Ended):
             answer, error = None, None
             try:
                 answer = await _do_async(effect, doing, run)
@@ -206,17 +210,19 @@ async def drive_async(
         raise
 
 
-class _End:
+class Ended:
+    """The end of some steps, and what they came to."""
+
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
-def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | _End:
+def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | Ended:
     """One step forward; a generator's end cannot travel through a future as StopIteration."""
     try:
         return steps.throw(error) if error is not None else steps.send(answer)
     except StopIteration as end:
-        return _End(end.value)
+        return Ended(end.value)
 
 
 async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
@@ -237,7 +243,7 @@ async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
             return _begun_async(effect.steps, doing, first)
 
 
-def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | _End) -> Future[Any]:
+def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | Ended) -> Future[Any]:
     """Steps as a task of this loop: a summarizer that is awaited belongs here."""
     loop, future = asyncio.get_running_loop(), Future[Any]()
     task = loop.create_task(drive_async(steps, doing, asyncio.to_thread, first))

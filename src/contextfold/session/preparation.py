@@ -130,11 +130,18 @@ def _last_message(view: View) -> int:
     return next((item.seq for item in reversed(view.items) if item.kind == "message"), 0)
 
 
-def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = True) -> Steps[FoldOutcome]:
+def fitted(
+    desk: Desk,
+    given: Surroundings,
+    dialect: str,
+    *,
+    may_fold: bool = True,
+    whole: Callable[[View], bytes] | None = None,
+) -> Steps[FoldOutcome]:
     """Decide and fold as `prepare` does, for a request that is written elsewhere: nothing is added to the view.
 
     The request is taken for sent, so that its answer is written with what it cost. Without `may_fold` it is only
-    weighed, whatever its size.
+    weighed, whatever its size. `whole` writes the request as it would be without another fold.
     """
     turn = desk.turn
     surround(desk, given)
@@ -143,7 +150,8 @@ def fitted(desk: Desk, given: Surroundings, dialect: str, *, may_fold: bool = Tr
     decision = desk.decide(before)
     made, now = Made(), decision
     if may_fold:
-        turn.propose(WholeRequest(turn.dialect, decision.used, lambda: _whole(desk, turn.dialect, {}, before, False)))
+        write = whole or (lambda view: _whole(desk, turn.dialect, {}, view, False))
+        turn.propose(WholeRequest(turn.dialect, decision.used, lambda: write(before)))
         if decision.will_fold:
             made = yield from fold(desk, decision)
         elif decision.action == "ahead":

@@ -94,6 +94,15 @@ def _words(system: Any) -> Any:
     return [{"type": "text", "text": text} for text in texts if isinstance(text, str)] or None
 
 
+def _said(text: str) -> Mapping[str, Any]:
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+def _told(system: Any, texts: Sequence[str]) -> Any:
+    own = system if isinstance(system, Mapping) else {}
+    return {**own, "parts": [*(own.get("parts") or ()), *({"text": text} for text in texts)]}
+
+
 def _refusal(status: int, kind: str, words: str) -> object:
     told = f"The input token count exceeds the maximum. {words}" if kind == "too_long" else words
     return {"error": {"code": status, "message": told, "status": _STATUS.get(status, "FAILED_PRECONDITION")}}
@@ -114,6 +123,8 @@ ENDPOINT = Endpoint(
     refusal=_refusal,
     schema=("generationConfig.responseSchema", "generationConfig.responseJsonSchema"),
     words=_words,
+    said=_said,
+    told=_told,
     mended=_mended,
     broken=b'"functionResponse"',
     splice=GeminiSplice,
