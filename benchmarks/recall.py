@@ -12,7 +12,7 @@ import re
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -23,15 +23,16 @@ from typing import Any
 import apsw
 
 import contextfold as cf
+from benchmarks.evidence import Evidence, counted, select, spoken
 from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
-from benchmarks.log import bare, clocked
-from contextfold import tokens, transcripts
+from benchmarks.log import bare as bare_commit
+from benchmarks.log import clocked
+from contextfold import transcripts
 from contextfold.dialects import understand
 from contextfold.domain import Appended, Logged, Message, Text, ToolCall, ToolResult, encode
 from contextfold.errors import ContextFoldError
 from contextfold.recall import index, passages, words
-from contextfold.recall.search import CANDIDATES, near, ranked
-from contextfold.recall.search import named as speakers_in
+from contextfold.recall.search import CANDIDATES, Hit, Inquiry, Stretch, search
 from contextfold.replay.literals import literals_in
 
 DATA = SHARED / "data"
@@ -44,9 +45,8 @@ SIZED = 30  # recorded runs that are indexed together to see what that takes
 _NOUN = re.compile("[一-龥]{2,6}|[ァ-ヶー]{3,10}")
 _FORMS = ("{}はどうなりましたか?", "{}について何と言っていましたか", "さっき話していた{}のことを教えてください")
 _HANDLE = re.compile(r"recall\((fold|seq)=(\d+)\)")
+__all__ = ["run", "select"]
 _SENTENCE = re.compile(r"(?<=[.!?。])\s|\\n|\n")
-
-counter = tokens.counter_for(None)
 
 
 def run() -> list[Row]:
@@ -54,54 +54,7 @@ def run() -> list[Row]:
         return [*evidence(), *japanese(), *agent_runs(), *handles(), *costs(Path(folder))]
 
 
-def counted(text: str) -> int:
-    return counter.block_tokens(counter.shape(Message("user", (Text(text),))).blocks[0].measure)
-
-
 # -- evidence sets --------------------------------------------------------------------------------------------------
-
-
-def select(turns: Sequence[Mapping[str, Any]], question: str, budget: int) -> list[str]:
-    """The turns that recall shows for a question within a budget of tokens: their ids, in the order they were said.
-
-    A turn has `id` and `text`, and where known `speaker`, `session` and `date` (words, or an ISO date).
-    """
-    return Evidence(turns).select(question, budget)
-
-
-class Evidence:
-    """Turns of people, indexed as a thread's messages are."""
-
-    def __init__(self, turns: Sequence[Mapping[str, Any]]) -> None:
-        self.turns = turns
-        self.connection = apsw.Connection(":memory:")
-        index.RecallIndex(lambda *_: None).install(self.connection)
-        sessions: dict[object, int] = {}
-        self.places: dict[int, index.Found] = {}
-        for place, turn in enumerate(turns):
-            said, dates = words.kept_terms(str(turn["text"])), words.terms(str(turn.get("date", "")))
-            index.insert(self.connection, place, index.encoded(1, said), index.encoded(1, dates))
-            sitting = sessions.setdefault(turn.get("session"), len(sessions))
-            self.places[place] = index.Found(place, place, 0, 0, sitting, str(turn.get("speaker", "")).lower())
-        self.sizes = [counted(f"{turn.get('speaker', '')}: {turn['text']}") for turn in turns]
-        self.speakers = {place.speaker for place in self.places.values()}
-
-    def ranked(self, question: str) -> list[int]:
-        """Every turn, best first: what matches, then the named speaker's, then the newest."""
-        named = speakers_in(question, self.speakers)
-        names = frozenset(term for speaker in self.speakers for term in words.terms(speaker))
-        asked = words.asked_terms(question, names)
-        scores = index.search(self.connection, 1, asked, None, CANDIDATES)
-        rest = sorted(range(len(self.turns) - 1, -1, -1), key=lambda place: self.places[place].speaker not in named)
-        return list(dict.fromkeys([*ranked(scores, self.places, named), *rest]))
-
-    def select(self, question: str, budget: int) -> list[str]:
-        chosen = []
-        for place in self.ranked(question):
-            if self.sizes[place] <= budget:
-                chosen.append(place)
-                budget -= self.sizes[place]
-        return [str(self.turns[place]["id"]) for place in sorted(chosen)]
 
 
 def evidence() -> list[Row]:
@@ -110,7 +63,7 @@ def evidence() -> list[Row]:
     known = 0
     for asked in _questions():
         turns, wanted = _turns(asked)
-        indexed = Evidence(turns)
+        indexed = Evidence(tuple(spoken(turns)))
         known += len(wanted)
         for budget in BUDGETS:
             shown[budget] += len(wanted & set(indexed.select(asked["question"], budget)))
@@ -146,7 +99,7 @@ def japanese() -> list[Row]:
     """A noun that few utterances of a dialogue hold, inside a question: is one of them among the first five?"""
     hits = asked = 0
     for turns in _dialogues():
-        indexed = Evidence(turns)
+        indexed = Evidence(tuple(spoken(turns)))
         seen: dict[str, list[int]] = {}
         for place, turn in enumerate(turns):
             for noun in set(_NOUN.findall(turn["text"])):
@@ -180,8 +133,9 @@ class IndexedRun:
         built = index.RecallIndex(lambda *_: None)
         built.install(self.connection)
         now = index.sitting_of(self.connection, _Place())
-        self.first = index.span(now.number)[0]
+        self.number = now.number
         self.pieces: list[tuple[int, str]] = []
+        self.places: dict[tuple[int, int, int], int] = {}
         self.starts: list[int] = []  # tokens said before each message
         used = 0
         self.sizes: list[int] = []
@@ -189,17 +143,19 @@ class IndexedRun:
             self.starts.append(used)
             now = index.add(self.connection, 1, now, Logged(seq + 1, 0, 0.0, None), message)  # type: ignore[arg-type]
             for piece in passages(message):
+                self.places[seq + 1, piece.block, piece.start] = len(self.pieces)
                 self.pieces.append((seq, piece.text))
                 self.sizes.append(counted(piece.text) + 12)
                 used += self.sizes[-1]
 
     def recalled(self, question: str, edge: int) -> list[int]:
         """Places of passages up to a message, best first."""
-        within = self.first, self.first + len(self.pieces)
-        scores = index.search(self.connection, 1, words.asked_terms(question), within, CANDIDATES)
-        scores = {place: score for place, score in scores.items() if self.pieces[place - self.first][0] <= edge}
-        places = index.found(self.connection, near(scores))
-        return [place - self.first for place in ranked(scores, places)]
+        inquiry = Inquiry(question, 1, [Stretch(self.number, edge + 1)], read=lambda hit: self._piece(hit)[1])
+        hits = search(index.IndexReader(self.connection), inquiry)
+        return [self.places[hit.seq, hit.block, hit.start] for hit in hits if hit.score > 0]
+
+    def _piece(self, hit: Hit) -> tuple[int, str]:
+        return self.pieces[self.places[hit.seq, hit.block, hit.start]]
 
     def holds(self, order: Sequence[int], edge: int, literal: object) -> bool:
         """Whether what fits into a recall, taken in this order, shows the literal."""
@@ -345,6 +301,7 @@ def queries(root: Path, many: int) -> list[Row]:
             for text in _said(many):
                 thread.append({"role": "user", "content": text})
         store.recall("warm up", "talk")
+        bare = index.IndexReader(store._log.connection)  # type: ignore[attr-defined]  # noqa: SLF001
         times: dict[str, list[int]] = {"ours": [], "bare": []}
         for number in range(40):
             question = f"which port did module{number * 7} use for item{number}?"
@@ -352,7 +309,7 @@ def queries(root: Path, many: int) -> list[Row]:
             store.recall(question, "talk")
             times["ours"].append(time.perf_counter_ns() - start)
             start = time.perf_counter_ns()
-            index.search(store._log.connection, 1, words.asked_terms(question), None, CANDIDATES)  # type: ignore[attr-defined]  # noqa: SLF001
+            bare.matches(1, words.asked_terms(question), None, CANDIDATES)
             times["bare"].append(time.perf_counter_ns() - start)
     ours, plain = median(times["ours"]), median(times["bare"])
     return [
@@ -363,7 +320,7 @@ def queries(root: Path, many: int) -> list[Row]:
 
 def appends(root: Path) -> list[Row]:
     """A durable append with the index beside a bare commit of the same bytes, in turns."""
-    plain = bare(root / "bare.db")
+    plain = bare_commit(root / "bare.db")
     with cf.open(root / "indexed.db") as store:
         thread = store.thread("talk", model=MODEL)
         walls, cpus = [], []

@@ -1,8 +1,20 @@
 """Recall: finding and showing what is folded away, for the model or for a person. Needs no model itself."""
 
-from .index import RecallIndex, number_of
+from .index import IndexReader, RecallIndex
 from .passages import Piece, passage_text, passages
-from .search import HEADER, Hit, Passage, PassageSource, Stretch, headline, holding, packed, search
+from .search import (
+    HEADER,
+    Hit,
+    Inquiry,
+    Passage,
+    PassageIndex,
+    PassageSource,
+    Stretch,
+    headline,
+    holding,
+    packed,
+    search,
+)
 from .tools import FRAMED, RECALL, TOOLS, UNFOLD, framed, is_answer, say
 from .words import asked_terms
 
@@ -13,7 +25,10 @@ __all__ = [
     "TOOLS",
     "UNFOLD",
     "Hit",
+    "IndexReader",
+    "Inquiry",
     "Passage",
+    "PassageIndex",
     "PassageSource",
     "Piece",
     "RecallIndex",
@@ -23,7 +38,6 @@ __all__ = [
     "headline",
     "holding",
     "is_answer",
-    "number_of",
     "packed",
     "passage_text",
     "passages",

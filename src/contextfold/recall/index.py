@@ -15,7 +15,7 @@ import apsw
 from contextfold.domain import Appended, Logged, Message
 
 from .passages import passages
-from .words import kept_terms
+from .words import day_terms, kept_terms
 
 VERSION = 3
 LAG = 32  # events of a thread that may wait: one larger piece costs the disk far less than many small ones
@@ -159,12 +159,6 @@ def sitting_of(connection: apsw.Connection, place: ThreadNumbers) -> Sitting:
     return Sitting(*found)
 
 
-def number_of(connection: apsw.Connection, place: ThreadNumbers) -> int | None:
-    """The number of a thread in the index; None where nothing of it was taken in."""
-    found = connection.execute(_THREAD, (place.space, place.thread)).fetchone()
-    return None if found is None else int(found[0])
-
-
 def add(connection: apsw.Connection, space: int, now: Sitting, logged: Logged, message: Message) -> Sitting:
     """Index one message; where the thread then is."""
     sitting = now.sitting + (1 if now.passages and logged.at - now.at > _GAP else 0)
@@ -202,39 +196,44 @@ def dated(at: float) -> tuple[str, ...]:
     """The words by which people name a day."""
     if not 0 < at < END_OF_DAYS:
         return ()
-    day = datetime.fromtimestamp(at, UTC)
-    month = day.strftime("%B").lower()
-    return (str(day.year), month, f"{month}{day.day}", day.strftime("%A").lower())
+    return day_terms(datetime.fromtimestamp(at, UTC))
 
 
-def search(
-    connection: apsw.Connection, space: int, words: Iterable[str], within: tuple[int, int] | None, limit: int
-) -> dict[int, float]:
-    """Passages that hold any of these terms, by place, with how well they match."""
-    question = " OR ".join(f'"{word}"' for word in encoded(space, words).split(" "))
-    if within is None:
-        rows = connection.execute(_SEARCH, (question, limit))
-    else:
-        rows = connection.execute(_SEARCH_IN, (question, *within, limit))
-    return {int(place): float(score) for place, score in rows}
+class IndexReader:
+    """What an SQLite file's index answers. A server's own tables answer the same, elsewhere."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def number_of(self, place: ThreadNumbers) -> int | None:
+        """The number of a thread in the index; None where nothing of it was taken in."""
+        found = self._connection.execute(_THREAD, (place.space, place.thread)).fetchone()
+        return None if found is None else int(found[0])
+
+    def matches(self, space: int, words: Iterable[str], number: int | None, limit: int) -> dict[int, float]:
+        """Passages of a thread, or of all, that hold any of these terms, by place, with how well they match."""
+        question = " OR ".join(f'"{word}"' for word in encoded(space, words).split(" "))
+        if number is None:
+            rows = self._connection.execute(_SEARCH, (question, limit))
+        else:
+            rows = self._connection.execute(_SEARCH_IN, (question, *span(number), limit))
+        return {int(place): float(score) for place, score in rows}
+
+    def found(self, passages: Iterable[int]) -> dict[int, Found]:
+        """Where these passages stand; those that do not exist, or were forgotten, are missing."""
+        listed = "[" + ",".join(str(passage) for passage in passages) + "]"
+        return {row[0]: found_in(row) for row in self._connection.execute(_FOUND, (listed,)) if row[1]}
+
+    def newest(self, number: int, limit: int) -> list[Found]:
+        """The last passages of a thread, newest first."""
+        return [found_in(row) for row in self._connection.execute(_NEWEST, (*span(number), limit))]
 
 
-def found(connection: apsw.Connection, passages: Iterable[int]) -> dict[int, Found]:
-    """Where these passages stand; those that do not exist, or were forgotten, are missing."""
-    listed = "[" + ",".join(str(passage) for passage in passages) + "]"
-    return {row[0]: _found(row) for row in connection.execute(_FOUND, (listed,)) if row[1]}
-
-
-def _found(row: tuple[Any, ...]) -> Found:
+def found_in(row: tuple[Any, ...]) -> Found:
     """A row as it is read: a sitting is one of its thread, so that sittings of two threads stay apart."""
     passage, seq, block, start, sitting, speaker = row
     first = passage - passage % _PLACES
     return Found(passage, seq, block, start, first + sitting, _SPEAKERS.get(speaker, speaker))
-
-
-def newest(connection: apsw.Connection, number: int, limit: int) -> list[Found]:
-    """The last passages of a thread, newest first."""
-    return [_found(row) for row in connection.execute(_NEWEST, (*span(number), limit))]
 
 
 def thread_of(passage: int) -> int:

@@ -5,7 +5,8 @@ be shown is for the caller to say; what was left behind by a rewind, or is in vi
 
 Structure beats vectors. An answer often stands next to the turn that holds the question's words, so a passage inherits
 part of its neighbours' score, and every passage of a sitting a little of the sitting's best. The numbers were measured
-on long conversations between people.
+on long conversations between people. Names and days that the best passage tells are asked for again, because the rest
+of an answer often goes by those and not by the question's words.
 
 The best passages are taken until the budget is used and shown in the order they were said, each with its place;
 neighbours that were cut apart are joined again. The same history and the same question give the same bytes.
@@ -13,23 +14,24 @@ neighbours that were cut apart are joined again. The same history and the same q
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-import apsw
-
 from contextfold.domain import Message
 
 from . import index
 from .passages import block_text, stretches
-from .words import asked_terms, terms
+from .words import PLAIN, asked_terms, names_in, terms
 
 BESIDE = (0.5, 0.35)  # of the score of a neighbour, and of the one behind it
 SITTING = 0.25  # of the best score of the same sitting
 SPEAKER = 1.4  # times the score where the question names who spoke
+AGAIN = 0.3  # of the score of a passage that holds names the best passage tells
+NAMES = 3  # that are asked for again
 
 
 class Placed(Protocol):
@@ -73,14 +75,28 @@ def near(places: Collection[int]) -> set[int]:
     return {place + step for place in places for step in reach}
 
 
+def asked_again(
+    scores: Mapping[int, float], best: str, asked: Collection[str], ask: Callable[[Sequence[str]], Mapping[int, float]]
+) -> dict[int, float]:
+    """Scores with those of the names and days in the `best` passage added, at a part of their weight."""
+    names = [name for name in names_in(best) if name not in asked][:NAMES]
+    more = ask(names) if names else {}
+    if not more:
+        return dict(scores)
+    share = AGAIN * min(1.0, max(scores.values()) / max(more.values()))
+    return {place: scores.get(place, 0.0) + share * more.get(place, 0.0) for place in dict.fromkeys([*scores, *more])}
+
+
 CANDIDATES = 1_000  # passages that are weighed; more hold only the plainest words of a question
 FILLED = 400  # passages that fill a budget when nothing more matches: the newest
 
+_PERSON = "user"
 # Who is meant by the words people use of each other.
 _MEANT = {
     "user": frozenset({"i", "me", "my", "mine", "we", "our", "us", "user"}),
     "assistant": frozenset({"you", "your", "yours", "assistant"}),
 }
+_SHORT_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 
 
 class Stretch(NamedTuple):
@@ -106,51 +122,95 @@ class Hit(NamedTuple):
         return self.number, self.seq, self.block, self.start
 
 
-def search(
-    connection: apsw.Connection,
-    space: int,
-    history: Sequence[Stretch] | None,
-    question: str,
-    may_show: Callable[[Hit], bool],
-) -> Iterator[Hit]:
-    """Passages best first, then the newest ones: whoever packs them stops when the budget is used.
+class PassageIndex(Protocol):
+    """An index of passages, wherever it is kept."""
 
-    Without a history, what matches in any thread of the space, and nothing that only fills.
+    def number_of(self, place: index.ThreadNumbers) -> int | None:
+        """The number of a thread in the index; None where nothing of it was taken in."""
+        ...
+
+    def matches(self, space: int, words: Iterable[str], number: int | None, limit: int) -> dict[int, float]:
+        """Passages of a thread, or of all, that hold any of these terms, by place, with how well they match."""
+        ...
+
+    def found(self, passages: Iterable[int]) -> dict[int, index.Found]:
+        """Where these passages stand; those that do not exist, or were forgotten, are missing."""
+        ...
+
+    def newest(self, number: int, limit: int) -> list[index.Found]:
+        """The last passages of a thread, newest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A question to an index: in which space, in which history, and what may be shown of it.
+
+    Without a `history`, what matches in any thread of the space. `read` gives the words of a hit; with it, names that
+    the best one tells, where a person said it, are asked for again.
+    """
+
+    question: str
+    space: int
+    history: Sequence[Stretch] | None
+    may_show: Callable[[Hit], bool] = lambda _: True
+    read: Callable[[Hit], str] | None = None
+
+
+def search(found: PassageIndex, inquiry: Inquiry) -> Iterator[Hit]:
+    """Passages best first, then those that only fill: whoever packs them stops when the budget is used.
+
+    The newest fill, those of a speaker whom the question names before others; in a whole space nothing does.
     """
     seen: set[tuple[int, int, int, int]] = set()
-    fill = () if history is None else _newest(connection, history)
-    for hit in chain(_matching(connection, space, history, question), fill):
-        if hit.place not in seen and may_show(hit):
+    fill = () if inquiry.history is None else _newest(found, inquiry.history, inquiry.question)
+    for hit in chain(_matching(found, inquiry), fill):
+        if hit.place not in seen and inquiry.may_show(hit):
             seen.add(hit.place)
             yield hit
 
 
-def holding(connection: apsw.Connection, space: int, thread: int, question: str) -> list[int]:
+def holding(found: PassageIndex, space: int, thread: int, question: str) -> list[int]:
     """The messages of one thread that hold words of a question, best first; what stands beside them counts nothing."""
-    scores = index.search(connection, space, asked_terms(question), index.span(thread), CANDIDATES)
-    places = index.found(connection, scores)
+    scores = found.matches(space, asked_terms(question), thread, CANDIDATES)
+    places = found.found(scores)
     return list(dict.fromkeys(places[place].seq for place in scores if place in places))
 
 
-def _matching(
-    connection: apsw.Connection, space: int, history: Sequence[Stretch] | None, question: str
-) -> Iterable[Hit]:
-    words = asked_terms(question)
-    scores: dict[int, float] = {}
-    for within in [None] if history is None else [index.span(stretch.number) for stretch in history]:
-        scores |= index.search(connection, space, words, within, CANDIDATES)
-    places = _within(index.found(connection, near(scores)), history or ())
-    scores = {place: score for place, score in scores.items() if place in places}
-    meant = named(question, {place.speaker for place in places.values()})
-    for place, score in ranked(scores, places, meant).items():
-        yield _hit(places[place], score)
+def _matching(found: PassageIndex, inquiry: Inquiry) -> Iterable[Hit]:
+    words, history = asked_terms(inquiry.question), inquiry.history
+
+    def ask(terms: Sequence[str]) -> dict[int, float]:
+        scores: dict[int, float] = {}
+        for number in [None] if history is None else [stretch.number for stretch in history]:
+            scores |= found.matches(inquiry.space, terms, number, CANDIDATES)
+        return scores
+
+    def weighed(scores: Mapping[int, float]) -> Iterator[Hit]:
+        places = _within(found.found(near(scores)), history or ())
+        scores = {place: score for place, score in scores.items() if place in places}
+        meant = named(inquiry.question, {place.speaker for place in places.values()})
+        return (_hit(places[place], score) for place, score in ranked(scores, places, meant).items())
+
+    scores = ask(words)
+    hits = list(weighed(scores))
+    best = next((hit for hit in hits if inquiry.may_show(hit)), None) if inquiry.read is not None else None
+    if best is None or inquiry.read is None or best.speaker != _PERSON:  # what tools print is full of capitals
+        return hits
+    again = asked_again(scores, inquiry.read(best), words, ask)
+    return hits if again == scores else weighed(again)
 
 
-def _newest(connection: apsw.Connection, history: Sequence[Stretch]) -> Iterator[Hit]:
-    for stretch in reversed(history):
-        for found in index.newest(connection, stretch.number, FILLED):
-            if stretch.upto is None or found.seq <= stretch.upto:
-                yield _hit(found, 0.0)
+def _newest(found: PassageIndex, history: Sequence[Stretch], question: str) -> Iterator[Hit]:
+    places = [
+        place
+        for stretch in reversed(history)
+        for place in found.newest(stretch.number, FILLED)
+        if stretch.upto is None or place.seq <= stretch.upto
+    ]
+    meant = named(question, {place.speaker for place in places})
+    for place in sorted(places, key=lambda place: place.speaker not in meant):
+        yield _hit(place, 0.0)
 
 
 def _hit(found: index.Found, score: float) -> Hit:
@@ -169,8 +229,18 @@ def _within(places: dict[int, index.Found], history: Sequence[Stretch]) -> dict[
 
 def named(question: str, speakers: Collection[str]) -> frozenset[str]:
     """The speakers a question names, by their own names or by how people speak of each other."""
-    asked = set(terms(question))
-    return frozenset(speaker for speaker in speakers if _MEANT.get(speaker, frozenset(terms(speaker))) & asked)
+    asked = frozenset(terms(question))
+    return frozenset(
+        speaker for speaker in speakers if (_MEANT[speaker] & asked if speaker in _MEANT else called(speaker, question))
+    )
+
+
+def called(speaker: str, question: str) -> frozenset[str]:
+    """The words of a question that are this speaker's name, or the beginning of it as friends say it: Mel, Melanie."""
+    names = frozenset(terms(speaker))
+    short = {word.lower() for word in _SHORT_NAME.findall(question) if speaker.isalpha()}
+    close = {word for word in short if word not in PLAIN and speaker.lower().startswith(word)}
+    return (names & frozenset(terms(question))) | close
 
 
 HEADER = 16  # tokens for the line above a passage

@@ -1,8 +1,9 @@
 """The terms of a text and of a question, the same for both, so that what was said is found by how it is asked for.
 
 Words are cut at spaces and signs; identifiers and paths count whole and in their parts (`parse_args`, `parseArgs`,
-`src/app.py`); Chinese, Japanese and Korean, which write no spaces, as pairs of neighbouring characters. Stemming and
-diacritics are the index's business. Nothing here looks at more than a bounded stretch of text for one term.
+`src/app.py`); Chinese, Japanese and Korean, which write no spaces, as pairs of neighbouring characters. A day is named
+by the same terms however it is written. Stemming and diacritics are the index's business. Nothing here looks at more
+than a bounded stretch of text for one term.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import date
 from itertools import pairwise
 
 LONGEST = 64  # characters of a term; longer runs are data, and their beginning is enough to find them again
 
+_DATED = 10_000  # characters of a text that are searched for dates
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]{2,}")
 _DEEPEST = 8  # parts of an identifier that count as one term together
 
 _CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -34,7 +38,28 @@ these they this those through to told too under until up us use very was we were
 who whom whose why will with would you your yours s t d ll m re ve don didn doesn isn wasn aren weren hasn
 haven hadn won wouldn couldn shouldn
 """
-_PLAIN = frozenset(_PLAIN_WORDS.split())
+PLAIN = frozenset(_PLAIN_WORDS.split())
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTH = "(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+_MONTH += "oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>(?:19|20)\d\d)"
+# How people write a day: 2023-05-08, 8 May 2023, May 8th, May 2023, 2023年5月8日. A month alone is a word like others.
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE | re.ASCII)
+    for pattern in (
+        rf"\b{_YEAR}[-/.](?P<number>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?!\d)",
+        rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+{_YEAR}\b)?",
+        rf"\b{_MONTH}\.?\s+{_DAY}\b(?:,?\s+{_YEAR}\b)?",
+        rf"\b{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}\b",
+        r"\b(?:in|of|during|since|until|before|after|by|last|this|next|early|late|mid)\s+(?P<month>(?-i:May))\b",
+        rf"(?:{_YEAR}年)?(?P<number>\d{{1,2}})月(?:(?P<day>\d{{1,2}})日)?",
+    )
+)
 
 
 def terms(text: str) -> Iterator[str]:
@@ -91,7 +116,7 @@ def kept_terms(text: str) -> tuple[str, ...]:
     letters and digits stand in every listing and tell nothing apart.
     """
     found = dict.fromkeys(terms(text))
-    return tuple(term for term in found if term not in _PLAIN and (len(term) > 1 or not term.isascii()))
+    return tuple(term for term in found if term not in PLAIN and (len(term) > 1 or not term.isascii()))
 
 
 def asked_terms(question: str, without: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -100,5 +125,45 @@ def asked_terms(question: str, without: frozenset[str] = frozenset()) -> tuple[s
     `without` are words that say nothing here, such as the names of the people who speak.
     """
     found = dict.fromkeys(terms(question))
-    kept = tuple(term for term in found if not (term in _PLAIN or term in without or _ONLY_HIRAGANA.fullmatch(term)))
-    return kept or tuple(term for term in found if term not in without) or tuple(found)
+    kept = [term for term in found if not (term in PLAIN or term in without or _ONLY_HIRAGANA.fullmatch(term))]
+    kept = list(dict.fromkeys([*kept, *date_terms(question)]))
+    return tuple(kept) or tuple(term for term in found if term not in without) or tuple(found)
+
+
+def date_terms(text: str) -> tuple[str, ...]:
+    """The days, months and years that a text names, each by the terms that `day_terms` gives."""
+    found: dict[str, None] = {}
+    for pattern in _DATES:
+        for match in pattern.finditer(text[:_DATED]):
+            parts = match.groupdict()
+            number = int(parts.get("number") or 0) or _month_number(parts.get("month") or "")
+            year, day = int(parts.get("year") or 0), int(parts.get("day") or 0)
+            found |= dict.fromkeys(_named_day(year, number, day))
+    return tuple(found)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Terms of the names and of the days that a text tells: words with a capital inside a sentence, and dates."""
+    spoken = dict.fromkeys(term for name in _NAME.findall(text[:_DATED]) for term in terms(name) if term not in PLAIN)
+    days = (term for term in date_terms(text) if term[0].isalpha() and term[-1].isdigit())
+    return tuple(dict.fromkeys([*spoken, *days]))
+
+
+def day_terms(day: date) -> tuple[str, ...]:
+    """The words by which people name a day."""
+    month = _MONTHS[day.month - 1]
+    return (str(day.year), month, f"{month}{day.day}", _DAYS[day.weekday()])
+
+
+def _named_day(year: int, month: int, day: int) -> tuple[str, ...]:
+    """What is known of a day; nothing where no calendar has it."""
+    try:
+        whole = date(year or 2000, month, day or 1)  # a leap year has every day
+    except ValueError:
+        return ()
+    known = (bool(year), True, bool(day), False)  # a weekday is asked for by its name
+    return tuple(term for term, is_known in zip(day_terms(whole), known, strict=True) if is_known)
+
+
+def _month_number(name: str) -> int:
+    return next((n for n, month in enumerate(_MONTHS, 1) if name and month.startswith(name[:3].lower())), 0)

@@ -100,39 +100,46 @@ class Library:
         else:
             self._shelf.rebuild(recall.RecallIndex.name)
 
+    @contextmanager
+    def _asking(self, threads: Sequence[str]) -> Iterator[tuple[recall.PassageIndex, Sequence[_Numbers]]]:
+        """The index, up to date for these threads, and their numbers in it."""
+        with self._shelf.asking(recall.RecallIndex.name, threads) as (connection, addresses):
+            yield recall.IndexReader(connection), [_Numbers(each.space, each.thread) for each in addresses]
+
     def hits(
         self,
         lineage: Sequence[LogStretch],
         question: str,
         may_show: Callable[[recall.Hit], bool],
         most: int | None = None,
+        *,
+        read: Callable[[recall.Hit], str] | None = None,
     ) -> list[recall.Hit]:
         """Passages of one thread's history, best first, so many at most; in the end those that only fill a budget."""
         names = [stretch.thread for stretch in lineage]
-        with self._shelf.asking(recall.RecallIndex.name, names) as (index, addresses):
-            found = [_Numbers(each.space, each.thread) for each in addresses]
+        with self._asking(names) as (index, found):
             history = [
                 recall.Stretch(number, stretch.upto)
                 for stretch, address in zip(lineage, found, strict=True)
-                if (number := recall.number_of(index, address)) is not None
+                if (number := index.number_of(address)) is not None
             ]
-            return list(islice(recall.search(index, found[-1].space, history, question, may_show), most))
+            inquiry = recall.Inquiry(question, found[-1].space, history, may_show, read)
+            return list(islice(recall.search(index, inquiry), most))
 
     def holding(self, thread: str, question: str) -> list[int]:
         """The messages of one thread that hold words of a question, best first."""
-        with self._shelf.asking(recall.RecallIndex.name, [thread]) as (index, addresses):
-            (found,) = (_Numbers(each.space, each.thread) for each in addresses)
-            number = recall.number_of(index, found)
+        with self._asking([thread]) as (index, (found,)):
+            number = index.number_of(found)
             return [] if number is None else recall.holding(index, found.space, number, question)
 
     def hits_anywhere(self, threads: Sequence[str], question: str, most: int) -> list[tuple[str, recall.Hit]]:
         """The best passages of these threads together, each with the name of its thread."""
         if not threads:
             return []
-        with self._shelf.asking(recall.RecallIndex.name, threads) as (index, addresses):
-            found = [_Numbers(each.space, each.thread) for each in addresses]
-            names = {recall.number_of(index, each): name for each, name in zip(found, threads, strict=True)}
-            hits = recall.search(index, found[0].space, None, question, lambda hit: hit.number in names)
+        with self._asking(threads) as (index, found):
+            names = {index.number_of(each): name for each, name in zip(found, threads, strict=True)}
+            inquiry = recall.Inquiry(question, found[0].space, None, lambda hit: hit.number in names)
+            hits = recall.search(index, inquiry)
             return [(names[hit.number], hit) for hit in islice(hits, most)]
 
 

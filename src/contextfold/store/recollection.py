@@ -48,7 +48,7 @@ class Recollection:
             return (on_branch or everywhere) and not (only_folded and is_in_view)
 
         most = _SPARE + 2 * budget // header  # no more can be shown; some are too long, or known
-        found = self._library.hits(self._lineage, question, may_show, most)
+        found = self._library.hits(self._lineage, question, may_show, most, read=self._words)
         hits = [hit for hit in found if fill or hit.score > 0]
         return self._packed(hits, question, budget, header, is_known)
 
@@ -109,9 +109,12 @@ class Recollection:
         count = counted(self._thread)
         return recall.packed(wanted, question, budget=budget, read=self.places.source, count=count, header=header)
 
+    def _words(self, hit: recall.Hit) -> str:
+        return recall.passage_text(self._thread.message(hit.seq), hit.block, hit.start)
+
     def _unknown(self, hits: Iterable[recall.Hit], is_known: Callable[[str], bool]) -> Iterator[recall.Hit]:
         for hit in hits:
-            if not is_known(recall.passage_text(self._thread.message(hit.seq), hit.block, hit.start).strip()):
+            if not is_known(self._words(hit).strip()):
                 yield hit
 
     def _pieces(self, seq: int) -> Iterator[tuple[recall.Hit, str]]:
@@ -141,7 +144,7 @@ class Recollection:
                 yield hit
 
     def _names(self, hit: recall.Hit, path: str) -> bool:
-        return path in recall.passage_text(self._thread.message(hit.seq), hit.block, hit.start)
+        return path in self._words(hit)
 
 
 def _belongs(message: Message, block: int, calls: Collection[str]) -> bool:

@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from contextfold.domain import Appended, Logged, Message, Shape, Text
-from contextfold.recall.index import RecallIndex, sitting_of
-from contextfold.recall.search import Hit, Passage, PassageSource, Stretch, headline, packed, search
+from contextfold.recall.index import IndexReader, RecallIndex, sitting_of
+from contextfold.recall.search import Hit, Inquiry, Passage, PassageSource, Stretch, headline, packed, search
 
 HOUR = 3_600.0
 
@@ -39,7 +39,7 @@ class Library:
 
     def ask(self, question: str, of: Thread = Thread(), upto: int | None = None) -> list[Hit]:  # noqa: B008
         history = [Stretch(sitting_of(self.connection, of).number, upto)]
-        return list(search(self.connection, of.space, history, question, lambda _: True))
+        return list(search(IndexReader(self.connection), Inquiry(question, of.space, history)))
 
 
 @pytest.fixture
@@ -79,6 +79,30 @@ def test_a_question_in_one_space_cannot_match_in_another(library: Library) -> No
     library.say("The secret word is rhubarb.", to=Thread(2, 1))
     assert all(hit.score == 0 for hit in library.ask("rhubarb", Thread(1, 1)))
     assert library.ask("rhubarb", Thread(2, 1))[0].score > 0
+
+
+def test_what_was_said_on_a_day_is_found_by_that_day(library: Library) -> None:
+    filled(library)
+    library.say("It rained.", at=1_683_540_000.0)
+    filled(library)
+    for question in ("what did I say on 8 May 2023?", "May 8", "2023-05-08", "5月8日"):
+        assert library.ask(question)[0].seq == 31
+
+
+def test_when_nothing_matches_the_newest_of_whom_the_question_names_come_first(library: Library) -> None:
+    filled(library)
+    assert [hit.seq for hit in library.ask("what did I say of zeppelins?")[:3]] == [29, 27, 25]
+    assert [hit.seq for hit in library.ask("zeppelins")[:3]] == [30, 29, 28]
+
+
+def test_names_that_a_person_told_in_the_best_passage_are_asked_for_again(library: Library) -> None:
+    filled(library)
+    library.say("For the trip I borrowed a tent from Rosalind.", "Noted.", *("Well." for _ in range(6)))
+    library.say("And Rosalind moved to Oslo.")
+    history = [Stretch(sitting_of(library.connection, Thread()).number)]
+    inquiry = Inquiry("whose tent?", 1, history, read=lambda hit: library.messages[hit.seq].text)
+    (again,) = [hit for hit in search(IndexReader(library.connection), inquiry) if hit.seq == 39]
+    assert again.score > next(hit.score for hit in library.ask("whose tent?") if hit.seq == 39)
 
 
 def test_a_fork_does_not_see_what_was_said_after_it(library: Library) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from contextfold.recall.words import LONGEST, asked_terms, terms
+from contextfold.recall.search import named
+from contextfold.recall.words import LONGEST, asked_terms, date_terms, names_in, terms
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,34 @@ def test_a_question_of_plain_words_alone_still_asks_for_something() -> None:
 
 def test_data_without_an_end_gives_one_bounded_term() -> None:
     assert list(terms("a" * 1_000_000)) == ["a" * LONGEST]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("on 8 May, 2023", ("2023", "may", "may8")),
+        ("May 8th", ("may", "may8")),
+        ("2023/05/08 (Mon) 02:21", ("2023", "may", "may8")),
+        ("Sept. 2023", ("2023", "september")),
+        ("2023年5月8日", ("2023", "may", "may8")),
+        ("5月", ("may",)),
+        ("since May", ("may",)),
+        ("you may come in may be", ()),
+        ("31 February", ()),
+        ("13月", ()),
+    ],
+)
+def test_a_day_has_the_same_terms_however_it_is_written(text: str, expected: tuple[str, ...]) -> None:
+    assert date_terms(text) == expected
+
+
+def test_names_inside_a_sentence_and_days_are_told_apart_from_other_words() -> None:
+    assert names_in("Yesterday I met Rosalind and Mary Ann on 8 May.") == ("rosalind", "mary", "ann", "may8")
+    assert names_in("The end. Nothing else, I think.") == ()
+
+
+def test_a_speaker_is_named_by_a_short_form_but_not_by_a_word_that_only_begins_alike() -> None:
+    speakers = {"melanie", "carol", "william", "user"}
+    assert named("What did Mel buy?", speakers) == {"melanie"}
+    assert named("Which car is it? Will it do?", speakers) == frozenset()
+    assert named("What did we say to Carol?", speakers) == {"carol", "user"}
