@@ -1,118 +1,173 @@
-"""What an adapter adds to a turn, beside the same turn said to a session by hand; and `follow` at two lengths.
+"""What an adapter adds to a turn, beside the same messages said to a session by hand.
 
-Runs where the frameworks are: `PYTHONPATH=src:. .venv-agents/bin/python -m benchmarks.frameworks`. In memory, so that
-no disk hides what is measured; the least of several rounds. A turn is a question, a request, and an answer.
+The frameworks live in `.venv-agents`, so they are measured there, in a process of its own. In memory, so that no disk
+hides what is measured; processor time, the least of several rounds in which all take turns. A turn is a question, a
+request, and an answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
+import os
+import subprocess
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import contextfold as cf
+from benchmarks.frame import ROOT, Row, absent, at_most
+from contextfold.conversations import OwnerFormat
 
-MODEL = "claude-sonnet-5-5"
-BEFORE, TURNS, ROUNDS = 400, 40, 3
+PYTHON = ROOT / ".venv-agents" / "bin" / "python"
+MODEL, GEMINI = "claude-sonnet-5-5", "gemini-3.8-flash"
+BEFORE, TURNS, ROUNDS = 400, 40, 5
 WORDS = "a line of the file that was read\n" * 10
-Turn = Callable[[int], Awaitable[None]]
 
 
-async def least(make: Callable[[], Turn]) -> float:
-    """Seconds of one turn, behind BEFORE messages: the least of the rounds."""
-    found = []
-    for _ in range(ROUNDS):
-        turn = make()
-        await turn(-1)
-        start = time.perf_counter()
-        for number in range(TURNS):
-            await turn(number)
-        found.append((time.perf_counter() - start) / TURNS)
-    return min(found)
+def run() -> list[Row]:
+    """The rows, from a process that has the frameworks."""
+    if not PYTHON.is_file():
+        return [absent("a turn through an adapter / by hand", "the frameworks are not installed: make agents")]
+    done = subprocess.run(
+        [str(PYTHON), "-W", "ignore", "-m", "benchmarks.frameworks"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return [Row(**row) for row in json.loads(done.stdout)]
 
 
-def by_hand() -> Turn:
-    session = cf.Session.open(model=MODEL)
-    for number in range(BEFORE):
-        session.append({"role": ("user", "assistant")[number % 2], "content": f"{number} {WORDS}"})
+class Clock:
+    """Processor time of what runs inside `with`; what the framework itself does beside it is not counted."""
 
-    async def turn(number: int) -> None:
-        session.append({"role": "user", "content": f"question {number} {WORDS}"})
-        session.prepare(system="Be brief.", max_tokens=500)
-        session.append({"role": "assistant", "content": f"answer {number} {WORDS}"})
+    def __init__(self) -> None:
+        self.spent, self._start = 0.0, 0.0
+
+    def __enter__(self) -> None:
+        self._start = time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.spent += time.process_time() - self._start
+
+
+async def one_round(turn: Turn) -> float:
+    """Seconds of one turn, behind BEFORE messages."""
+    await turn(-1, Clock())
+    clock = Clock()
+    gc.collect()
+    gc.disable()  # a framework's imports make each collection long, whoever is measured
+    for number in range(TURNS):
+        await turn(number, clock)
+    gc.enable()
+    return clock.spent / TURNS
+
+
+Turn = Callable[[int, Clock], Awaitable[None]]
+
+
+class Adapter(NamedTuple):
+    """A framework's turns, and its messages as it writes them, for the same turns by hand."""
+
+    turn: Turn
+    model: str
+    dialect: str
+    said: list[Any]
+    form: OwnerFormat
+
+
+def by_hand(adapter: Adapter) -> Turn:
+    """The same messages for the same model, said to a session."""
+    session = cf.Session.open(model=adapter.model, dialect=adapter.dialect)
+    *before, question, answer = [adapter.form.write(each) for each in (*adapter.said[:BEFORE], *adapter.said[-2:])]
+    for message in before:
+        session.append(message)
+
+    async def turn(number: int, clock: Clock) -> None:
+        with clock:
+            session.append(question.replace(b"question", b"question %d" % number))
+            session.prepare(system="Be brief.", max_tokens=500)
+            session.append(answer.replace(b"answer", b"answer %d" % number))
 
     return turn
 
 
-def langchain() -> Turn:
+def langchain() -> Adapter:
     from langchain.agents.middleware import ModelRequest, ModelResponse  # noqa: PLC0415
     from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415
 
-    from contextfold.langchain import Fold  # noqa: PLC0415
+    from contextfold.langchain import FORMAT, Fold  # noqa: PLC0415
 
     fold, model = Fold(thread="t"), SimpleNamespace(model=MODEL, max_tokens=500)
     said: list[Any] = [(HumanMessage, AIMessage)[number % 2](f"{number} {WORDS}") for number in range(BEFORE)]
 
-    async def turn(number: int) -> None:
+    async def turn(number: int, clock: Clock) -> None:
         said.append(HumanMessage(f"question {number} {WORDS}"))
         answer = AIMessage(f"answer {number} {WORDS}")
+        response = ModelResponse(result=[answer])
         request = ModelRequest(model=model, messages=list(said), system_prompt="Be brief.")
-        fold.wrap_model_call(request, lambda _: ModelResponse(result=[answer]))
+        with clock:
+            fold.wrap_model_call(request, lambda _: response)
         said.append(answer)
 
-    return turn
+    return Adapter(turn, MODEL, "langchain", said, FORMAT)
 
 
-def openai_agents() -> Turn:
+def openai_agents() -> Adapter:
     from agents import Agent  # noqa: PLC0415
     from agents.run import CallModelData, ModelInputData  # noqa: PLC0415
 
-    from contextfold.openai_agents import FoldSession  # noqa: PLC0415
+    from contextfold.openai_agents import FORMAT, FoldSession  # noqa: PLC0415
 
     session, agent = FoldSession("t"), Agent("reader", model=MODEL)
     said = [{"role": ("user", "assistant")[number % 2], "content": f"{number} {WORDS}"} for number in range(BEFORE)]
 
-    async def turn(number: int) -> None:
+    async def turn(number: int, clock: Clock) -> None:
         said.append({"role": "user", "content": f"question {number} {WORDS}"})
         data = CallModelData(ModelInputData(list(said), "Be brief."), agent, None)
-        await session.filter(data)
+        with clock:
+            await session.filter(data)
         said.append({"role": "assistant", "content": f"answer {number} {WORDS}"})
 
-    return turn
+    return Adapter(turn, MODEL, "openai-responses", said, FORMAT)
 
 
-def pydantic_ai() -> Turn:
+def pydantic_ai() -> Adapter:
     from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart  # noqa: PLC0415
     from pydantic_ai.models import ModelRequestContext, ModelRequestParameters  # noqa: PLC0415
 
-    from contextfold.pydantic_ai import Fold  # noqa: PLC0415
+    from contextfold.pydantic_ai import FORMAT, Fold  # noqa: PLC0415
 
     fold = Fold(thread="t")
     kinds = (lambda text: ModelRequest([UserPromptPart(text)]), lambda text: ModelResponse([TextPart(text)]))
     said: list[Any] = [kinds[number % 2](f"{number} {WORDS}") for number in range(BEFORE)]
     model: Any = SimpleNamespace(model_name=MODEL)
 
-    async def turn(number: int) -> None:
+    async def turn(number: int, clock: Clock) -> None:
         said.append(kinds[0](f"question {number} {WORDS}"))
         parameters = ModelRequestParameters()
         asked = ModelRequestContext(
             model=model, messages=list(said), model_settings=None, model_request_parameters=parameters
         )
-        await fold.prepare_model_request(None, asked)
+        with clock:
+            await fold.prepare_model_request(None, asked)
         answer = kinds[1](f"answer {number} {WORDS}")
-        await fold.after_model_request(None, request_context=asked, response=answer)
+        with clock:
+            await fold.after_model_request(None, request_context=asked, response=answer)
         said.append(answer)
 
-    return turn
+    return Adapter(turn, MODEL, "pydantic-ai", said, FORMAT)
 
 
-def adk() -> Turn:
+def adk() -> Adapter:
     from google.adk.models import LlmRequest, LlmResponse  # noqa: PLC0415
     from google.genai import types  # noqa: PLC0415
 
-    from contextfold.adk import Fold  # noqa: PLC0415
+    from contextfold.adk import FORMAT, Fold  # noqa: PLC0415
 
     fold = Fold()
     context = SimpleNamespace(session=SimpleNamespace(id="t"), agent_name="reader")
@@ -122,41 +177,36 @@ def adk() -> Turn:
 
     said = [content(("user", "model")[number % 2], f"{number} {WORDS}") for number in range(BEFORE)]
 
-    async def turn(number: int) -> None:
+    async def turn(number: int, clock: Clock) -> None:
         said.append(content("user", f"question {number} {WORDS}"))
-        asked = LlmRequest(model="gemini-3.8-flash", contents=list(said))
-        await fold.before_model_callback(callback_context=context, llm_request=asked)
+        asked = LlmRequest(model=GEMINI, contents=list(said))
+        with clock:
+            await fold.before_model_callback(callback_context=context, llm_request=asked)
         answer = content("model", f"answer {number} {WORDS}")
         response = LlmResponse(content=answer)
-        await fold.after_model_callback(callback_context=context, llm_response=response)
+        with clock:
+            await fold.after_model_callback(callback_context=context, llm_response=response)
         said.append(answer)
 
-    return turn
+    return Adapter(turn, GEMINI, "gemini", said, FORMAT)
 
 
-def followed(length: int) -> float:
-    """Seconds of `follow` for one new message behind so many: the least of many."""
-    session = cf.Session.open(model=MODEL)
-    said = [{"role": ("user", "assistant")[number % 2], "content": f"{number} {WORDS}"} for number in range(length)]
-    session.follow(said)
-    found = []
-    for number in range(60):
-        said.append({"role": ("user", "assistant")[number % 2], "content": f"more {number}"})
-        start = time.perf_counter()
-        session.follow(said)
-        found.append(time.perf_counter() - start)
-    return min(found)
+ADAPTERS = (langchain, openai_agents, pydantic_ai, adk)
 
 
-async def main() -> None:
-    alone = await least(by_hand)
-    print(f"a turn by hand: {alone * 1e3:.2f} ms, behind {BEFORE} messages")
-    for adapter in (langchain, openai_agents, pydantic_ai, adk):
-        took = await least(adapter)
-        print(f"{adapter.__name__}: {took * 1e3:.2f} ms, {took / alone:.2f} of it (<= 1.5)")
-    few, many = followed(100), followed(10_000)
-    print(f"follow: {few * 1e3:.3f} ms at 100, {many * 1e3:.3f} ms at 10,000: {many / few:.2f} (<= 1.3)")
+async def row(make: Callable[[], Adapter]) -> Row:
+    through, alone = [], []
+    for _ in range(ROUNDS):
+        adapter = make()
+        through.append(await one_round(adapter.turn))
+        alone.append(await one_round(by_hand(adapter)))
+    note = f"by hand {min(alone) * 1e3:.2f} ms, behind {BEFORE} messages"
+    return at_most(f"a turn through {make.__name__} / by hand", min(through) / min(alone), 1.5, note=note)
+
+
+async def rows() -> list[Row]:
+    return [await row(make) for make in ADAPTERS]
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    print(json.dumps([asdict(row) for row in asyncio.run(rows())]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back
+from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place
 from contextfold.dialects import neutral, plain
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
@@ -62,7 +62,7 @@ class Fold(BasePlugin):
         if conversation is not None:
             usage = llm_response.usage_metadata
             billed = None if usage is None else usage.model_dump(mode="json", by_alias=True, exclude_none=True)
-            await asyncio.to_thread(conversation.answered, _dump(content), billed or None)
+            await asyncio.to_thread(conversation.answered_with, content, FORMAT, billed or None)
 
     async def on_model_error_callback(self, *, callback_context: Any, llm_request: Any, error: Exception) -> None:  # noqa: ARG002
         """A request that was too long makes the next one shorter."""
@@ -73,15 +73,13 @@ class Fold(BasePlugin):
     def _folded(self, thread: str, asked: Any) -> list[Any]:
         conversation = self._asked[thread] = self.conversations.of(thread, asked.model or "", DIALECT)
         config = asked.config
-        with conversation.lock:
-            owned = conversation.written.of(asked.contents, _dump)
-            request = conversation.turn(
-                conversation.written.bytes,
-                system=neutral.words(plain(config.system_instruction)),
-                tools=[plain(tool) for tool in config.tools or () if isinstance(tool, types.Tool)],
-                max_tokens=config.max_output_tokens,
-            )
-            return given_back(conversation.sent.of(request, "contents"), owned, _load)
+        return conversation.folded(
+            asked.contents,
+            FORMAT,
+            system=neutral.words(plain(config.system_instruction)),
+            tools=[plain(tool) for tool in config.tools or () if isinstance(tool, types.Tool)],
+            max_tokens=config.max_output_tokens,
+        )
 
 
 def _thread(context: Any) -> str:
@@ -89,8 +87,14 @@ def _thread(context: Any) -> str:
 
 
 def _dump(content: Any) -> bytes:
-    return encode(plain(content))
+    try:
+        return bytes(content.model_dump_json(by_alias=True, exclude_none=True), "utf-8")
+    except ValueError:  # half of a character, which JSON can hold only escaped
+        return encode(plain(content))
 
 
 def _load(raw: bytes) -> Any:
     return types.Content.model_validate(decode(raw))
+
+
+FORMAT = OwnerFormat(_dump, _load, "contents")

@@ -6,13 +6,15 @@ messages are read and never changed. Safe from several threads: one conversation
 
 from __future__ import annotations
 
+import itertools
+import operator
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from threading import Lock, RLock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from contextfold import dialects
 from contextfold.dialects import elements, fields
@@ -25,7 +27,6 @@ from contextfold.store import open as open_store
 _REFUSED = 400  # the status of a refusal that an error speaks of
 MOST_OPEN = 64  # conversations that are held ready; one that was let go is opened again from its store
 
-T = TypeVar("T")
 Place: TypeAlias = str | os.PathLike[str] | Store | None  # a file, a store that is open, or memory
 
 
@@ -40,48 +41,80 @@ class FoldSettings:
     on_fold: Hook = None
 
 
-class WrittenObjects:
-    """An owner's objects as they were written last: only one that is another is written again."""
+def _whole(message: Any) -> Sequence[Any]:
+    return (message,)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFormat:
+    """How an owner's objects are written and read, in which field a request holds them, and which are cut apart."""
+
+    write: Callable[[Any], bytes]
+    read: Callable[[bytes], Any]
+    field: str = "messages"
+    apart: Callable[[Any], Sequence[Any]] = _whole
+
+
+class OwnedObjects:
+    """An owner's objects as they were written, and those that went out last: a turn looks only at what is new.
+
+    An object is taken as it was when it came; one that is changed where it stands is not written again.
+    """
 
     def __init__(self) -> None:
-        self._pairs: list[tuple[object, bytes]] = []
+        self.bytes: list[bytes] = []  # what the objects were written as, in order
+        self._objects: list[Any] = []
+        self._pieces: list[Any] = []  # the objects, those cut apart that their format says
+        self._ends: list[int] = []  # how many pieces there are up to each object
+        self._sent, self._out, self._fresh = b"", list[Any](), 0
+        self._answer: tuple[Any, bytes] = (None, b"")  # written before it comes in the owner's list
 
-    def of(self, objects: Sequence[T], write: Callable[[T], bytes]) -> dict[bytes, list[T]]:
-        """The objects under their bytes; those that are written alike in their order."""
-        old = self._pairs
-        same = (place for place, (pair, each) in enumerate(zip(old, objects, strict=False)) if pair[0] is not each)
-        known = next(same, min(len(old), len(objects)))
-        self._pairs = [*old[:known], *((each, write(each)) for each in objects[known:])]
-        found: dict[bytes, list[T]] = {}
-        for (_, raw), each in zip(self._pairs, objects, strict=True):
-            found.setdefault(raw, []).append(each)
-        return found
+    def take(self, objects: Sequence[Any], form: OwnerFormat) -> None:
+        """Write what is new in the list; what is equal to what stood there stays written as it is."""
+        objects = list(objects)
+        known = self._known(objects)
+        end = self._ends[known - 1] if known else 0
+        fresh = [form.apart(each) for each in objects[known:]]
+        known_answer, answer = self._answer
+        written = [answer if piece is known_answer else form.write(piece) for pieces in fresh for piece in pieces]
+        if not all(map(operator.is_, self._objects[:known], objects)):  # equal, and not the owner's any more
+            self._sent, self._pieces[:end] = b"", [piece for each in objects[:known] for piece in form.apart(each)]
+        self._ends[known:] = itertools.accumulate(map(len, fresh), initial=end)
+        del self._ends[known]
+        self._pieces[end:] = itertools.chain.from_iterable(fresh)
+        self.bytes[end:] = written
+        self._objects, self._fresh = objects, min(self._fresh, end)
 
-    @property
-    def bytes(self) -> list[bytes]:
-        """What the objects were written as, in order."""
-        return [raw for _, raw in self._pairs]
+    def answered(self, message: Any, form: OwnerFormat) -> bytes:
+        """Write an answer, which the owner will put into the list."""
+        self._answer = message, form.write(message)
+        return self._answer[1]
 
-
-class SentMessages:
-    """The messages of the last request one by one; while requests only grow, only what is new is looked at."""
-
-    def __init__(self) -> None:
-        self._body, self._messages = b"", [b""]
-
-    def of(self, request: Request, field: str = "messages") -> list[bytes]:
-        """The messages of a request, as they are written in it."""
-        body, before = request.json, self._body[:-2]
-        if before and body.startswith(before + b","):
-            self._messages += _listed(b"[" + body[len(before) + 1 : -1])
+    def out(self, request: Request, form: OwnerFormat) -> list[Any]:
+        """What a request shows: the owner's own objects wherever nothing was changed, else new ones."""
+        body, before = request.json, self._sent
+        if before and body.startswith(before) and body[len(before) : len(before) + 1] == b",":
+            self._out += self._given_back(b"[" + body[len(before) + 1 : -1], form, self._fresh)
         else:
-            self._messages = _listed(bytes(fields(body)[field]))
-        self._body = body
-        return self._messages
+            self._out = self._given_back(bytes(fields(body)[form.field]), form, 0)
+        self._sent, self._fresh = body[:-2], len(self._pieces)
+        return self._out[:]
 
+    def _known(self, objects: list[Any]) -> int:
+        shared = min(len(self._objects), len(objects))
+        if self._objects[:shared] == objects[:shared]:  # at next to no cost where they are the same objects
+            return shared
+        pairs = enumerate(zip(self._objects, objects, strict=False))
+        return next(place for place, (old, new) in pairs if old is not new and old != new)
 
-def _listed(messages: bytes) -> list[bytes]:
-    return [bytes(raw) for raw in elements(messages)]
+    def _given_back(self, messages: bytes, form: OwnerFormat, since: int) -> list[Any]:
+        """Of objects that are written alike the newest, none twice."""
+        owned: dict[bytes, list[Any]] = {}
+        for raw, piece in zip(self.bytes[since:], self._pieces[since:], strict=True):
+            owned.setdefault(raw, []).append(piece)
+        sent = [bytes(raw) for raw in elements(messages)]
+        found = [stack.pop() if (stack := owned.get(raw)) else form.read(raw) for raw in reversed(sent)]
+        return found[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +123,24 @@ class Conversation:
 
     session: Session
     lock: RLock = field(default_factory=RLock)
-    written: WrittenObjects = field(default_factory=WrittenObjects)
-    sent: SentMessages = field(default_factory=SentMessages)
+    owned: OwnedObjects = field(default_factory=OwnedObjects)
+
+    def folded(
+        self,
+        objects: Sequence[Any],
+        form: OwnerFormat,
+        *,
+        system: System = None,
+        tools: Tools = None,
+        max_tokens: int | None = None,
+        usage: Mapping[str, Any] | None = None,
+    ) -> list[Any]:
+        """The owner's objects that are to be sent. `usage` is what the first new answer among them was billed."""
+        with self.lock:
+            self.owned.take(objects, form)
+            self.session.follow(self.owned.bytes, usage=usage)
+            request = self.session.prepare(system=system, tools=tools, max_tokens=max_tokens)
+            return self.owned.out(request, form)
 
     def turn(
         self,
@@ -110,6 +159,11 @@ class Conversation:
                 system=system, tools=tools, max_tokens=max_tokens, cache=cache, **dict(settings or {})
             )
 
+    def answered_with(self, message: Any, form: OwnerFormat, usage: Mapping[str, Any] | None = None) -> int:
+        """Write an object of the owner that came back, and what it was billed."""
+        with self.lock:
+            return self.session.append(self.owned.answered(message, form), usage=usage)
+
     def answered(self, message: object, usage: Mapping[str, Any] | None = None, dialect: str | None = None) -> int:
         """Write what came back, and what it was billed."""
         with self.lock:
@@ -124,12 +178,6 @@ class Conversation:
         with self.lock:
             self.session.overflowed(error)
         return True
-
-
-def given_back(messages: Sequence[bytes], owned: Mapping[bytes, list[T]], make: Callable[[bytes], T]) -> list[T]:
-    """The owner's own objects wherever nothing was changed, the newest of those that are alike; else a new one."""
-    found = [stack.pop() if (stack := owned.get(raw)) else make(raw) for raw in reversed(messages)]
-    return found[::-1]
 
 
 class Conversations:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back, name_of
+from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
@@ -91,17 +91,14 @@ class Fold(AgentMiddleware):
         model = request.model
         name = getattr(model, "model_name", "") or getattr(model, "model", "") or ""
         conversation = self.conversations.of(self._thread or _thread(request), str(name), NAME)
-        with conversation.lock:
-            owned = conversation.written.of(request.messages, _dump)
-            prepared = conversation.turn(
-                conversation.written.bytes,
-                system=str(request.system_prompt or ""),
-                tools=self._counted(request.tools),
-                max_tokens=getattr(model, "max_tokens", None),
-            )
-            return FoldedCall(
-                conversation, request.override(messages=given_back(conversation.sent.of(prepared), owned, _message))
-            )
+        shown = conversation.folded(
+            request.messages,
+            FORMAT,
+            system=str(request.system_prompt or ""),
+            tools=self._counted(request.tools),
+            max_tokens=getattr(model, "max_tokens", None),
+        )
+        return FoldedCall(conversation, request.override(messages=shown))
 
     def _counted(self, tools: Sequence[Any]) -> list[dict[str, Any]]:
         """The tools as a provider is told of them; asked of LangChain again only where they are others."""
@@ -128,7 +125,10 @@ def _value(content: Any) -> Any:
 
 
 def _dump(message: BaseMessage) -> bytes:
-    return encode(message.model_dump(mode="json"))
+    try:
+        return message.model_dump_json().encode()
+    except ValueError:  # half of a character, which JSON can hold only escaped
+        return encode(message.model_dump(mode="json"))
 
 
 def _message(raw: bytes) -> BaseMessage:
@@ -137,9 +137,12 @@ def _message(raw: bytes) -> BaseMessage:
     return message
 
 
+FORMAT = OwnerFormat(_dump, _message)
+
+
 def _keep(call: FoldedCall, response: Any) -> None:
     """Write the answer behind what was asked; what a middleware made of it comes with the next turn."""
     for message in getattr(response, "result", None) or [response]:
         if getattr(message, "type", "") in ("ai", "AIMessageChunk"):
-            call.conversation.answered(_dump(message))
+            call.conversation.answered_with(message, FORMAT)
             return

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back
+from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place
 from contextfold.dialects import elements
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
@@ -103,12 +103,16 @@ class FoldSession(RunHooks):
         conversation = self._conversation()
         settings = getattr(agent, "model_settings", None) or ModelSettings()
         with conversation.lock:
-            owned = conversation.written.of(given.input, _dump)
-            self._followed(conversation, conversation.written.bytes)
-            request = conversation.session.prepare(
-                system=given.instructions or "", tools=_tools(agent), max_tokens=settings.max_tokens
+            usage, self._usage = self._usage, None
+            shown = conversation.folded(
+                given.input,
+                FORMAT,
+                system=given.instructions or "",
+                tools=_tools(agent),
+                max_tokens=settings.max_tokens,
+                usage=usage,
             )
-            return ModelInputData(given_back(conversation.sent.of(request, "input"), owned, _item), given.instructions)
+        return ModelInputData(shown, given.instructions)
 
     # -- the thread ---------------------------------------------------------------------------------------------------
 
@@ -126,11 +130,8 @@ class FoldSession(RunHooks):
     def _follow(self, items: Sequence[Any]) -> None:
         conversation = self._conversation()
         with conversation.lock:
-            self._followed(conversation, [_dump(item) for item in items])
-
-    def _followed(self, conversation: Conversation, items: Sequence[bytes]) -> None:
-        if conversation.session.follow(items, usage=self._usage).new:
-            self._usage = None
+            if conversation.session.follow([_dump(item) for item in items], usage=self._usage).new:
+                self._usage = None
 
     def _add(self, items: Sequence[Any]) -> None:
         held = [_dump(item) for item in self._items()]
@@ -164,6 +165,9 @@ def _item(raw: bytes) -> Any:
     value = decode(raw)
     is_said = value.get("type") == "message" and value.get("role") == "assistant"
     return {"id": _NO_ID, **value} if is_said else value
+
+
+FORMAT = OwnerFormat(_dump, _item, "input")
 
 
 def _model(agent: Any) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, given_back, name_of
+from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
 from contextfold.domain import decode, encode
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
@@ -56,7 +56,7 @@ class Fold(AbstractCapability):
     async def after_model_request(self, ctx: Any, *, request_context: Any, response: Any) -> Any:
         """Keep what the model answered."""
         conversation = self._conversation(ctx, request_context)
-        await asyncio.to_thread(conversation.answered, _dump(response))
+        await asyncio.to_thread(conversation.answered_with, response, FORMAT)
         return response
 
     async def on_model_request_error(self, ctx: Any, *, request_context: Any, error: Exception) -> Any:
@@ -70,33 +70,27 @@ class Fold(AbstractCapability):
     def _folded(self, ctx: Any, asked: Any) -> list[Any]:
         conversation, told = self._conversation(ctx, asked), asked.model_request_parameters
         instructions = [part.content for part in getattr(told, "instruction_parts", None) or ()]
-        with conversation.lock:
-            owned = conversation.written.of(_apart(asked.messages), _dump)
-            request = conversation.turn(
-                conversation.written.bytes,
-                system="\n\n".join(instructions),
-                tools=[_tool(tool) for tool in (*told.function_tools, *told.output_tools)],
-                max_tokens=(asked.model_settings or {}).get("max_tokens"),
-            )
-            return given_back(conversation.sent.of(request), owned, _load)
+        return conversation.folded(
+            asked.messages,
+            FORMAT,
+            system="\n\n".join(instructions),
+            tools=[_tool(tool) for tool in (*told.function_tools, *told.output_tools)],
+            max_tokens=(asked.model_settings or {}).get("max_tokens"),
+        )
 
     def _conversation(self, ctx: Any, asked: Any) -> Conversation:
         thread = self.thread or getattr(ctx, "conversation_id", None) or name_of(_dump(asked.messages[0]), NAME)
         return self.conversations.of(thread, asked.model.model_name, NAME)
 
 
-def _apart(messages: Sequence[Any]) -> list[Any]:
-    """Messages with system prompts by themselves, so that folding what stands beside one does not hide it."""
-    found: list[Any] = []
-    for message in messages:
-        parts = message.parts if isinstance(message, ModelRequest) else ()
-        system = [part for part in parts if isinstance(part, SystemPromptPart)]
-        if system and len(system) < len(parts):
-            rest = [part for part in parts if not isinstance(part, SystemPromptPart)]
-            found += [replace(message, parts=system), replace(message, parts=rest)]
-        else:
-            found.append(message)
-    return found
+def _apart(message: Any) -> Sequence[Any]:
+    """A message with its system prompts by themselves, so that folding what stands beside one does not hide it."""
+    parts = message.parts if isinstance(message, ModelRequest) else ()
+    system = [part for part in parts if isinstance(part, SystemPromptPart)]
+    if not system or len(system) == len(parts):
+        return (message,)
+    rest = [part for part in parts if not isinstance(part, SystemPromptPart)]
+    return replace(message, parts=system), replace(message, parts=rest)
 
 
 def _tool(tool: Any) -> dict[str, Any]:
@@ -105,8 +99,14 @@ def _tool(tool: Any) -> dict[str, Any]:
 
 
 def _dump(message: Any) -> bytes:
-    return encode(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
+    try:
+        return bytes(ModelMessagesTypeAdapter.dump_json([message])[1:-1])
+    except ValueError:  # half of a character, which JSON can hold only escaped
+        return encode(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
 
 
 def _load(raw: bytes) -> Any:
     return ModelMessagesTypeAdapter.validate_python([decode(raw)])[0]
+
+
+FORMAT = OwnerFormat(_dump, _load, apart=_apart)

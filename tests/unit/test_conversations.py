@@ -1,9 +1,12 @@
 """Conversations that somebody else runs: objects given back, requests that grow, sessions that are let go and found."""
 
+from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import contextfold as cf
-from contextfold.conversations import MOST_OPEN, Conversations, FoldSettings, SentMessages, WrittenObjects, given_back
+from contextfold.conversations import MOST_OPEN, Conversations, FoldSettings, OwnedObjects, OwnerFormat
 from contextfold.domain import decode, encode
 
 MODEL = "claude-sonnet-5-5"
@@ -14,38 +17,71 @@ def said(role: str, text: str) -> Message:
     return {"role": role, "content": text}
 
 
-def test_only_an_object_that_is_another_is_written_again() -> None:
-    written, asked = WrittenObjects(), []
+@dataclass
+class Notes:
+    """A format that notes what it was asked to write and to read."""
 
-    def write(message: Message) -> bytes:
-        asked.append(message["content"])
+    written: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+
+    @property
+    def form(self) -> OwnerFormat:
+        return OwnerFormat(self._write, self._read, apart=lambda message: message.get("pieces", [message]))
+
+    def _write(self, message: Message) -> bytes:
+        self.written.append(message["content"])
         return encode(message)
 
+    def _read(self, raw: bytes) -> Message:
+        message: Message = decode(raw)
+        self.read.append(message["content"])
+        return message
+
+
+def test_only_an_object_that_is_another_is_written_again() -> None:
+    notes, owned = Notes(), OwnedObjects()
     messages = [said("user", "a"), said("assistant", "b")]
-    written.of(messages, write)
-    written.of([*messages, said("user", "c")], write)
-    written.of([messages[0], said("assistant", "other")], write)
-    assert asked == ["a", "b", "c", "other"]
-    assert written.bytes == [encode(messages[0]), encode(said("assistant", "other"))]
+    owned.take(messages, notes.form)
+    owned.take([*deepcopy(messages), said("user", "c")], notes.form)
+    owned.take([messages[0], said("assistant", "other")], notes.form)
+    assert notes.written == ["a", "b", "c", "other"]
+    assert owned.bytes == [encode(messages[0]), encode(said("assistant", "other"))]
+
+
+def test_an_object_in_pieces_is_cut_once_and_written_once() -> None:
+    notes, owned = Notes(), OwnedObjects()
+    pieces = [said("system", "rules"), said("user", "a")]
+    first: dict[str, Any] = {"pieces": pieces}
+    owned.take([first], notes.form)
+    owned.take([first, said("assistant", "b")], notes.form)
+    owned.take([deepcopy(first), said("assistant", "c")], notes.form)
+    assert notes.written == ["rules", "a", "b", "c"]
+    assert owned.bytes == [*map(encode, pieces), encode(said("assistant", "c"))]
 
 
 def test_the_owners_own_objects_come_back_and_of_those_alike_the_newest() -> None:
-    first, second = said("user", "yes"), said("user", "yes")
-    owned = WrittenObjects().of([first, second], encode)
-    stand_in, last = given_back([b'{"role":"user","content":"folded"}', encode(second)], owned, decode)
-    assert last is second
-    assert stand_in == said("user", "folded")
+    conversation = Conversations(None, FoldSettings(window=6_000)).of("t", "gpt-4.1", "openai-chat")
+    notes, messages, seen = Notes(), list[Message](), set[bool]()
+    for number in range(40):
+        messages += [said("user", "go on"), said("assistant", f"answer {number} " + "word " * 200)]
+        messages.append(said("user", "yes"))
+        shown = conversation.folded(messages, notes.form, max_tokens=500)
+        at_the_end = sum(one is other for one, other in zip(reversed(shown), reversed(messages), strict=False))
+        folded = [message for message in shown if not any(message is each for each in messages)]
+        assert at_the_end >= 3
+        assert len({id(message) for message in shown}) == len(shown), "no object twice"
+        assert all(message["content"] in notes.read for message in folded)
+        seen.add(bool(folded))
+    assert seen == {False, True}, "requests that grew, and such as were folded"
 
 
-def test_the_messages_of_a_request_that_grew_or_was_folded_are_all_there() -> None:
-    seen = SentMessages()
-    with cf.Session.open(model="gpt-4.1", window=9_000) as session:
-        for number in range(40):
-            session.append(said("user", f"question {number} " + "word " * 200))
-            request = session.prepare(max_tokens=500)
-            assert [decode(each) for each in seen.of(request)] == request.body["messages"]
-            session.append(said("assistant", f"answer {number}"))
-        assert session.folds
+def test_objects_that_were_loaded_anew_are_those_that_come_back() -> None:
+    conversation = Conversations(None).of("t", "gpt-4.1", "openai-chat")
+    form = Notes().form
+    messages = [said("user", "a"), said("assistant", "b"), said("user", "c")]
+    conversation.folded(messages[:1], form)
+    loaded = deepcopy(messages)
+    assert all(one is other for one, other in zip(conversation.folded(loaded, form), loaded, strict=True))
 
 
 def test_a_conversation_that_was_let_go_is_found_again(tmp_path: Path) -> None:
