@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from contextfold.domain import Attacher, Attachment, Logged, NewEvent, Projection, Turn
 from contextfold.loggers import logger
-from contextfold.summaries import Prompt
+from contextfold.summaries import Prompt, Rest
 
 from .policy import Answer, Writer
 
@@ -64,9 +64,12 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Have something worked out aside that takes its time and touches nothing outside."""
+    """Have something worked out aside that takes its time and touches nothing outside.
 
-    work: Callable[[], object]
+    It calls what it is given as often as it can, so that others who compute in this process have their turn.
+    """
+
+    work: Callable[[Rest], object]
 
 
 class Running(Protocol[T_co]):
@@ -123,7 +126,7 @@ def call(function: Callable[..., T], *arguments: object) -> Steps[T]:
     return answer
 
 
-def worked_out(work: Callable[[], T]) -> Steps[T]:
+def worked_out(work: Callable[[Rest], T]) -> Steps[T]:
     """What this gives; while it is worked out, others have the thread."""
     result: T = yield Work(work)
     return result

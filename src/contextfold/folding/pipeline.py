@@ -19,7 +19,7 @@ from contextfold.summaries import Refusal
 
 from .decision import FoldDecision
 from .economics import Prediction, Rates, predicted
-from .effects import Steps, call, record, tell
+from .effects import Steps, call, record, tell, worked_out
 from .offload import Offload
 from .plan import Compactor, Context, Plan, PlannedFold, Situation, Strategy, draft_folds, hidden, stand_in_shape
 from .report import Attempt, Made, MadeFold, bound_reasoning
@@ -198,7 +198,16 @@ def _write(
     for planned, text, entry in zip(folds, texts, logged, strict=True):
         desk.keep(planned, entry.seq)
         made.folds.append(replace(_made(desk, view, planned, text, entry.seq), predicted=edit))
+    for planned in folds:
+        yield from _tidied(planned)
     return Attempt(strategy.name, tuple(entry.seq for entry in logged), None, "", *told)
+
+
+def _tidied(planned: PlannedFold) -> Steps[None]:
+    """Have a notebook let go of what later digests will not need; it takes a while, so it is done aside."""
+    notebook, summary = planned.notebook, planned.summary
+    if notebook is not None and summary is not None:
+        yield from worked_out(lambda rest: notebook.tidy(summary.budget, rest))
 
 
 def _predicted(

@@ -6,7 +6,7 @@ A plan is made of the view as it was seen; covers are made and checked on the th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from contextfold.domain import (
@@ -68,6 +68,10 @@ class PlannedFold:
     notebook: Notebook | None = None  # what a digest of that summary is made with, and the next one goes on with
     compactor: Compactor | None = None  # the provider itself is asked; `words` gets its `Compacted` as JSON
     details: Mapping[str, Detail] = field(default_factory=dict)
+
+    def within(self, budget: int) -> PlannedFold:
+        """The same fold with a summary of this size."""
+        return self if self.summary is None else replace(self, summary=replace(self.summary, budget=budget))
 
 
 @dataclass(frozen=True, slots=True)

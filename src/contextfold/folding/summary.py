@@ -88,10 +88,11 @@ class Condense:
         if not fresh:
             return None
         size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where pins are larger, the size cannot be kept
-        cut = [atom for atom in survey.atoms if atom not in covered and _is_cut(survey, atom)]
+        gone = frozenset(covered)
+        cut = [atom for atom in survey.atoms if atom not in gone and _is_cut(survey, atom)]
         framed = self._fold(survey, covered, fresh, situation, size, cut)
         around = situation.count(framed.words(MOST_FOLDS, "").text) + MESSAGE
-        return Plan((self._fold(survey, covered, fresh, situation, size - around, cut),))
+        return Plan((framed.within(size - around),))
 
     def _least(self, situation: Situation) -> int:
         """Raw tokens worth a summary; whoever asks for one gets it for anything."""

@@ -114,7 +114,7 @@ class Survey:
         kept = (atom for atom in self.atoms if any(self._is_pinned(self.items[place]) for place in atom.places))
         return frozenset(place for atom in kept for place in atom.places)
 
-    @property
+    @cached_property
     def loose(self) -> tuple[Atom, ...]:
         """The atoms that may be folded, oldest first."""
         return tuple(atom for atom in self.atoms if atom.start not in self.fixed)
@@ -146,7 +146,7 @@ class Survey:
     def sources(self, atoms: Iterable[Atom]) -> tuple[SourceMessage, ...]:
         """The words of these atoms as they were said, before any block of them was folded; no stand-ins."""
         return tuple(
-            SourceMessage(self.items[place].seq, self.messages[place].message)
+            SourceMessage(self.items[place].seq, self.message(place))
             for atom in atoms
             for place in atom.places
             if self.items[place].kind in ("message", "attachment")

@@ -20,6 +20,7 @@ from contextfold.summaries import (
     OutOfTime,
     Prompt,
     Refusal,
+    Rest,
     Shared,
     Stopwatch,
     SummaryRequest,
@@ -158,7 +159,7 @@ def _summary(
         if writer == EXTRACTIVE:
             if has_failed:
                 desk.breaker.failed()
-            return (yield from worked_out(lambda: _digest(task))), None
+            return (yield from worked_out(lambda rest: _digest(task, rest))), None
         if is_left_alone:
             continue
         written = yield from _written(task, writer)
@@ -171,11 +172,11 @@ def _summary(
     raise Unwritten(refusal)
 
 
-def _digest(task: _Task) -> str:
+def _digest(task: _Task, rest: Rest) -> str:
     """The digest, or a quick one where it took too long, which the report then says."""
     policy, request, count = task.policy, task.request, task.situation.count
     try:
-        watch = Stopwatch.on(request, policy.digest_clock, policy.digest_seconds)
+        watch = Stopwatch.on(request, policy.digest_clock, policy.digest_seconds, rest)
         return digest(request, count, watch, task.notebook)
     except OutOfTime:
         error = f"The digest took longer than {policy.digest_seconds:g} s; a quick one stands instead."
@@ -214,7 +215,7 @@ def _checked(task: _Task, writer: Writer, asked: Prompt, answer: Answer) -> Step
     missing = missing_sections(answer.text, task.request)
     if missing and task.policy.second_pass and not task.request.prompt:
         answer = yield from _again(task, writer, second_pass(asked, answer.text, missing, task.request), answer)
-    return (yield from worked_out(lambda: _with_ledger(task, answer.text))), answer
+    return (yield from worked_out(lambda rest: _with_ledger(task, answer.text, rest))), answer
 
 
 def _again(task: _Task, writer: Writer, asked: Prompt, first: Answer) -> Steps[Answer]:
@@ -239,13 +240,13 @@ def _problem(task: _Task, answer: Answer) -> Refusal | None:
     return check(answer.text, task.request, task.situation.count, finish=answer.finish, before=task.hidden)
 
 
-def _with_ledger(task: _Task, text: str) -> str:
+def _with_ledger(task: _Task, text: str, rest: Rest) -> str:
     """Behind what a model wrote stands what it left out, as far as there is room."""
     if not task.policy.ledger:
         return text
     budget, count = task.request.budget, task.situation.count
     room = max(budget - count(text), budget // 4)
-    missing = ledger(replace(task.request, budget=room), count, text, task.notebook)
+    missing = ledger(replace(task.request, budget=room), count, text, task.notebook, rest)
     return f"{text.rstrip()}\n\n{missing}" if missing else text
 
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from contextvars import copy_context
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, active_count
 from typing import Any, Final, Protocol, TypeVar
 
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, DiskFull, StoreError
 from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Work, Writer
 from contextfold.providers import named
+from contextfold.summaries import no_rest
 from contextfold.thread import Drafting
 
 from . import telemetry
@@ -102,9 +104,37 @@ def _do(effect: Effect, doing: Doing) -> object:
         case Tell():
             return _now(effect.hook(*effect.arguments))
         case Work():
-            return effect.work()
+            return effect.work(no_rest if active_count() == 1 else Pauses())
         case Begin():
             return _begun(effect.steps, doing)
+
+
+class Pauses:
+    """Lets others compute while something is worked out beside them: a short stretch of work, then a pause.
+
+    Python runs one thread at a time, and one that only computes hands over 5 ms after it was asked: too late for turns
+    that ask a dozen times. While it sleeps nobody has to ask. Where a sleep ends in time nobody did, and it gets short.
+    """
+
+    STRETCH: Final = 0.0005  # seconds
+    LEAST: Final = 0.00005
+    MOST: Final = 0.001
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], None] = time.sleep,  # noqa: TID251  # there is no event: others compute, or nobody
+    ) -> None:
+        self._clock, self._sleep = clock, sleep
+        self.length, self._since = self.MOST, clock()
+
+    def __call__(self) -> None:
+        begun = self._clock()
+        if begun - self._since > self.STRETCH:
+            self._sleep(self.length)
+            self._since = self._clock()
+            is_late = self._since - begun > self.length + 4 * self.LEAST
+            self.length = min(self.MOST, self.length * 4) if is_late else max(self.LEAST, self.length / 2)
 
 
 def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
@@ -237,7 +267,7 @@ async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
         case Tell():
             return await _awaited(effect.hook, *effect.arguments)
         case Work():
-            return await asyncio.to_thread(effect.work)
+            return await asyncio.to_thread(effect.work, Pauses())
         case Begin():
             first = await run(lambda: _next(effect.steps, None, None))
             return _begun_async(effect.steps, doing, first)

@@ -22,6 +22,7 @@ from contextfold.folding import (
     cache_effect,
     predicted,
 )
+from contextfold.summaries import no_rest
 
 from . import hidden, preparation
 from .desk import Desk
@@ -82,7 +83,7 @@ def _carried_out(steps: Steps[T], trial: Desk) -> T:
                 effect = steps.throw(ContextFoldError("Nobody is asked or told for a preview."))
                 continue
             try:
-                done = effect.work() if isinstance(effect, Work) else trial.write(effect.drafting, effect.blobs)
+                done = effect.work(no_rest) if isinstance(effect, Work) else trial.write(effect.drafting, effect.blobs)
             except ContextFoldError as error:  # the step decides what it means
                 effect = steps.throw(error)
             else:

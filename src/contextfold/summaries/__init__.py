@@ -2,7 +2,7 @@
 
 from .checks import Refusal, check
 from .earlier import is_digest
-from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
+from .extractive import OutOfTime, Rest, Stopwatch, digest, ledger, no_rest, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .language import Language, language_of
 from .notebook import Notebook, NotebookShelf, reuse
@@ -35,6 +35,7 @@ __all__ = [
     "OutOfTime",
     "Prompt",
     "Refusal",
+    "Rest",
     "Shared",
     "SourceMessage",
     "Stopwatch",
@@ -57,6 +58,7 @@ __all__ = [
     "ledger",
     "missing_sections",
     "neutral",
+    "no_rest",
     "nonce_of",
     "offload_text",
     "placeholder",

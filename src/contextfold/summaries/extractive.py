@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeAlias
 
 from .chances import Chances, WordChances, plain_words
 from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Worth, without_alike
@@ -40,6 +41,13 @@ _SHORT = 100  # characters of such a command
 _NAMED = frozenset({"ident", "error", "flag", "path", "hash"})  # kinds that say something beside the file they stand in
 
 
+Rest: TypeAlias = Callable[[], None]  # called often by what takes its time, so that others have their turn
+
+
+def no_rest() -> None:
+    """Go on at once: nobody else computes here."""
+
+
 class Composer:
     """Makes one page. `standing` is text the reader has beside it; `look` is called often, and may raise."""
 
@@ -49,7 +57,7 @@ class Composer:
         request: SummaryRequest,
         count: Count,
         standing: str = "",
-        look: Callable[[], None] = lambda: None,
+        look: Callable[[], None] = no_rest,
     ) -> None:
         self.notebook, self.request, self.count, self.standing, self.look = notebook, request, count, standing, look
         self.words = wording(request.language)
@@ -74,6 +82,7 @@ class Composer:
         for line in page.requests:  # by its names only: what speaks of a word that was asked for is worth the more
             self.shown.add(terms_in(line))
         self.shown.topics.update(page.topics)
+        self.look()
         candidates = self._candidates(page)
         page.lines = self._talk(candidates, int(budget * TALK * small))
         self._spend(page, candidates, budget)
@@ -82,10 +91,12 @@ class Composer:
     def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
         candidates, page.alike = without_alike(candidates)
+        self.look()
         word = WORD_WORTH * max(0.75, min(1.0, budget / LARGE))
         coverage = self._coverage(candidates, Worth(self.chances, self.word_chances, word))
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):
+            self.look()
             left = budget - self.count(page.text())
             if left <= _SPARE:
                 return
@@ -249,19 +260,27 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """Looks at a clock while a digest is made, and stops it when its time is over."""
+    """Looks at a clock while a digest is made, and stops it when its time is over; at each look it may `rest`."""
 
     clock: Callable[[], float]
     until: float
+    rest: Rest = no_rest
 
     @classmethod
-    def on(cls, request: SummaryRequest, clock: Callable[[], float], seconds: float) -> Stopwatch:
+    def on(
+        cls,
+        request: SummaryRequest,
+        clock: Callable[[], float],
+        seconds: float,
+        rest: Rest = no_rest,
+    ) -> Stopwatch:
         """So many seconds for each million characters begun, because a larger history takes longer to read."""
         sources = (*request.earlier, *request.sources, *request.kept)
         size = len(request.previous) + sum(len(source.message.text) for source in sources)
-        return cls(clock, clock() + seconds * (size // MEGABYTE + 1))
+        return cls(clock, clock() + seconds * (size // MEGABYTE + 1), rest)
 
     def look(self) -> None:
+        self.rest()
         if self.clock() > self.until:
             raise OutOfTime
 
@@ -274,7 +293,7 @@ def digest(
     A notebook that stands for the previous summary is gone on with: then nothing earlier is read again. Raises
     `OutOfTime` where a watch says so.
     """
-    return _composed(request, count, "", watch, notebook)
+    return _composed(request, count, "", watch.look if watch else no_rest, notebook)
 
 
 def quick_digest(request: SummaryRequest, count: Count) -> str:
@@ -296,17 +315,22 @@ def quick_digest(request: SummaryRequest, count: Count) -> str:
 _QUICK_CHARACTERS = 200  # of one message
 
 
-def ledger(request: SummaryRequest, count: Count, missing_from: str, notebook: Notebook | None = None) -> str:
+def ledger(
+    request: SummaryRequest,
+    count: Count,
+    missing_from: str,
+    notebook: Notebook | None = None,
+    rest: Rest = no_rest,
+) -> str:
     """What the digest has and a summary written by a model lacks, to stand behind that summary."""
-    return _composed(request, count, missing_from, None, notebook)
+    return _composed(request, count, missing_from, rest, notebook)
 
 
 def _composed(
-    request: SummaryRequest, count: Count, standing: str, watch: Stopwatch | None, notebook: Notebook | None
+    request: SummaryRequest, count: Count, standing: str, look: Callable[[], None], notebook: Notebook | None
 ) -> str:
     if request.budget <= 0:
         return ""
-    look = watch.look if watch else lambda: None
     notebook = notebook or Notebook()
     with notebook.opened(request, count, look):
         if not notebook.folded:

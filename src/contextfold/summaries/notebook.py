@@ -91,8 +91,13 @@ class Notebook:
             if self._pending is None or self._pending[0].sources is not request.sources:
                 return False
             self._pending = None
-            self._let_go(_room(request.budget))
             return True
+
+    def tidy(self, budget: int, rest: Callable[[], None]) -> None:
+        """Hold no more than digests of this size need, unless the next one is being made: that one tidies up then."""
+        with self._lock:
+            if self._pending is None:
+                self._let_go(_room(budget), rest)
 
     def _take_back(self) -> None:
         pending, self._pending = self._pending, None
@@ -201,10 +206,10 @@ class Notebook:
 
     # -- letting go -----------------------------------------------------------------------------------------------
 
-    def _let_go(self, most: int) -> None:
+    def _let_go(self, most: int, rest: Callable[[], None]) -> None:
         """Hold no more than there is room for: what brings the least goes first."""
         if len(self.lines) > most * _MOST_OVER:
-            kept = self._best(most)
+            kept = self._best(most, rest)
             self.lines = {line.text: line for line in sorted(kept, key=lambda line: line.place)}
         needed = {line.passage.topic for line in self.lines.values()}
         commands, files = self.reader.commands, self.reader.files
@@ -222,11 +227,12 @@ class Notebook:
             self._prices.clear()
         lasting(self.said)
 
-    def _best(self, most: int) -> list[DigestLine]:
+    def _best(self, most: int, rest: Callable[[], None]) -> list[DigestLine]:
         """The lines that name most for their size; of one name a few, before more of the same."""
         chances = self.chances()
 
         def worth(line: DigestLine) -> float:
+            rest()
             named = sum(chances[term] for term in line.terms) + 0.02 * len(line.talk)
             price: float = (line.price or 1 + len(line.text) // 4) ** SIZE_POWER
             return named * line.factor / price

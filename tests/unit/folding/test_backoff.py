@@ -13,6 +13,7 @@ from contextfold.errors import ProviderFailed
 from contextfold.folding import Breaker, Condense, Policy, Summarize, Wait, Work
 from contextfold.folding.report import Made
 from contextfold.folding.writers import texts_of
+from contextfold.summaries import no_rest
 
 from .scene import COUNTER, Scene, chat
 
@@ -42,7 +43,7 @@ def waits(policy: Policy, failure: Exception) -> list[float]:
                 waited.append(effect.seconds)
                 effect = steps.send(None)
             elif isinstance(effect, Work):
-                effect = steps.send(effect.work())
+                effect = steps.send(effect.work(no_rest))
             else:
                 assert isinstance(effect, Summarize)
                 effect = steps.throw(failure)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import contextfold as cf
 from contextfold.folding import Policy
+from contextfold.session import drivers
 from contextfold.testing import histories
 
 MODEL = "claude-sonnet-4-5"
@@ -79,3 +82,75 @@ def test_sessions_on_other_python_threads_go_on_while_one_folds(tmp_path: Path) 
             thread.join(PATIENCE)
         assert not slow.waited_in_vain
         assert folds
+
+
+@pytest.fixture
+def nobody_is_interrupted() -> Iterator[None]:
+    """Python hands over to another thread only where one lets go by itself."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(PATIENCE)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.finding("P6")
+@pytest.mark.usefixtures("nobody_is_interrupted")
+async def test_a_digest_lets_the_loop_go_on_without_being_interrupted() -> None:
+    rounds, seen = 0, set[int]()  # how often the loop went round, and what the digest saw of that
+
+    def clock() -> float:
+        seen.add(rounds)
+        return 0.0
+
+    policy = cf.recipes.balanced().with_(digest_clock=clock)
+    async with await cf.aio.Session.open(model=MODEL, policy=policy) as folding:
+        await folding.extend(histories.session(3, tokens=12_000))
+        task = asyncio.ensure_future(folding.fold(to=2_500))
+        while not task.done():
+            await asyncio.sleep(0)
+            rounds += 1
+        assert (await task).folds
+        assert len(seen) > 4, "the loop stood still while the digest was made"
+
+
+@pytest.mark.finding("P6")
+@pytest.mark.usefixtures("nobody_is_interrupted")
+def test_a_digest_lets_other_python_threads_go_on() -> None:
+    is_over, rounds = threading.Event(), list[int]()
+
+    def beside() -> None:
+        while not is_over.wait(0.0001):
+            rounds.append(1)
+
+    with cf.Session.open(model=MODEL) as folding:
+        folding.extend(histories.session(3, tokens=12_000))
+        thread = threading.Thread(target=beside)
+        thread.start()
+        try:
+            begun = len(rounds)
+            assert folding.fold(to=2_500).folds
+            assert len(rounds) - begun > 10
+        finally:
+            is_over.set()
+            thread.join(PATIENCE)
+
+
+@pytest.mark.finding("P6")
+def test_a_pause_is_as_long_as_others_take() -> None:
+    now, others = 0.0, 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds + others
+
+    pauses, lengths = drivers.Pauses(lambda: now, sleep), list[float]()
+    for taken in (0.0, 0.005):
+        others = taken
+        for _ in range(8):
+            now += 2 * pauses.STRETCH
+            pauses()
+        lengths.append(pauses.length)
+    assert lengths == [pauses.LEAST, pauses.MOST]
+    before = now
+    pauses()
+    assert now == before, "it rests after some work, not before"

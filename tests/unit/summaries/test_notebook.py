@@ -6,7 +6,16 @@ import pytest
 
 from contextfold import dialects
 from contextfold.domain import Message, Text, encode
-from contextfold.summaries import Notebook, NotebookShelf, OutOfTime, SourceMessage, Stopwatch, SummaryRequest, digest
+from contextfold.summaries import (
+    Notebook,
+    NotebookShelf,
+    OutOfTime,
+    SourceMessage,
+    Stopwatch,
+    SummaryRequest,
+    digest,
+    no_rest,
+)
 from contextfold.summaries.notebook import LINES
 from contextfold.testing import histories
 from contextfold.tokens.encoders import encoder
@@ -95,10 +104,20 @@ def test_a_notebook_holds_no_more_however_much_was_read_and_keeps_the_first_requ
         request = SummaryRequest(told(2 + fold * 2, opening, "\n".join(lines)), budget=600)
         page = digest(request, count, notebook=notebook)
         assert notebook.keep(request)
+        notebook.tidy(request.budget, no_rest)
         assert len(notebook.lines) <= LINES * 1.5
         assert count(page) <= 600
     assert "Never touch src/vault/keys.py, please." in page
     assert "part11" in page
+
+
+@pytest.mark.finding("P6")
+def test_a_notebook_is_not_tidied_while_the_next_digest_may_be_taken_back() -> None:
+    said, notebook = recorded(5, 14_000), Notebook()
+    digest(SummaryRequest(said[:40], budget=400), count, notebook=notebook)
+    held = len(notebook.lines)
+    notebook.tidy(0, no_rest)
+    assert len(notebook.lines) == held
 
 
 @pytest.mark.finding("P5")
