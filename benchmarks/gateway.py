@@ -93,7 +93,7 @@ def _run_gateway(told: Connection, upstream: str, path: str, window: int = 1_000
     settings = GatewaySettings(port=0, upstreams=dict.fromkeys(("anthropic", "openai"), upstream), window=window)
     listening = bound(settings)
     port = listening.getsockname()[1]
-    gateway = Gateway(settings, SECRETS, lambda space: cf.open(path, space=space), port=port)
+    gateway = Gateway(settings, SECRETS, lambda space: cf.open(path, space=space, recall=settings.recalls), port=port)
     serve(GatewayServer(gateway, lambda: told.send(port)), listening)
 
 

@@ -7,9 +7,9 @@ wherever a fold does not hide it. Runs on the one thread of its ledger; sends no
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -64,7 +64,7 @@ class Followed:
     end: int
     key: str
     base: int  # the newest message that was known before
-    sent: Mapping[int, bytes] = field(default_factory=dict)  # the client's own bytes of messages, by seq
+    sent: Callable[[], Mapping[int, bytes]] = dict  # the client's own bytes of messages, by seq; asked for rarely
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,8 @@ class FollowedThread:
                 end = self._write(target, fresh) or seq
                 self._pin()
             index.take(thread)
-        places = {
-            key: place.seq for key in keys if (place := index.get(key)) is not None and place.thread == thread.name
-        }
-        return Followed(end, keys[-1] if keys else START, seq, _sent(messages, keys, places))
+        sent = partial(_sent, messages, keys, index, thread.name)
+        return Followed(end, keys[-1] if keys else START, seq, sent)
 
     def _pin(self) -> None:
         """Keep the first messages in every view, as many as are set."""
@@ -168,7 +166,7 @@ class FollowedThread:
         report, view = report_of(outcome), outcome.view
         live = [fold.seq for fold in thread.branch.folds if fold.is_live]
         is_chained = bool(envelope.chain) and max(live, default=0) <= followed.base
-        messages = self._messages(view, followed.sent) if live and not is_chained else None
+        messages = self._messages(view, followed.sent()) if live and not is_chained else None
         if messages is not None and ours:
             messages = reduce(put_back, self._beside, messages)
         output = None
@@ -182,7 +180,7 @@ class FollowedThread:
     def _whole(self, envelope: Envelope, followed: Followed, view: View) -> bytes:
         """The client's request as it would go out without another fold: its provider has most of it in its cache."""
         is_folded = any(fold.is_live for fold in self.session.thread.branch.folds)
-        messages = self._messages(view, followed.sent) if is_folded else envelope.messages
+        messages = self._messages(view, followed.sent()) if is_folded else envelope.messages
         below = [section.text for section in notes.framed(self.session.desk)] if self._system is not None else ()
         return self._endpoint.close(envelope, messages, system=below)
 
@@ -224,7 +222,7 @@ class FollowedThread:
         thread.catch_up()
         index.take(thread)
         raw = understand(reply, self._dialect.name, self._dialect.name).message.raw
-        key = self._normaliser.keys(items_of(raw), followed.key)[-1]
+        key = self._normaliser.key_after(followed.key, items_of(raw))
         known = index.get(key)
         target = _target(thread.branch, followed.end)
         if known is not None and known.thread == thread.name:
@@ -390,13 +388,14 @@ def _stretches(fresh: Sequence[_Fresh]) -> Iterator[Sequence[_Fresh]]:
             start = at
 
 
-def _sent(messages: Sequence[bytes], keys: Sequence[str], places: Mapping[str, int]) -> dict[int, bytes]:
+def _sent(messages: Sequence[bytes], keys: Sequence[str], index: PrefixIndex, thread: str) -> dict[int, bytes]:
     """The client's bytes for each message of ours, which may be several of its own."""
     found: dict[int, bytes] = {}
     waiting: list[bytes] = []
     for raw, key in zip(messages, keys, strict=True):
         waiting.append(raw)
-        if key in places:
-            found[places[key]] = b",".join(waiting)
+        place = index.get(key)
+        if place is not None and place.thread == thread:
+            found[place.seq] = b",".join(waiting)
             waiting = []
     return found

@@ -9,8 +9,10 @@ survives a restart, and a retry never writes twice. Pure: nothing is read or wri
 from __future__ import annotations
 
 import re
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,10 +22,29 @@ from contextfold.domain import decode
 START = "gw:"  # what every key of a prefix begins with; the prefix of nothing at all
 _SIZE = 16  # bytes of a number
 _MOST_KEPT = 20_000  # messages whose normal form is remembered by their bytes
+_MOST_HISTORIES = 200
+_MOST_BYTES = 16 << 20  # of histories that are remembered as they came
+_BEGINNING = 2  # messages by which a history is found again
 
 # What clients put into messages by themselves, and change without a word of the user's: reminders, dates, surroundings.
 _REMINDER = re.compile(r"<(system-reminder|environment_details|env|context)>")
 _DATED = re.compile(r"(?m)^(?:Today's date|Current (?:date|time)|Today is)[^\n]{0,200}$")
+
+
+class _History(NamedTuple):
+    """A list of messages as a client sent it, with the keys of its prefixes."""
+
+    messages: Sequence[bytes]
+    keys: list[str]
+    size: int
+
+    def same(self, messages: Sequence[bytes]) -> int:
+        """How many messages at the front are these, byte for byte."""
+        known = len(self.messages)
+        if messages[:known] == self.messages:
+            return known
+        pairs = enumerate(zip(self.messages, messages, strict=False))
+        return next((place for place, (old, new) in pairs if old != new), min(known, len(messages)))
 
 
 class Normaliser:
@@ -32,10 +53,29 @@ class Normaliser:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._known: dict[bytes, bytes] = {}
+        self._histories: OrderedDict[tuple[object, ...], _History] = OrderedDict()
+        self._size = 0  # bytes of the histories
 
-    def keys(self, messages: Iterable[bytes], start: str = START) -> list[str]:
-        """The key of each message: the number of the history that ends with it, begun at `start`."""
-        return list(_rolled(map(self.form, messages), start))
+    def keys(self, messages: Sequence[bytes], start: str = START) -> list[str]:
+        """The key of each message: the number of the history that ends with it, begun at `start`.
+
+        What is equal to the history that began alike and came last is not numbered again: comparing costs little.
+        """
+        begins = (start, *messages[:_BEGINNING])
+        known = self._histories.pop(begins, None)
+        same = 0 if known is None else known.same(messages)
+        keys = known.keys[:same] if known is not None else []
+        keys += _rolled(map(self.form, messages[same:]), keys[-1] if keys else start)
+        self._size -= 0 if known is None else known.size
+        history = self._histories[begins] = _History(messages, keys, sum(map(len, messages)))
+        self._size += history.size
+        while self._size > _MOST_BYTES or len(self._histories) > _MOST_HISTORIES:
+            self._size -= self._histories.popitem(last=False)[1].size
+        return keys[:]
+
+    def key_after(self, start: str, messages: Iterable[bytes]) -> str:
+        """The key of the last of some messages behind a history."""
+        return deque(_rolled(map(self.form, messages), start), 1)[0]
 
     def form(self, raw: bytes) -> bytes:
         """The digest of one message's normal form; empty where nothing is said in it."""
@@ -88,7 +128,8 @@ def _normal(endpoint: Endpoint, raw: bytes) -> bytes:
 
 def _rolled(forms: Iterable[bytes], start: str) -> Iterator[str]:
     """Each number depends on everything before it; what says nothing is told apart and changes no number."""
-    number, silent = start.partition(".")[0], 0
+    number, _, told = start.partition(".")
+    silent = int(told or 0)
     for form in forms:
         if form:
             number = START + blake2b(number.encode() + form, digest_size=_SIZE).hexdigest()

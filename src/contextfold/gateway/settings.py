@@ -103,6 +103,12 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
         is_usual = not any(each.policy or each.mode == "strict" or each.system is not None for each in told)
         return policy.mode == "fold" and is_usual and size <= min(narrow, default=SMALL) and size <= SMALL
 
+    @property
+    def recalls(self) -> bool:
+        """Whether anybody may ask for what is hidden, so that an index of every word is worth its time."""
+        told = (*self.clients.values(), *self.models.values())
+        return self.recall or any(each.recall for each in told)
+
     def addresses(self) -> dict[str, str]:
         """Where every provider is: the usual places, and what is set."""
         usual = {each.endpoint.provider for each in all_known() if each.endpoint is not None}

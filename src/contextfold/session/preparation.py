@@ -162,7 +162,7 @@ def fitted(
     prefix = ""
     if is_bound(desk.model):
         rendering = _rendering(desk, turn.dialect)
-        rendering.body(view, desk.lens, _fields(desk, turn.dialect, LEAST_TURN, {}))
+        rendering.agreed(view, desk.lens, _fields(desk, turn.dialect, LEAST_TURN, {}))
         prefix = rendering.prefix(view)
     raw = view.tokens() + turn.frame.tokens
     report = report_of(outcome)

@@ -182,11 +182,15 @@ class Rendering:
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
 
-    def body(self, view: View, reading: ModelLens, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
-        """The whole request as bytes, marked for the provider's cache."""
+    def agreed(self, view: View, reading: ModelLens, settings: Mapping[str, object]) -> Sequence[bytes]:
+        """The view's wire messages in a request of these settings, on which it depends what reasoning may stay."""
         if self._prefixes is not None and self._prefixes.agree(settings, self.dialect.drops_stale(settings)):
             self._array = None
-        chunks = self.chunks(view, reading)
+        return self.chunks(view, reading)
+
+    def body(self, view: View, reading: ModelLens, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
+        """The whole request as bytes, marked for the provider's cache."""
+        chunks = self.agreed(view, reading, settings)
         if marks.items:
             chunks = self.marked(list(chunks), marks.items)
         broken = self._broken_chains(view, settings)

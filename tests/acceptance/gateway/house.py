@@ -93,7 +93,7 @@ def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **sett
     told = GatewaySettings(port=0, upstreams={**addresses, **settings.pop("upstreams", {})}, **settings)
     listening = bound(told)
     port = 0 if told.socket else int(listening.getsockname()[1])
-    app = Gateway(told, secrets, lambda space: cf.open(path, space=space), port=port)
+    app = Gateway(told, secrets, lambda space: cf.open(path, space=space, recall=told.recalls), port=port)
     ready, started = threading.Event(), []
     failed: list[BaseException] = []
 

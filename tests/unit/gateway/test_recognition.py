@@ -84,3 +84,21 @@ def test_a_cover_moves_whole_or_not_at_all() -> None:
     cover = Cover(((2, 3),), ((4, 1),), (9,))
     assert moved(cover, {2: 12, 3: 13, 4: 14, 9: 19}, [1, 2, 3, 4], [1]) == [12, 13, 19, (14, 1)]
     assert moved(cover, {2: 12, 4: 14, 9: 19}, [1, 2, 3, 4], [1]) is None
+
+
+def test_a_history_that_came_before_is_numbered_as_if_it_were_new() -> None:
+    silent = b'{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}]}'
+    a, b, c, d = (json.dumps({"role": "user", "content": text}).encode() for text in "abcd")
+    known = normaliser("anthropic")
+    for history in ((a, b), (a, b, silent), (a, b, silent, silent, c), (a, b, d), (a, b), (a, b, silent, c, d)):
+        assert known.keys(history) == normaliser("anthropic").keys(history)
+        assert known.key_after(known.keys((a,))[-1], history) == normaliser("anthropic").keys((a, *history))[-1]
+
+
+def test_of_many_histories_only_the_newest_are_remembered() -> None:
+    known = normaliser("anthropic")
+    histories = [
+        tuple(json.dumps({"role": "user", "content": f"{at} {text}"}).encode() for text in "ab") for at in range(500)
+    ]
+    before = [known.keys(history) for history in histories]
+    assert [known.keys(history) for history in histories] == before
