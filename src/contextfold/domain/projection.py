@@ -88,6 +88,9 @@ class LivePath:
         return self._places[-1] if self._places else 0
 
 
+_SKIPPED = Logged(0, 0, 0.0, Unpinned(0))  # stands for any event that is not known: it changes nothing
+
+
 class Projection:
     """Everything a thread is right now."""
 
@@ -145,6 +148,10 @@ class Projection:
         """Start as a fork: know the origin's events, and stand where it was cut."""
         self.events.extend(history)
         self._move(head)
+
+    def skip(self, events: int) -> None:
+        """Start in the middle: so many events came before, of which nothing is known."""
+        self.events.extend([_SKIPPED] * events)
 
     def fork(self, head: int) -> Projection:
         """The same thread up to a place, free to go its own way: copied arrays, unless the place was left behind."""

@@ -1,6 +1,9 @@
 """The inspector as an ASGI application: who may look, the page, its interface, and word of what happens.
 
-A store is read on one thread of its own, question by question; what takes its time without the store runs beside it.
+A store is read on one thread of its own, question by question; what opens no session is answered beside it, so that a
+list, the end of a conversation and word of changes never wait for a long session to be read. What takes its time
+without the store runs beside both.
+
 Nothing that a message holds is interpreted, here or on the page: the policy sent with every answer forbids it.
 """
 
@@ -91,6 +94,7 @@ class Inspector:
     ) -> None:
         self._stores, self._access, self._translate = stores, access, translate
         self._worker = ThreadPoolExecutor(1, "contextfold-inspector")
+        self._light, self._waiter = stores.twin(), ThreadPoolExecutor(1, "contextfold-list")
         self._beside = ThreadPoolExecutor(1, "contextfold-comparison")
         self._changes = Changes(self._look)
         self._closing = asyncio.Event()
@@ -116,13 +120,10 @@ class Inspector:
     async def close(self) -> None:
         """Let go of the stores."""
         self._closing.set()
-        await asyncio.get_running_loop().run_in_executor(self._worker, self._stores.close)
-        self._worker.shutdown(wait=False)
+        for worker, stores in ((self._worker, self._stores), (self._waiter, self._light)):
+            await asyncio.get_running_loop().run_in_executor(worker, stores.close)
+            worker.shutdown(wait=False)
         self._beside.shutdown(wait=False, cancel_futures=True)
-
-    def warm(self) -> None:
-        """Read the session that was used last, since it is the one that is looked at first."""
-        self._worker.submit(_warmed, self._stores)
 
     async def _served(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         if caller.path.startswith(f"{API}/"):
@@ -156,14 +157,15 @@ class Inspector:
 
     async def _run(self, route: ApiRoute, asked: Struct, caller: Caller) -> object:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._worker, partial(route.run, self._stores, asked))
+        worker, stores = (self._waiter, self._light) if route.is_light else (self._worker, self._stores)
+        found = await loop.run_in_executor(worker, partial(route.run, stores, asked))
         if isinstance(found, Later):
             found = await loop.run_in_executor(self._beside, found.work)
         return replace(found, csrf=caller.csrf) if isinstance(found, About) else found
 
     async def _look(self, space: str, after: int) -> Sequence[ThreadChange]:
-        look = partial(_changed_since, self._stores, space, after)
-        return await asyncio.get_running_loop().run_in_executor(self._worker, look)
+        look = partial(_changed_since, self._light, space, after)
+        return await asyncio.get_running_loop().run_in_executor(self._waiter, look)
 
     async def _stream(self, send: Send, receive: Receive, space: str, after: int) -> None:
         await self._look(space, after)  # an error is told before anything is sent
@@ -203,12 +205,6 @@ def _status(error: ContextFoldError) -> int:
 
 def _changed_since(stores: OpenStores, space: str, after: int) -> Sequence[ThreadChange]:
     return stores.store(space).changes(after=after, limit=2_000)
-
-
-def _warmed(stores: OpenStores) -> None:
-    newest = stores.store().threads(order="activity", limit=1, archived=False)
-    if newest:
-        stores.thread("", newest[0].title).rows.page("said", (), 0, 1)
 
 
 @cache

@@ -33,8 +33,8 @@ _MOST_LISTS = 8
 class ListOrder:
     """The lists of one thread, kept in step with it."""
 
-    def __init__(self, thread: Thread) -> None:
-        self._thread = thread
+    def __init__(self, thread: Thread, since: int = 1) -> None:
+        self._thread, self._since = thread, since  # nothing before this seq is listed
         self._branch: LiveBranch | None = None
         self._upto = 0
         self._hidden: dict[int, int] = {}  # seq of a message, and the fold that hides it
@@ -49,7 +49,7 @@ class ListOrder:
         if key not in self._lists:
             while len(self._lists) >= _MOST_LISTS:
                 del self._lists[next(iter(self._lists))]
-            self._lists[key] = list(self._listed(self._thread.branch.events, *key))
+            self._lists[key] = list(self._listed(self._thread.branch.events[self._since - 1 :], *key))
         return self._lists[key]
 
     def fold_over(self, seq: int) -> int | None:

@@ -23,7 +23,7 @@ from .message_page import ShownMessage, ShownStandIn
 from .request_history import RequestHistory, SentRequest
 from .request_page import RequestDiff, ShownRequest, difference, shown_request
 from .routes import ApiRoute, Blob, InSpace, Later, Limit, OfFold, OfThread, Seq, numbers
-from .rows import RowPage, RowPlace
+from .rows import NewestRows, RowPage, RowPlace
 from .sessions import SessionDigest, SessionPage, digest_of, session_page
 from .stores import OpenStores
 
@@ -141,6 +141,17 @@ def rows(stores: OpenStores, asked: RowsAsked) -> RowPage:
     """What happened in a session, a page at a time."""
     opened = stores.thread(asked.space, asked.thread)
     return opened.rows.page(asked.listing, asked.folds, asked.start, asked.limit)
+
+
+class NewestAsked(OfThread, frozen=True, kw_only=True):
+    """So many rows at the end of a conversation."""
+
+    limit: Limit = 100
+
+
+def newest(stores: OpenStores, asked: NewestAsked) -> NewestRows:
+    """The end of a conversation at once, also of one that was not read yet."""
+    return stores.newest_rows(asked.space, asked.thread, asked.limit)
 
 
 class PlaceAsked(OfThread, frozen=True, kw_only=True):
@@ -281,8 +292,9 @@ def _compared(recording: bytes, policies: Sequence[str], *, model: str, window: 
 
 
 READ_ROUTES = (
-    ApiRoute("GET", "/about", about),
-    ApiRoute("GET", "/threads", sessions),
+    ApiRoute("GET", "/about", about, is_light=True),
+    ApiRoute("GET", "/threads", sessions, is_light=True),
+    ApiRoute("GET", "/threads/{thread}/newest", newest, is_light=True),
     ApiRoute("GET", "/search", search),
     ApiRoute("GET", "/verify", verify),
     ApiRoute("GET", "/threads/{thread}/digest", digest),

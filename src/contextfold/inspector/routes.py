@@ -65,6 +65,7 @@ class ApiRoute:
     method: str
     path: str  # parts in braces are fields of the question
     run: Callable[[OpenStores, Any], object]
+    is_light: bool = False  # opens no thread, so it need not wait for those who do
 
     @property
     def question(self) -> type[Struct]:

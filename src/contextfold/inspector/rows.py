@@ -35,7 +35,7 @@ from contextfold.thread.timeline import RowState, TimelineRow
 from .list_order import Listing, ListOrder
 
 _WORDS = 240  # characters of a row's first words
-_NEAR = 400  # events in which the other half of a tool call is looked for
+NEAR = 400  # events in which the other half of a tool call is looked for
 _GAP = 16  # rows this near to each other are read in one page
 _MOST_KEPT = 20_000  # first words that are remembered
 
@@ -69,6 +69,14 @@ class RowPage(Struct, frozen=True):
     total: int
     last: int  # the newest seq of the thread
     head: int
+    rows: tuple[ListedRow, ...]
+
+
+class NewestRows(Struct, frozen=True):
+    """The end of a conversation, folds closed; `is_whole` where nothing stands before it."""
+
+    is_whole: bool
+    last: int
     rows: tuple[ListedRow, ...]
 
 
@@ -206,7 +214,7 @@ class Rows:
     def tool(self, seq: int, call: str) -> str:
         """The tool behind a result, from the call before it."""
         events = self._thread.branch.events
-        for logged in reversed(events[max(0, seq - _NEAR) : seq]):
+        for logged in reversed(events[max(0, seq - NEAR) : seq]):
             if isinstance(logged.event, Appended):
                 for block in logged.event.shape.blocks:
                     if block.kind == "call" and block.call == call:
@@ -215,7 +223,7 @@ class Rows:
 
     def answer_to(self, seq: int, call: str) -> int | None:
         """The message in which a call was answered."""
-        for logged in self._thread.branch.events[seq : seq + _NEAR]:
+        for logged in self._thread.branch.events[seq : seq + NEAR]:
             if isinstance(logged.event, Appended) and call in logged.event.shape.results:
                 return logged.seq
         return None
@@ -229,6 +237,14 @@ class Rows:
             except BadMessage as error:
                 self._words[seq] = str(error)[:_WORDS]
         return self._words[seq]
+
+
+def newest_rows(thread: Thread, since: int, limit: int) -> NewestRows:
+    """The end of the conversation, nothing listed before a seq."""
+    order = ListOrder(thread, since)
+    total = len(order.entries("said"))
+    page = Rows(thread, order).page("said", (), max(0, total - limit), limit)
+    return NewestRows(since == 1 and total <= limit, page.last, page.rows)
 
 
 def _who(event: Appended | Attached) -> str:

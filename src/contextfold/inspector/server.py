@@ -48,7 +48,6 @@ class InspectorServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._inspector.warm()
         self._tell_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

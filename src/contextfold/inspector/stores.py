@@ -11,18 +11,19 @@ from functools import cached_property
 
 from contextfold.errors import NotFound
 from contextfold.session import Session
-from contextfold.store import Store
+from contextfold.store import Store, end_of
 from contextfold.thread import Thread
 
 from .gauge import Gauge, gauge_of
 from .list_order import ListOrder
 from .message_page import Pages
 from .request_history import Requests
-from .rows import Rows
+from .rows import NEAR, NewestRows, Rows, newest_rows
 
 OpenStore = Callable[[str], Store]
 OpenSession = Callable[[Store, str], Session]
 _MOST_OPEN = 12  # threads
+_NEWEST = 400  # events that are listed to show the end of a thread, at most
 
 
 class OpenThread:
@@ -36,7 +37,9 @@ class OpenThread:
 
     @cached_property
     def thread(self) -> Thread:
-        return self.store.thread(self.name)
+        found = self.store.thread(self.name)
+        found.lens.learn_again()
+        return found
 
     @cached_property
     def layout(self) -> ListOrder:
@@ -113,13 +116,29 @@ class OpenStores:
         """A thread that is there; never a new one."""
         store = self.store(space)
         if name not in store:
-            raise NotFound(f"There is no thread {name!r} here. It may have been renamed; look at the list of sessions.")
+            raise _no_thread(name)
         key = space or self.space, name
         found = self._threads.pop(key, None) or OpenThread(store, name, self._open_session)
         while len(self._threads) >= _MOST_OPEN:
             del self._threads[next(iter(self._threads))]
         self._threads[key] = found
         return found
+
+    def newest_rows(self, space: str, name: str, limit: int) -> NewestRows:
+        """The end of a thread; it is not opened for that, so it costs the same however long the thread is."""
+        store = self.store(space)
+        if name not in store:
+            raise _no_thread(name)
+        end = end_of(store, name, _NEWEST + NEAR)
+        end.thread.lens.learn_again()
+        since = 1 if end.since == 1 else max(end.since, end.thread.branch.last - _NEWEST + 1)
+        return newest_rows(end.thread, since, limit)
+
+    def twin(self) -> OpenStores:
+        """The same file opened once more, for what must not wait."""
+        return OpenStores(
+            self._open, label=self.label, space=self.space, open_session=self._open_session, read_only=self.read_only
+        )
 
     def drop(self, space: str, name: str) -> None:
         """Work everything about a thread out again."""
@@ -130,3 +149,7 @@ class OpenStores:
         for store in self._stores.values():
             store.close()
         self._stores.clear()
+
+
+def _no_thread(name: str) -> NotFound:
+    return NotFound(f"There is no thread {name!r} here. It may have been renamed; look at the list of sessions.")

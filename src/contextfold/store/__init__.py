@@ -8,8 +8,9 @@ from .belongings import snapshots_in
 from .far import one_look, shared_commit, unhurried
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 from .recollection import Recollection
-from .store import Store, beside, open, past_of
+from .store import Store, beside, end_of, open, past_of
 from .takeover import RecordingTakeover, Taken, take_task, task_source
+from .thread_end import ThreadEnd
 
 __all__ = [
     "KEPT_BYTES",
@@ -22,8 +23,10 @@ __all__ = [
     "Scope",
     "Store",
     "Taken",
+    "ThreadEnd",
     "as_plain",
     "beside",
+    "end_of",
     "one_look",
     "open",
     "past_of",

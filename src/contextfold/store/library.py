@@ -204,6 +204,14 @@ class Places:
         return place if place < len(self._items) and self._items[place].seq == seq else None
 
 
+def descent(log: EventLog, thread: str) -> list[str]:
+    """A thread and every fork that comes from it, forks of forks included."""
+    names = [thread]
+    for each in names:
+        names += log.forks(each)
+    return names
+
+
 def lineage(log: EventLog, row: ThreadRow) -> list[LogStretch]:
     """The threads a thread's events live in, the oldest first, itself last."""
     stretches = [LogStretch(row.name, None)]

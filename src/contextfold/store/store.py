@@ -32,10 +32,11 @@ from contextfold.thread.moves import next_fork_name
 
 from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
 from .far import one_look
-from .library import Library, lineage, read
+from .library import Library, descent, lineage, read
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
 from .takeover import outline_for, take_task
+from .thread_end import ThreadEnd, read_end
 
 Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
 _MOST_NAMES = 10  # in an error
@@ -244,15 +245,15 @@ class Store:
         of requests that may have shown it; with a thread go the snapshots that only its checkpoints name.
         """
         made_as = self._known(thread).name
-        descent = self._descent(made_as)
+        related = descent(self._log, made_as)
         # What events name elsewhere is known only as long as they do.
-        snapshots, artifacts = named_outside((self._live_thread(name) for name in descent), made_as, seq)
+        snapshots, artifacts = named_outside((self._live_thread(name) for name in related), made_as, seq)
         erased = 0
-        for name in descent:
+        for name in related:
             live = self._live_thread(name)
             erased += self._erase(live, made_as, seq)
             live.start_over()
-        for name in () if made_as.startswith(MEMORIES) else descent:
+        for name in () if made_as.startswith(MEMORIES) else related:
             origin = self._known(name).origin
             upto = origin.seq if origin is not None and name != made_as else None  # what a fork shares
             for memory, number in memories_from(self._log, name, seq, upto):
@@ -353,13 +354,6 @@ class Store:
         live.join(self._looks, self._live.use)
         self._live.use(live)
 
-    def _descent(self, name: str) -> list[str]:
-        """A thread and every fork that comes from it, forks of forks included."""
-        names = [name]
-        for each in names:
-            names += self._log.forks(each)
-        return names
-
     def _sync(self, live: Live) -> None:
         """Take what other processes wrote to this thread, if anybody wrote; no other thread is looked at."""
         if self.distant is not None:
@@ -394,6 +388,12 @@ def beside(store: Store) -> tuple[Store, LiveThreads]:
     """Another one over the same log, with a lock of its own, and the threads it holds; only the first is closed."""
     other = Store(store._log, clock=store._clock, keep_bytes=store._live.room)  # noqa: SLF001  # of its own kind
     return other, other._live  # noqa: SLF001
+
+
+def end_of(store: Store, thread: str, events: int) -> ThreadEnd:
+    """The newest so many events of a thread, at the cost of these."""
+    with store._lock:  # noqa: SLF001  # as above
+        return read_end(store._log, store._known(thread), events, store._clock, store._lock)  # noqa: SLF001
 
 
 def _settings(**given: str | None) -> dict[str, str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
 
 import pytest
 
 import contextfold as cf
 from contextfold.domain import Appended, Sent, decode
-from contextfold.inspector import ROUTES, description
+from contextfold.inspector import ROUTES, Access, Inspector, OpenStores, description
 
-from .visitor import Visitor, inspector_of
+from .visitor import PORT, Visitor, inspector_of
 
 THREAD = "/threads/shop%2Frefunds"
 
@@ -61,6 +63,36 @@ async def test_pages_of_a_list_are_the_list(visitor: Visitor, listing: str) -> N
     ]
     assert whole["rows"]
     assert pages[:200] == whole["rows"]
+
+
+async def test_the_end_of_a_conversation_is_told_without_opening_it(visitor: Visitor) -> None:
+    newest = (await visitor.get(f"{THREAD}/newest", limit=5)).json
+    whole = (await visitor.get(f"{THREAD}/rows", limit=200)).json
+    assert newest["rows"] == whole["rows"][-5:]
+    assert (newest["is_whole"], newest["last"]) == (False, whole["last"])
+    assert (await visitor.get(f"{THREAD}/newest", limit=200)).json["is_whole"]
+    assert (await visitor.get("/threads/nobody/newest")).status == 404
+
+
+async def test_lists_and_ends_never_wait_for_a_session_that_is_being_read(store_path: Path) -> None:
+    is_asked, may_go_on = threading.Event(), threading.Event()
+
+    def open_slowly(store: cf.Store, name: str) -> cf.Session:
+        is_asked.set()
+        assert may_go_on.wait(30)
+        return cf.Session.on(store, name)
+
+    access = Access(port=PORT)
+    stores = OpenStores(lambda space: cf.open(store_path, space=space), open_session=open_slowly)
+    visitor = await Visitor(Inspector(stores, access), access).come_in()
+    slow = asyncio.create_task(visitor.get(f"{THREAD}/gauge"))
+    await asyncio.to_thread(is_asked.wait, 30)
+    for path in ("/about", "/threads", f"{THREAD}/newest"):
+        assert (await visitor.get(path)).status == 200
+    assert not slow.done()
+    may_go_on.set()
+    assert (await slow).status == 200
+    await visitor.inspector.close()
 
 
 async def test_a_list_follows_what_is_said_folded_and_rewound_by_others(visitor: Visitor, store_path: Path) -> None:

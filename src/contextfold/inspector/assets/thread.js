@@ -32,9 +32,8 @@ export class ThreadPage {
       el("section", { class: "card" }, el("h2", {}, t("gauge")), this.gauge), el("section", { class: "card" }, this.over),
       el("div", { class: "two" }, el("section", { class: "card" }, el("h2", {}, t("conversation")), this.tabs, this.timeline.element), this.facts));
     this.drawTabs();
-    const rows = this.timeline.start(seq);
-    await rows;
-    await this.numbers();
+    await this.timeline.start(seq);
+    await Promise.all([this.timeline.rest, this.numbers()]);
   }
   stop() { this.timeline?.stop(); }
 

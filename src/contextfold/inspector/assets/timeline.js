@@ -24,13 +24,28 @@ export class Timeline {
   }
 
   async start(seq) {
-    await this.load(0);
-    if (seq) await this.jump(seq);
-    else this.draw();
+    if (seq) { await this.load(0); await this.jump(seq); return; }
+    const newest = await get(of(this.thread, "/newest"), { limit: PAGE }), page = { ...newest, total: newest.rows.length };
+    this.put([0], [page], true);
+    this.element.scrollTop = this.element.scrollHeight;
+    this.draw();
+    if (!newest.is_whole) { this.rest = this.complete(); if (!newest.rows.length) await this.rest; }
+  }
+  /** A long list begins with its end; the rest comes as soon as the session is read, and what is in sight stays there. */
+  async complete() {
+    const generation = this.generation, { total } = await this.page(0, 1);
+    const last = Math.floor(Math.max(0, total - 1) / PAGE), pages = range(Math.max(0, last - 1), last), answers = await Promise.all(pages.map((page) => this.page(page)));
+    if (generation !== this.generation) return;
+    const below = this.space.offsetHeight - this.element.scrollTop, more = answers[0].total - this.total;
+    if (this.at >= 0) this.at += more;
+    this.put(pages, answers, true);
+    this.element.scrollTop = this.space.offsetHeight - below;
+    this.draw();
   }
   stop() { this.sizes.disconnect(); this.generation++; }
 
   async show(listing) {
+    await this.rest;
     this.listing = listing; this.opened.clear(); this.at = -1;
     await this.again(true);
     this.element.scrollTop = 0; this.draw();
@@ -46,27 +61,33 @@ export class Timeline {
     this.asked.set(page, asked);
     return asked;
   }
+  page(page, limit = PAGE) { return get(of(this.thread, "/rows"), { listing: this.listing, open: [...this.openFolds].join(","), start: page * PAGE, limit }); }
   async fetch(page, generation) {
-    const answer = await get(of(this.thread, "/rows"), { listing: this.listing, open: [...this.openFolds].join(","), start: page * PAGE, limit: PAGE });
+    const answer = await this.page(page);
     if (generation !== this.generation) return;
-    this.pages.delete(page); this.pages.set(page, answer.rows);
+    this.put([page], [answer], false);
+    this.draw();
+  }
+  put(pages, answers, anew) {
+    if (anew) { this.pages.clear(); for (const [index, node] of this.nodes) this.forgetNode(index, node); }
+    answers.forEach((answer, at) => {
+      this.pages.delete(pages[at]); this.pages.set(pages[at], answer.rows);
+      this.total = answer.total; this.last = answer.last;
+      for (const row of answer.rows) this.tallest = Math.max(this.tallest, row.tokens ?? 0);
+    });
     while (this.pages.size > MOST_PAGES) this.pages.delete(this.pages.keys().next().value);
-    this.total = answer.total; this.last = answer.last;
-    for (const row of answer.rows) this.tallest = Math.max(this.tallest, row.tokens ?? 0);
-    this.settle(); this.draw();
+    this.settle();
   }
   /** Ask again for what is in sight, and swap it in at once; the rest is asked for when it comes into sight. */
   async again(everything) {
+    await this.rest;
     const generation = ++this.generation;
     this.asked.clear();
     const [first, last] = this.range(), before = this.total, stays = this.isAtEnd();
     const pages = everything ? range(Math.floor(first / PAGE), Math.floor(Math.max(first, last) / PAGE)) : range(Math.floor(Math.max(0, before - 1) / PAGE), Math.floor(Math.max(0, before - 1) / PAGE));
-    const answers = await Promise.all(pages.map((page) => get(of(this.thread, "/rows"), { listing: this.listing, open: [...this.openFolds].join(","), start: page * PAGE, limit: PAGE })));
+    const answers = await Promise.all(pages.map((page) => this.page(page)));
     if (generation !== this.generation) return;
-    if (everything) this.pages.clear();
-    answers.forEach((answer, at) => { this.pages.set(pages[at], answer.rows); this.total = answer.total; this.last = answer.last; });
-    if (everything) for (const [index, node] of this.nodes) { this.forgetNode(index, node); }
-    this.settle();
+    this.put(pages, answers, everything);
     if (stays) this.element.scrollTop = this.element.scrollHeight;
     this.draw();
   }
@@ -173,6 +194,8 @@ export class Timeline {
     this.draw();
     if (focus) this.nodes.get(this.at)?.focus({ preventScroll: true });
   }
+  /** The next or previous row; the first step goes to the uppermost one in sight. */
+  step(by) { this.select(this.at < 0 ? Math.ceil(this.element.scrollTop / ROW) : this.at + by); }
   toggle(index) {
     const row = this.row(index), node = this.nodes.get(index);
     if (!row || !node || !(row.kind === "fold" || row.kind === "message" || row.kind === "attachment")) return;
@@ -186,6 +209,7 @@ export class Timeline {
     await this.again(true);
   }
   async jump(seq) {
+    await this.rest;
     const ask = () => get(of(this.thread, "/place"), { seq, listing: this.listing, open: [...this.openFolds].join(",") });
     let place = await ask();
     if (place.fold) { this.openFolds.add(place.fold); await this.again(true); place = await ask(); }
@@ -199,11 +223,11 @@ export class Timeline {
   keyed(event) {
     const row = this.row(this.at);
     switch (event.key) {
-      case "j": case "ArrowDown": if (event.key === "ArrowDown" && !this.element.contains(document.activeElement)) return false; this.select(this.at + 1); return true;
-      case "k": case "ArrowUp": if (event.key === "ArrowUp" && !this.element.contains(document.activeElement)) return false; this.select(this.at - 1); return true;
+      case "j": case "ArrowDown": if (event.key === "ArrowDown" && !this.element.contains(document.activeElement)) return false; this.step(1); return true;
+      case "k": case "ArrowUp": if (event.key === "ArrowUp" && !this.element.contains(document.activeElement)) return false; this.step(-1); return true;
       case "Enter": case "o": if (!row || document.activeElement?.closest("button, a")) return false; if (row.kind === "fold" && event.key === "o") this.openFold(row.seq); else this.toggle(this.at); return true;
       case "G": case "End": this.select(this.total - 1); this.element.scrollTop = this.element.scrollHeight; return true;
-      case "g": case "Home": this.select(0); return true;
+      case "g": case "Home": Promise.resolve(this.rest).then(() => this.select(0)); return true;
       case "p": if (row?.kind === "message") this.acts[row.is_pinned ? "unpin" : "pin"](row.seq); return true;
       case "u": if (row?.kind === "fold") this.acts.unfold(row.seq); return true;
       default: return false;
