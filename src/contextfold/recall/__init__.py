@@ -1,6 +1,18 @@
 """Recall: finding and showing what is folded away, for the model or for a person. Needs no model itself."""
 
-from .index import IndexReader, RecallIndex
+from .index import (
+    Found,
+    IndexReader,
+    PassageTerms,
+    RecallIndex,
+    Sitting,
+    ThreadNumbers,
+    cut,
+    found_in,
+    place_of,
+    span,
+    thread_of,
+)
 from .passages import Piece, passage_text, passages
 from .search import (
     HEADER,
@@ -24,16 +36,22 @@ __all__ = [
     "RECALL",
     "TOOLS",
     "UNFOLD",
+    "Found",
     "Hit",
     "IndexReader",
     "Inquiry",
     "Passage",
     "PassageIndex",
     "PassageSource",
+    "PassageTerms",
     "Piece",
     "RecallIndex",
+    "Sitting",
     "Stretch",
+    "ThreadNumbers",
     "asked_terms",
+    "cut",
+    "found_in",
     "framed",
     "headline",
     "holding",
@@ -41,6 +59,9 @@ __all__ = [
     "packed",
     "passage_text",
     "passages",
+    "place_of",
     "say",
     "search",
+    "span",
+    "thread_of",
 ]

@@ -161,15 +161,35 @@ def sitting_of(connection: apsw.Connection, place: ThreadNumbers) -> Sitting:
 
 def add(connection: apsw.Connection, space: int, now: Sitting, logged: Logged, message: Message) -> Sitting:
     """Index one message; where the thread then is."""
+    rows, then = cut(now, logged, message)
+    for place, row in enumerate(rows, span(now.number)[0] + now.passages):
+        insert(connection, place, encoded(space, row.said), encoded(space, row.dated))
+        who = _SHORT.get(row.speaker, row.speaker)
+        connection.execute(_PASSAGE, (place, row.seq, row.block, row.start, row.sitting, who))
+    return then
+
+
+class PassageTerms(NamedTuple):
+    """A passage as every index keeps it: where it stands, who speaks, its terms and the day it was said."""
+
+    seq: int
+    block: int
+    start: int
+    sitting: int
+    speaker: str
+    said: tuple[str, ...]
+    dated: tuple[str, ...]
+
+
+def cut(now: Sitting, logged: Logged, message: Message) -> tuple[list[PassageTerms], Sitting]:
+    """The passages of one message with their terms, and where the thread then is."""
     sitting = now.sitting + (1 if now.passages and logged.at - now.at > _GAP else 0)
-    place = now.passages
     when = dated(logged.at) if _tells_the_day(now, logged.at, message) else ()
-    for block, start, speaker, text in passages(message):
-        insert(connection, span(now.number)[0] + place, encoded(space, kept_terms(text)), encoded(space, when))
-        who = _SHORT.get(speaker, speaker)
-        connection.execute(_PASSAGE, (span(now.number)[0] + place, logged.seq, block, start, sitting, who))
-        place, when = place + 1, ()
-    return Sitting(now.number, place, sitting, logged.at)
+    rows = [
+        PassageTerms(logged.seq, block, start, sitting, speaker, kept_terms(text), () if number else when)
+        for number, (block, start, speaker, text) in enumerate(passages(message))
+    ]
+    return rows, Sitting(now.number, now.passages + len(rows), sitting, logged.at)
 
 
 def _tells_the_day(now: Sitting, at: float, message: Message) -> bool:
@@ -229,7 +249,7 @@ class IndexReader:
         return [found_in(row) for row in self._connection.execute(_NEWEST, (*span(number), limit))]
 
 
-def found_in(row: tuple[Any, ...]) -> Found:
+def found_in(row: Sequence[Any]) -> Found:
     """A row as it is read: a sitting is one of its thread, so that sittings of two threads stay apart."""
     passage, seq, block, start, sitting, speaker = row
     first = passage - passage % _PLACES
@@ -239,3 +259,8 @@ def found_in(row: tuple[Any, ...]) -> Found:
 def thread_of(passage: int) -> int:
     """The number of the thread that a passage stands in."""
     return passage // _PLACES
+
+
+def place_of(passage: int) -> int:
+    """Where in its thread a passage stands."""
+    return passage % _PLACES

@@ -1,4 +1,4 @@
-"""A store's index of everything said in it: in its file where the log keeps tables of ours, else beside it in memory.
+"""A store's index of everything said in it: where the log keeps tables of ours in these, else beside it in memory.
 
 What a thread shows of itself decides what is found in it: what a rewind left behind stays out unless it is asked for.
 """
@@ -19,6 +19,8 @@ from contextfold.domain import Appended, EventLog, Logged, Message, Text, Thread
 from contextfold.errors import BadMessage
 from contextfold.logs import SqliteLog
 from contextfold.thread import LogStretch, Thread
+
+from .server_index import ServerIndex
 
 _BATCH = 512
 
@@ -74,13 +76,19 @@ class Shelf:
         return numbers
 
 
+def _beside(log: EventLog) -> ServerIndex | Shelf:
+    """The index of a log that is not a file: in the server's tables where it has some for us, else in memory."""
+    table = getattr(log, "passages", None)
+    return Shelf(log) if table is None else ServerIndex(table, read)
+
+
 class Library:
     """The index of one store."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._shelf: SqliteLog | Shelf = (
-            log if isinstance(log, SqliteLog) and log.keeps(recall.RecallIndex.name) else Shelf(log)
+        self._shelf: SqliteLog | ServerIndex | Shelf = (
+            log if isinstance(log, SqliteLog) and log.keeps(recall.RecallIndex.name) else _beside(log)
         )
 
     def forget(self) -> None:
@@ -97,12 +105,17 @@ class Library:
         """Make the whole index anew, from what the log holds."""
         if isinstance(self._shelf, Shelf):
             self.forget()
+        elif isinstance(self._shelf, ServerIndex):
+            self._shelf.begin_anew()
         else:
             self._shelf.rebuild(recall.RecallIndex.name)
 
     @contextmanager
     def _asking(self, threads: Sequence[str]) -> Iterator[tuple[recall.PassageIndex, Sequence[_Numbers]]]:
         """The index, up to date for these threads, and their numbers in it."""
+        if isinstance(self._shelf, ServerIndex):
+            yield self._shelf, [_Numbers(self._shelf.space, self._shelf.caught_up(thread)) for thread in threads]
+            return
         with self._shelf.asking(recall.RecallIndex.name, threads) as (connection, addresses):
             yield recall.IndexReader(connection), [_Numbers(each.space, each.thread) for each in addresses]
 

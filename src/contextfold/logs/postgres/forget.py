@@ -22,6 +22,7 @@ from .append import guard_of
 from .connections import Connection, Connections
 from .directory import ThreadDirectory, ThreadPlace, blob_of
 from .keys import SealKey
+from .passages import DELETE
 from .read import NO_END, EventReader
 
 _PIECE: Final = 4_000  # events
@@ -102,6 +103,7 @@ class Eraser:
             left = list(_left(entries, named))
             for start in range(0, len(left), _PIECE):
                 self._overwrite(connection, place, left[start : start + _PIECE])
+            connection.execute(text(DELETE), (space, place.number, [each.seq for each in left]))
             fresh = {each.seq for each in left} - {entry.seq for entry in entries if entry.body is None}
             erased = [each.size for each in left if each.size is not None]
             count = {"space": space, "thread": place.number, "size": sum(erased), "erased": len(fresh)}

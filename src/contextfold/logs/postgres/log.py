@@ -16,6 +16,7 @@ from .directory import ThreadDirectory
 from .feed import ThreadFeed
 from .forget import Eraser
 from .keys import KeyDirectory
+from .passages import PassageTable
 from .read import EventReader
 from .seals import Seals
 from .settings import PostgresSettings
@@ -60,6 +61,13 @@ class PostgresLog:
     def at_once(self) -> int:
         """How many connections it may use."""
         return self._connections.settings.pool_size
+
+    @property
+    def passages(self) -> PassageTable | None:
+        """Where passages are found by their terms; None where they may not be written there, or bodies are sealed."""
+        if self._is_read_only or self._seals.keys is not None:
+            return None
+        return PassageTable(self._connections, self._directory, self._reader)
 
     def spaces(self) -> list[str]:
         """The spaces of the store that have a thread, in the order they were made."""

@@ -147,7 +147,54 @@ CREATE POLICY own ON {schema}.blobs USING (space = ANY (ARRAY(SELECT space FROM 
 # The key that bodies of a thread are sealed with; empty where they are kept as they are.
 _SEALS: LiteralString = "ALTER TABLE {schema}.threads ADD COLUMN sealed_by bytea NOT NULL DEFAULT ''"
 
-MIGRATIONS: Final[tuple[LiteralString, ...]] = (_TABLES + _GUARDS + _WALLS, _SEALS)
+# What recall computes from events: see passages.py.
+_PASSAGES: LiteralString = """
+CREATE TABLE {schema}.indexed (
+    thread bigint NOT NULL,
+    seq bigint NOT NULL DEFAULT 0,
+    passages bigint NOT NULL DEFAULT 0,
+    words bigint NOT NULL DEFAULT 0,
+    at double precision NOT NULL DEFAULT 0,
+    sitting integer NOT NULL DEFAULT 0,
+    version integer NOT NULL DEFAULT 0,
+    space integer NOT NULL,
+    PRIMARY KEY (space, thread)
+);
+CREATE TABLE {schema}.passages (
+    thread bigint NOT NULL,
+    seq bigint NOT NULL,
+    place bigint NOT NULL,
+    block integer NOT NULL,
+    start integer NOT NULL,
+    sitting integer NOT NULL,
+    words integer NOT NULL,
+    space integer NOT NULL,
+    speaker bytea NOT NULL,
+    terms tsvector NOT NULL,
+    PRIMARY KEY (space, thread, place)
+);
+CREATE INDEX passages_by_seq ON {schema}.passages (space, thread, seq);
+CREATE INDEX passages_by_term ON {schema}.passages USING gin (terms);
+ALTER TABLE {schema}.indexed ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {schema}.passages ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON {schema}.indexed USING (space = ANY (ARRAY(SELECT space FROM {schema}.tenants)));
+CREATE POLICY own ON {schema}.passages USING (space = ANY (ARRAY(SELECT space FROM {schema}.tenants)));
+"""
+# Roles that were given a space before these tables were there.
+_GRANT_PASSAGES_AGAIN: LiteralString = """
+DO $$ DECLARE tenant name; BEGIN
+    FOR tenant IN SELECT DISTINCT role FROM {schema}.tenants LOOP
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s, %s TO %I',
+            '{schema}.indexed'::regclass, '{schema}.passages'::regclass, tenant);
+    END LOOP;
+END $$;
+"""
+
+MIGRATIONS: Final[tuple[LiteralString, ...]] = (
+    _TABLES + _GUARDS + _WALLS,
+    _SEALS,
+    _PASSAGES + _GRANT_PASSAGES_AGAIN,
+)
 VERSION: Final = len(MIGRATIONS)
 
 _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('contextfold migrations ' || %s, 0))"
@@ -172,6 +219,7 @@ GRANT SELECT ON {schema}.migrations, {schema}.spaces, {schema}.tenants TO {role}
 GRANT SELECT, INSERT, UPDATE ON {schema}.threads, {schema}.names, {schema}.events TO {role};
 GRANT SELECT, INSERT ON {schema}.happenings TO {role};
 GRANT SELECT, INSERT, DELETE ON {schema}.blobs TO {role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}.indexed, {schema}.passages TO {role};
 """
 _TENANT: LiteralString = "INSERT INTO {schema}.tenants (space, role) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 SPACE: LiteralString = "SELECT id, base FROM {schema}.spaces WHERE sha256(name) = sha256(%s)"

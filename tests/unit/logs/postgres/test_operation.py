@@ -66,7 +66,7 @@ def test_many_migrations_at_once_are_one(postgres_address: str) -> None:
         each.start()
     for each in running:
         each.join(30)
-    assert sorted(found) == [0, 2, 2, 2]
+    assert sorted(found) == [0, 3, 3, 3]
     assert not migrate(address, check=True).is_needed
     drop_schema(address)
 
@@ -115,7 +115,8 @@ def test_a_tenant_uses_its_space_and_sees_nothing_of_another(tenants: dict[str, 
             thread = store.thread("same name", model="claude-sonnet-4-5")
             thread.append({"role": "user", "content": f"a secret of {role}"}, key="k")
             assert store.verify() == []
-    for table in ("spaces", "threads", "names", "events", "happenings", "tenants"):
+            assert [passage.text for passage in store.recall("whose secret?")] == [f"a secret of {role}"]
+    for table in ("spaces", "threads", "names", "events", "happenings", "tenants", "indexed", "passages"):
         seen = sql(tenants["team_b"], "SELECT count(*) FROM {schema}.{table}", table=table)
         assert seen == [(1,)], table
     bodies = sql(tenants["team_b"], "SELECT body FROM {schema}.events")
