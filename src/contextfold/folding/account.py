@@ -9,7 +9,7 @@ and `Condense` would do and choose nothing themselves. Costs are estimates until
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, NamedTuple, Self, cast
@@ -174,6 +174,8 @@ MARKER = 50  # raw tokens of the words that stand in for a cleared result
 # How often what was cleared is asked for again: 0.05 (tokens / 530)^0.8 ln(1 + 60 / age in requests).
 OFTEN, USUAL, POWER, SPAN = 0.05, 530, 0.8, 60
 _AGES = 12  # powers of two of requests; beyond, nothing changes any more
+# The last factor for ages from 2^age to 2^(age + 1).
+_AGAIN = tuple(log(1 + SPAN / (1.5 * (1 << age))) for age in range(_AGES))
 _GRAIN = 1_000_000  # sums are kept in whole millionths, so that they do not depend on the way they were reached
 
 Weigh = Callable[[ViewItem, int], int]
@@ -183,6 +185,77 @@ class _Result(NamedTuple):
     place: int
     tokens: int
     may_go: bool
+
+
+class _NewestResults:
+    """Results in the order they came, until they are answered and others are newer."""
+
+    def __init__(self, clear: Clear) -> None:
+        self._clear = clear
+        self._results: deque[_Result] = deque()
+        self._tools: dict[str, str] = {}  # the name of each call's tool
+        self._tokens = 0
+        self._answered = -1  # place of the newest answer
+
+    def take(self, place: int, item: ViewItem, pinned: frozenset[int], weigh: Weigh) -> None:
+        """The results of one more item."""
+        if item.shape.role == "assistant":
+            self._answered = place
+        folded = frozenset(part.block for part in item.folded) if item.folded else frozenset[int]()
+        for index, block in enumerate(item.shape.blocks):
+            if block.kind == "call":
+                self._tools[block.call] = block.name
+            elif block.kind == "result" and item.kind == "message" and index not in folded:
+                tokens = weigh(item, index)
+                self._results.append(_Result(place, tokens, item.seq not in pinned and self._may_go(block, tokens)))
+                self._tokens += tokens
+
+    def _may_go(self, block: BlockShape, tokens: int) -> bool:
+        clear = self._clear
+        if tokens <= max(clear.least_tokens, MARKER) or (clear.keep_errors and block.is_error):
+            return False
+        key = tool_key(self._tools.get(block.call, block.name))
+        return key not in clear.exempt_keys and (clear.tool_keys is None or key in clear.tool_keys)
+
+    def let_go(self, keep_tokens: int) -> list[_Result]:
+        """Those that are the newest no longer, as far as clearing may take them."""
+        results, gone = self._results, list[_Result]()
+        while len(results) > self._clear.keep_results and results[0].place < self._answered:
+            if self._tokens <= keep_tokens:
+                break
+            result = results.popleft()
+            self._tokens -= result.tokens
+            if result.may_go:
+                gone.append(result)
+        return gone
+
+
+class _Recalls:
+    """How often results are asked for again once they are cleared: for each age, the chances of those that old."""
+
+    def __init__(self) -> None:
+        self._ages: list[deque[tuple[int, int]]] = [deque() for _ in range(_AGES)]
+        self._weights = [0] * _AGES
+
+    @property
+    def expected(self) -> float:
+        return sum(weight * again for weight, again in zip(self._weights, _AGAIN, strict=True)) / _GRAIN
+
+    def add(self, tokens: int, calls: int) -> None:
+        """A result that could go from this request on."""
+        weight = int(OFTEN * (tokens / USUAL) ** POWER * _GRAIN)
+        self._ages[0].append((calls, weight))
+        self._weights[0] += weight
+
+    def grow_older(self, calls: int) -> None:
+        """Each result moves on when its age has doubled: a few steps in all, however long the thread."""
+        for age in range(_AGES - 1):
+            ages = self._ages[age]
+            while ages and calls - ages[0][0] + 1 >= 2 << age:
+                entry = ages.popleft()
+                self._ages[age + 1].append(entry)
+                self._weights[age] -= entry[1]
+                self._weights[age + 1] += entry[1]
 
 
 @dataclass(slots=True)
@@ -196,12 +269,11 @@ class Rents:
     _since: int = 0  # sum of tokens times the number of the request from which on they could go
     _array: object = None
     _length: int = 0
-    _answered: int = -1
-    _kept: int = 0
-    _waiting: deque[_Result] = field(default_factory=deque)
-    _tools: dict[str, str] = field(default_factory=dict)
-    _ages: list[deque[tuple[int, int]]] = field(default_factory=list)
-    _weights: list[int] = field(default_factory=list)
+    _newest: _NewestResults = field(init=False)
+    _recalls: _Recalls = field(default_factory=_Recalls)
+
+    def __post_init__(self) -> None:
+        self._newest = _NewestResults(self.clear)
 
     @property
     def rent(self) -> int:
@@ -211,7 +283,7 @@ class Rents:
     @property
     def recalls(self) -> float:
         """How many of them would be asked for again."""
-        return sum(weight * _again(age) for age, weight in enumerate(self._weights)) / _GRAIN
+        return self._recalls.expected
 
     def follow(self, view: View, weigh: Weigh, keep_tokens: int) -> None:
         """Take what is new in the view."""
@@ -219,75 +291,39 @@ class Rents:
             self._start(view)
         for place in range(self._length, view.length):
             item = view.item(place)
-            self._take(place, item, view.pinned, weigh)
-            if item.shape.role == "assistant":
-                self._let_go(keep_tokens)
+            is_answer = item.shape.role == "assistant"
+            if is_answer:
+                self.calls += 1
+                self._recalls.grow_older(self.calls)
+            self._newest.take(place, item, view.pinned, weigh)
+            if is_answer:
+                self._add(self._newest.let_go(keep_tokens))
         self._length = view.length
 
     def _start(self, view: View) -> None:
-        self._array, self._length, self._answered, self._kept = view.array, 0, -1, 0
+        self._array, self._length, self.first = view.array, 0, -1
         self.calls = self.removable = self._since = 0
-        self.first = -1
-        self._waiting.clear()
-        self._tools.clear()
-        self._ages = [deque() for _ in range(_AGES)]
-        self._weights = [0] * _AGES
+        self._newest, self._recalls = _NewestResults(self.clear), _Recalls()
 
-    def _take(self, place: int, item: ViewItem, pinned: frozenset[int], weigh: Weigh) -> None:
-        if item.shape.role == "assistant":
-            self.calls += 1
-            self._answered = place
-            self._grow_older()
-        folded = frozenset(part.block for part in item.folded) if item.folded else frozenset[int]()
-        for index, block in enumerate(item.shape.blocks):
-            if block.kind == "call":
-                self._tools[block.call] = block.name
-            elif block.kind == "result" and item.kind == "message" and index not in folded:
-                tokens = weigh(item, index)
-                self._waiting.append(_Result(place, tokens, item.seq not in pinned and self._may_go(block, tokens)))
-                self._kept += tokens
-
-    def _may_go(self, block: BlockShape, tokens: int) -> bool:
-        if tokens <= max(self.clear.least_tokens, MARKER) or (self.clear.keep_errors and block.is_error):
-            return False
-        key = tool_key(self._tools.get(block.call, block.name))
-        return key not in self.clear.exempt_keys and (self.clear.tool_keys is None or key in self.clear.tool_keys)
-
-    def _let_go(self, keep_tokens: int) -> None:
-        """Results that are answered and no longer among the newest."""
-        waiting = self._waiting
-        while len(waiting) > self.clear.keep_results and waiting[0].place < self._answered and self._kept > keep_tokens:
-            result = waiting.popleft()
-            self._kept -= result.tokens
-            if result.may_go:
-                self._add(result)
-
-    def _add(self, result: _Result) -> None:
-        saved = result.tokens - MARKER
-        self.removable += saved
-        self._since += saved * self.calls
-        self.first = result.place if self.first < 0 else self.first
-        weight = int(OFTEN * (result.tokens / USUAL) ** POWER * _GRAIN)
-        self._ages[0].append((self.calls, weight))
-        self._weights[0] += weight
-
-    def _grow_older(self) -> None:
-        """Each result moves on when its age has doubled: a few steps in all, however long the thread."""
-        for age in range(_AGES - 1):
-            ages = self._ages[age]
-            while ages and self.calls - ages[0][0] + 1 >= 2 << age:
-                entry = ages.popleft()
-                self._ages[age + 1].append(entry)
-                self._weights[age] -= entry[1]
-                self._weights[age + 1] += entry[1]
-
-
-def _again(age: int) -> float:
-    """The chance's factor for ages from 2^age to 2^(age + 1)."""
-    return log(1 + SPAN / (1.5 * (1 << age)))
+    def _add(self, results: Iterable[_Result]) -> None:
+        for result in results:
+            saved = result.tokens - MARKER
+            self.removable += saved
+            self._since += saved * self.calls
+            self.first = result.place if self.first < 0 else self.first
+            self._recalls.add(result.tokens, self.calls)
 
 
 # -- what a summary would leave ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Landmarks:
+    """Places in a view that a summary stands by."""
+
+    first: int = -1  # the first message
+    newest: int = 0  # where the newest exchange begins
+    spoke: int = -1  # the newest words of a person
 
 
 @dataclass(slots=True)
@@ -301,34 +337,33 @@ class Staying:
     said: int = 0  # older words of people
     _array: object = None
     _length: int = 0
-    _first: int = -1
-    _newest: int = 0
-    _spoke: int = -1
-    _words: int = 0
+    _words: int = 0  # of the newest words of a person
+    _places: _Landmarks = field(default_factory=_Landmarks)
 
     def follow(self, view: View) -> None:
         """Take what is new in the view."""
         if view.array is not self._array or view.length < self._length:
-            self._array, self._length, self._first, self._newest, self._spoke = view.array, 0, -1, 0, -1
+            self._array, self._length, self._places = view.array, 0, _Landmarks()
             self.first = self.pinned = self.said = self._words = 0
         for place in range(self._length, view.length):
             self._take(place, view.item(place), view)
         self._length = view.length
-        self.newest = view.tokens(max(self._newest, self._first + 1))
-        self.live = self._words if self._spoke < self._newest else 0
+        places = self._places
+        self.newest = view.tokens(max(places.newest, places.first + 1))
+        self.live = self._words if places.spoke < places.newest else 0
 
     def _take(self, place: int, item: ViewItem, view: View) -> None:
-        is_system = item.shape.role == "system"
-        if self._first < 0 and not is_system:
-            self._first = place if item.kind == "message" else place - 1
-            self.first = view.tokens(0, self._first + 1)
+        places, is_system = self._places, item.shape.role == "system"
+        if places.first < 0 and not is_system:
+            places.first = place if item.kind == "message" else place - 1
+            self.first = view.tokens(0, places.first + 1)
         if item.kind != "attachment" and not item.shape.results:
-            self._newest = place
-        if place <= self._first:
+            places.newest = place
+        if place <= places.first:
             return
         tokens = view.tokens(place, place + 1)
         if is_person(item):
             self.said += self._words
-            self._spoke, self._words = place, tokens
+            places.spoke, self._words = place, tokens
         elif is_system or (item.seq in view.pinned and item.kind != "stand_in"):
             self.pinned += tokens

@@ -59,7 +59,6 @@ def _apply(state: Walk, compaction: Compaction, place: int) -> None:
     kinds: dict[str, int] = {compaction.kind: 1}
     if compaction.summary:
         state.tally.summary(before, 0, state.desk.count_text(compaction.summary))
-        state.calls += 1
     trigger = compaction.trigger if compaction.trigger in ("auto", "manual") else "product"
     reason = f"the product's own compaction of {before:,} tokens"
     messages, blocks = (0, hidden) if is_clear else (hidden, 0)

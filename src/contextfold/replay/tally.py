@@ -7,10 +7,9 @@ kept at all. What is modelled is sending, not what an agent would have done diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from contextfold.domain import Shown, View, ViewItem
+from contextfold.domain import View
 from contextfold.models import Model, Prices
 
 from .values import Cost
@@ -18,30 +17,32 @@ from .values import Cost
 MILLION = 1_000_000
 
 
-@dataclass(slots=True)
+class _LastRequest(NamedTuple):
+    """The request that the provider has in its cache now."""
+
+    view: View | None = None
+    tokens: int = 0
+    at: float | None = None
+
+
 class Tally:
     """Running sums over the requests of one session."""
 
-    model: Model
-    read: int = 0
-    written: int = 0
-    breaks: int = 0
-    peak: int = 0
-    cost: Cost = field(default_factory=Cost)
-    _array: Shown | None = None
-    _length: int = 0
-    _items: Sequence[ViewItem] = ()
-    _at: float | None = None
-    _total: int = 0
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.read = self.written = self.output = 0
+        self.calls = 0  # made only to fold
+        self.breaks = self.peak = 0
+        self.cost = Cost()
+        self._last = _LastRequest()
 
     def request(self, view: View, fixed: int, at: float | None) -> int:
         """Count one request that shows this view; its tokens. `fixed` is what stands before the messages."""
-        same = self._shared(view)
-        self.breaks += same < self._length
+        before, same = self._last.view, self._shared(view)
+        self.breaks += before is not None and same < before.length
         total = fixed + view.tokens()
-        shared = fixed + view.tokens(0, same) if self._length else 0
-        self._remember(view)
-        self.add(total, shared, at)
+        self.add(total, fixed + view.tokens(0, same) if before is not None and before.length else 0, at)
+        self._last = self._last._replace(view=view)
         return total
 
     def add(self, total: int, shared: int, at: float | None) -> None:
@@ -49,22 +50,24 @@ class Tally:
         read = shared if self._lives(at) and shared >= self._least else 0
         self.read += read
         self.written += total - read
-        self.peak, self._total = max(self.peak, total), total
-        self._at = at if at is not None else self._at
+        self.peak = max(self.peak, total)
+        self._last = self._last._replace(tokens=total, at=at if at is not None else self._last.at)
         self.cost = self.cost + self._price(read, total - read)
 
     def held(self, at: float | None) -> int:
         """Tokens of the newest request that the provider still has in its cache."""
-        return self._total if self._lives(at) and self._total >= self._least else 0
+        return self._last.tokens if self._lives(at) and self._last.tokens >= self._least else 0
 
     def answer(self, tokens: int) -> None:
         """Count what came back."""
+        self.output += tokens
         prices = self.model.prices
         if prices is not None:
             self.cost = self.cost + Cost.of(output=tokens * prices.output / MILLION)
 
     def summary(self, cached: int, fresh: int, output: int) -> None:
         """Count a call that was made only to fold."""
+        self.calls += cached + fresh > 0
         prices = self.model.prices
         if prices is not None:
             money = self._price(cached, fresh)
@@ -81,9 +84,9 @@ class Tally:
 
     def _lives(self, at: float | None) -> bool:
         cache = self.model.cache
-        if cache is None or not cache.lifetimes or at is None or self._at is None:
+        if cache is None or not cache.lifetimes or at is None or self._last.at is None:
             return True
-        return at - self._at <= cache.lifetimes[0]
+        return at - self._last.at <= cache.lifetimes[0]
 
     def _price(self, read: int, written: int) -> Cost:
         if self.model.prices is None:
@@ -94,19 +97,17 @@ class Tally:
 
     def _shared(self, view: View) -> int:
         """How many items from the front are those of the request before."""
-        if view.array is self._array:
-            return min(self._length, view.length)
+        before = self._last.view
+        if before is None:
+            return 0
+        if view.array is before.array:
+            return min(before.length, view.length)
         same = 0
-        for old, new in zip(self._items[: self._length], view.items, strict=False):
+        for old, new in zip(before.items, view.items, strict=False):
             if old is not new and old != new:
                 break
             same += 1
         return same
-
-    def _remember(self, view: View) -> None:
-        if view.array is not self._array:
-            self._array, self._items = view.array, view.array.items
-        self._length = view.length
 
 
 def _rates(prices: Prices) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from contextfold.folding import Policy, Report, reserve_of
 from contextfold.logs import MemoryLog
 from contextfold.models import Model, find
 from contextfold.one_turn import count
-from contextfold.session import Desk, Request, Session, Surroundings
+from contextfold.session import Request, Session, Surroundings
 from contextfold.session.preparation import MOST_BORROWED, surround
 from contextfold.store import Store
 from contextfold.store import open as open_store
@@ -53,32 +53,37 @@ class RecordedClock:
             self.at = at if self.at is None else max(self.at, at)
 
 
-@dataclass(slots=True)
-class Walk:
-    """The state of one session on its way through one policy."""
+@dataclass(frozen=True, slots=True)
+class WalkTerms:
+    """What one session is replayed with."""
 
     sitting: RecordedSession
     settings: Settings
     policy: Policy
     kind: Kind
-    session: Session
-    desk: Desk
     window: int
     usable: int  # of the window, without the room for an answer
-    tally: Tally
-    clock: RecordedClock
     unseen: int  # tokens of each request that the recording does not show
-    seqs: list[int] = field(default_factory=list)
-    turn_of: dict[int, int] = field(default_factory=dict)
-    context: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
-    foldings: list[Folding] = field(default_factory=list)
-    pending: ViewSnapshot | None = None  # what the newest folding left in view, judged when its time is over
-    invalid: int = 0
-    unfit: int = 0
-    refused: int = 0
-    output: int = 0
-    calls: int = 0
+
+    @property
+    def most(self) -> int:
+        """The largest request that fits: stand-ins may borrow from the room for the answer, up to a share of it."""
+        return self.usable + (self.window - self.usable) // MOST_BORROWED
+
+
+class Walk:
+    """The state of one session on its way through one policy."""
+
+    def __init__(self, terms: WalkTerms, session: Session, tally: Tally, clock: RecordedClock) -> None:
+        self.terms, self.sitting = terms, terms.sitting
+        self.session, self.desk, self.tally, self.clock = session, session.desk, tally, clock
+        self.seqs: list[int] = []
+        self.turn_of: dict[int, int] = {}
+        self.context: list[int] = []  # tokens of each request
+        self.places: list[int] = []  # and the turn that answered it
+        self.foldings: list[Folding] = []
+        self.pending: ViewSnapshot | None = None  # what the newest folding left in view, judged when its time is over
+        self.invalid = self.unfit = self.refused = 0
 
     def say(self, place: int) -> None:
         """Append a turn of the recording, at its time."""
@@ -90,14 +95,14 @@ class Walk:
     def ask(self, place: int) -> Request | None:
         """Prepare the request that this answer answered; None where nothing fits, or it was the product's own."""
         self.clock.move(self.sitting.turns[place].at)
-        if self.kind == "recorded":
+        if self.terms.kind == "recorded":
             self._count(place)
             return None
         try:
             request = self.session.prepare(
                 system=self.sitting.system or None,
                 tools=self.sitting.tools or None,
-                max_tokens=self.settings.max_tokens,
+                max_tokens=self.terms.settings.max_tokens,
             )
         except CannotFit:
             self.refused += 1
@@ -110,33 +115,33 @@ class Walk:
         self._count(place)
         if request.report.folds:
             self._folded(request, place)
-        if self.kind == "policy" and (request.report.folds or len(self.context) % self.settings.check_every == 0):
+        if self.terms.kind == "policy" and (
+            request.report.folds or len(self.context) % self.terms.settings.check_every == 0
+        ):
             self.examine(request)
         return request
 
     @property
     def fixed(self) -> int:
         """Tokens of each request beside its messages, seen and unseen."""
-        return self.desk.turn.frame.tokens + self.unseen
+        return self.desk.turn.frame.tokens + self.terms.unseen
 
     def _count(self, place: int) -> None:
         total = self.tally.request(self.session.view, self.fixed, self.sitting.turns[place].at)
         self.context.append(total)
         self.places.append(place)
-        self.unfit += total > self.most
+        self.unfit += total > self.terms.most
 
     def _pay(self, report: Report, held: int) -> None:
         """Pay the calls made only to fold: as a model was asked, or as the recipe's model would have been."""
-        before = report.before + self.unseen
+        before = report.before + self.terms.unseen
         for attempt in report.attempts:
             self.tally.summary(0, attempt.input_tokens, attempt.output_tokens)
-            self.calls += attempt.input_tokens > 0
-        if self.policy.summarizer is None and self.policy.name in WRITTEN_BY_MODELS:
+        if self.terms.policy.summarizer is None and self.terms.policy.name in WRITTEN_BY_MODELS:
             for fold in report.folds:
                 if fold.kind == "summary":
                     read = min(held, before)
                     self.tally.summary(read, before - read, self.desk.count_text(fold.text))
-                    self.calls += 1
 
     def _folded(self, request: Request, place: int) -> None:
         report = request.report
@@ -144,14 +149,14 @@ class Walk:
         for fold in report.folds:
             kinds[fold.kind] = kinds.get(fold.kind, 0) + 1
         messages, blocks = sum(fold.messages for fold in report.folds), sum(fold.blocks for fold in report.folds)
-        sizes = report.before + self.unseen, report.after + self.unseen
+        sizes = report.before + self.terms.unseen, report.after + self.terms.unseen
         self.note(Folding(place, len(self.context), report.trigger, report.reason, kinds, messages, blocks, *sizes))
 
     def note(self, folding: Folding) -> None:
         """Write a folding down; what it kept is judged later."""
         self.judge(folding.turn)
         self.foldings.append(folding)
-        if self.settings.retention:
+        if self.terms.settings.retention:
             notes, reading = self.sitting.notes, self.desk.thread.lens
             self.pending = snapshot(self.session.view, reading, notes, folding.turn, self.turn_of)
 
@@ -160,7 +165,7 @@ class Walk:
         if self.pending is None:
             return
         start, seen, self.pending = self.pending.place, self.pending, None
-        if self.kind == "policy" and self.sitting.is_after_compaction(start):
+        if self.terms.kind == "policy" and self.sitting.is_after_compaction(start):
             return  # the agent itself no longer had everything, so what it used says little
         upto = min([end, *(each for each in self.sitting.compacted if each > start)])
         self.foldings[-1] = replace(self.foldings[-1], retained=retained(self.sitting.notes, seen, upto))
@@ -173,25 +178,18 @@ class Walk:
         elif "messages" in body:
             parts = body.get("system"), body.get("tools")
             recounted = count(body["messages"], model=self.desk.model.name, system=parts[0], tools=parts[1]).tokens
-            self.unfit += recounted + self.unseen > self.most >= self.context[-1]
+            self.unfit += recounted + self.terms.unseen > self.terms.most >= self.context[-1]
 
     def answer(self, place: int) -> None:
         """Append an answer, and count it."""
         self.say(place)
         event = self.desk.thread.branch.events[self.seqs[-1] - 1].event
         if isinstance(event, Appended):
-            tokens = self.desk.counter.tokens(event.shape)
-            self.output += tokens
-            self.tally.answer(tokens)
+            self.tally.answer(self.desk.counter.tokens(event.shape))
 
     @property
     def view(self) -> View:
         return self.session.view
-
-    @property
-    def most(self) -> int:
-        """The largest request that fits: stand-ins may borrow from the room for the answer, up to a share of it."""
-        return self.usable + (self.window - self.usable) // MOST_BORROWED
 
 
 # What happens ahead of a turn, and who is told after it: the walk, and the turn's number from 0.
@@ -218,19 +216,9 @@ def walk(
         session = Session.on(opened, thread, model.name, policy)
         session.thread.lens.assume(replace(model, window=UNBOUNDED, media=None) if kind == "recorded" else free)
         surround(session.desk, Surroundings(sitting.system or None, sitting.tools or None, settings.max_tokens))
-        state = Walk(
-            sitting,
-            settings,
-            policy,
-            kind,
-            session,
-            session.desk,
-            window=model.window,
-            usable=model.window - reserve_of(free, settings.max_tokens),
-            tally=Tally(model),
-            clock=clock,
-            unseen=unseen,
-        )
+        usable = model.window - reserve_of(free, settings.max_tokens)
+        terms = WalkTerms(sitting, settings, policy, kind, window=model.window, usable=usable, unseen=unseen)
+        state = Walk(terms, session, Tally(model), clock)
         _turns(state, before, after)
         return _row(state, started)
 
@@ -259,12 +247,12 @@ def _turns(state: Walk, before: Step | None, after: Step | None) -> None:
         if after is not None:
             after(state, place)
     state.judge(turns)
-    if request is not None and (state.kind != "policy" or not request.report.folds):
+    if request is not None and (state.terms.kind != "policy" or not request.report.folds):
         state.examine(request)
 
 
 def _row(state: Walk, started: float) -> Row:
-    sitting, tally = state.sitting, state.tally
+    terms, sitting, tally = state.terms, state.sitting, state.tally
     thread = state.session.thread
     lost = sum(thread.message(seq).raw != turn.raw for seq, turn in zip(state.seqs, sitting.turns, strict=True))
     folds = [entry.event for entry in thread.events if isinstance(entry.event, Folded)]
@@ -275,11 +263,11 @@ def _row(state: Walk, started: float) -> Row:
         session=sitting.name,
         number=sitting.number,
         format=sitting.format,
-        policy=state.policy.name,
-        kind=state.kind,
+        policy=terms.policy.name,
+        kind=terms.kind,
         model=tally.model.name,
-        window=state.window,
-        usable=state.usable,
+        window=terms.window,
+        usable=terms.usable,
         turns=len(sitting.turns),
         requests=len(state.context),
         invalid=state.invalid,
@@ -292,11 +280,11 @@ def _row(state: Walk, started: float) -> Row:
         peak=tally.peak,
         read=tally.read,
         written=tally.written,
-        output=state.output,
+        output=tally.output,
         breaks=tally.breaks,
         cost=tally.priced,
-        unseen=state.unseen,
-        calls=state.calls,
+        unseen=terms.unseen,
+        calls=tally.calls,
         bills=len(sitting.bills),
         billed=sitting.billed,
         paid=sitting.paid,
