@@ -277,9 +277,9 @@ def _with_reasoning(
     taken = {pair for planned in folds for pair in planned.blocks}
     bound = [pair for pair in bound_reasoning(view, desk.model, first) if pair[0] not in gone and pair not in taken]
     if desk.policy.reasoning == "drop_block":
-        made.reasoning_left += len(bound)
+        made.count_reasoning(left=len(bound))
     if not bound or desk.policy.reasoning == "drop_block":
         return list(folds), list(texts)
-    made.reasoning_dropped += len(bound)
+    made.count_reasoning(dropped=len(bound))
     dropped = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",) * len(bound)), blocks=tuple(bound))
     return [*folds, dropped], [*texts, ""]

@@ -59,6 +59,11 @@ class Made:
         self.reasoning_left += other.reasoning_left
         return self
 
+    def count_reasoning(self, *, dropped: int = 0, left: int = 0) -> None:
+        """So many blocks of reasoning went, or were left to the provider to drop."""
+        self.reasoning_dropped += dropped
+        self.reasoning_left += left
+
 
 @dataclass(frozen=True, slots=True)
 class CacheEffect:

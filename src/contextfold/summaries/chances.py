@@ -83,8 +83,12 @@ class TermUses:
         self.terms: dict[Term, TermUse] = {}
         self.words: dict[str, tuple[int, float]] = {}  # passages with it, position last said by the assistant
         self.position = 0.0  # where the history ends, in thousands of tokens
-        self.journal: Journal | None = None
+        self._journal: Journal | None = None
         self._headed: tuple[int, frozenset[Topic]] = (0, frozenset())  # of one message
+
+    def write_to(self, journal: Journal | None) -> None:
+        """Tell this journal from now on what changes."""
+        self._journal = journal
 
     def state(self) -> tuple[Any, ...]:
         return self.position, self._headed
@@ -96,8 +100,8 @@ class TermUses:
         self, passage: HistoryPassage, terms: Collection[Term], defined: Collection[Term], words: Collection[str]
     ) -> None:
         """One more passage, with what its lines name and define, and their plain words."""
-        if self.journal is not None:
-            self.journal.changes(self)
+        if self._journal is not None:
+            self._journal.changes(self)
         self.position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
         for term in terms:
             self._record(term).note(passage, self.position, len(terms))
@@ -128,14 +132,14 @@ class TermUses:
         record = self.terms.get(term)
         if record is None:
             record = TermUse()
-            put(self.journal, self.terms, term, record)
-        elif self.journal is not None:
-            self.journal.changes(record)
+            put(self._journal, self.terms, term, record)
+        elif self._journal is not None:
+            self._journal.changes(record)
         return record
 
     def _say(self, word: str, *, by_assistant: bool) -> None:
         passages, said = self.words.get(word, (0, -1.0))
-        put(self.journal, self.words, word, (passages + 1, self.position if by_assistant else said))
+        put(self._journal, self.words, word, (passages + 1, self.position if by_assistant else said))
 
 
 class Asked(NamedTuple):

@@ -71,27 +71,26 @@ class Composer:
     def page(self) -> Page:
         """The page; its text may still be a little over the budget, because parts are counted one by one."""
         budget = self.request.budget
-        page = Page(self.request.language, root=self.root)
-        self._show_what_stands()
-        page.requests = self._requests(int(budget * REQUESTS))
-        page.plan = self._plan(int(budget * PLAN))
         small = min(1.0, budget / LARGE)
-        page.last = self._work(int(budget * WORK * max(0.6, small)))
-        page.topics = self._files(int(budget * FILES))
-        self._show(page.plan + page.last + [topic.name for topic in page.topics])
-        for line in page.requests:  # by its names only: what speaks of a word that was asked for is worth the more
+        self._show_what_stands()
+        requests, plan = self._requests(int(budget * REQUESTS)), self._plan(int(budget * PLAN))
+        last = self._work(int(budget * WORK * max(0.6, small)))
+        topics = self._files(int(budget * FILES))
+        self._show(plan + last + [topic.name for topic in topics])
+        for line in requests:  # by its names only: what speaks of a word that was asked for is worth the more
             self.shown.add(terms_in(line))
-        self.shown.topics.update(page.topics)
+        self.shown.topics.update(topics)
         self.look()
-        candidates = self._candidates(page)
-        page.lines = self._talk(candidates, int(budget * TALK * small))
+        candidates = self._candidates(" ".join(requests))
+        talk = self._talk(candidates, int(budget * TALK * small))
+        candidates, alike = without_alike(candidates)
+        page = Page(self.request.language, requests, plan, talk, topics, last, root=self.root, alike=alike)
+        self.look()
         self._spend(page, candidates, budget)
         return page
 
     def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
-        candidates, page.alike = without_alike(candidates)
-        self.look()
         word = WORD_WORTH * max(0.75, min(1.0, budget / LARGE))
         coverage = self._coverage(candidates, Worth(self.chances, self.word_chances, word))
         names = min(int(budget * NAMES), _MOST_NAMES)
@@ -101,9 +100,10 @@ class Composer:
             if left <= _SPARE:
                 return
             lines, opened = coverage.choose(left if number else left - names, budget // ONE_CALL)
-            page.lines += lines
-            page.topics += opened
-            page.names = page.names or self._also(page, names)
+            page.lines.extend(lines)
+            page.topics.extend(opened)
+            if not page.names:
+                page.names.update(self._also(page, names))
 
     def _talk(self, candidates: Sequence[DigestLine], room: int) -> list[DigestLine]:
         """What the model concluded: names alone do not say why, nor what was tried and failed."""
@@ -116,9 +116,8 @@ class Composer:
         newest = (line for line in sorted(said, key=lambda line: -line.place) if self._cost(line) <= room)
         return chosen or list(islice(newest, 1))
 
-    def _candidates(self, page: Page) -> list[DigestLine]:
+    def _candidates(self, told_already: str) -> list[DigestLine]:
         """The lines that may be shown: not those that stand elsewhere, nor what an edit has replaced since."""
-        told_already = " ".join(page.requests)
         lines = (line for line in self.notebook.lines.values() if not line.passage.is_replaced)
         return [line for line in lines if not self._stands(line, told_already)]
 
@@ -241,7 +240,7 @@ class Composer:
     def _cost(self, line: DigestLine) -> int:
         if not line.price:
             self.look()
-            line.price = self.count(line.text) + 2
+            line.weigh(self.count)
         return line.price
 
     def _heading_cost(self, topic: Topic) -> int:

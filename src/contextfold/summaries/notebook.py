@@ -33,32 +33,80 @@ _LINES_A_LOOK = 16
 _MOST_COMMANDS, _MOST_FILES, _MOST_CALLS = 400, 1_000, 1_000
 
 
+class _Prices:
+    """Tokens of short texts that are weighed for each digest, counted once by one counter."""
+
+    def __init__(self) -> None:
+        self._count: Count | None = None
+        self._known: dict[str, int] = {}
+
+    def change(self, count: Count) -> bool:
+        """Count by this from now on; False if that is so already."""
+        if self._count == count:
+            return False
+        self._count, self._known = count, {}
+        return True
+
+    def of(self, text: str) -> int:
+        price = self._known.get(text)
+        if price is None and self._count is not None:
+            price = self._known[text] = self._count(text)
+        return price or 0
+
+    def let_go(self) -> None:
+        """Forget them once they are too many; they are soon counted again."""
+        if len(self._known) > _MOST_PRICES:
+            self._known.clear()
+
+
+class _KnownLines:
+    """Lines by their text, so that one that comes again is not read again."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, DigestLine] = {}
+        self.nameless: dict[str, DigestLine] = {}  # which bring nothing, and come again and again
+        self.seen: dict[str, DigestLine] = {}  # of the last reading that was taken back, which soon comes again
+        self.places = 0
+
+    def read(self, text: str, passage: HistoryPassage) -> DigestLine:
+        """The next line of the history."""
+        self.places += 1
+        known = self.lines.get(text) or self.nameless.get(text) or self.seen.get(text)
+        if known is not None:
+            return DigestLine(self.places, text, passage, known.terms, known.words, known.manner, known.price)
+        words = tuple(sorted(set(plain_words(text))))
+        return DigestLine(self.places, text, passage, tuple(sorted(terms_in(text))), words, manner_of(text))
+
+
 class Notebook:
     """Everything read so far that may matter again. Of lines that say the same it holds the newest."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: dict[str, DigestLine] = {}  # of the last reading that was taken back, which soon comes again
-        self._count: Count | None = None
-        self._prices: dict[str, int] = {}  # tokens of short texts that are weighed for each digest
+        self._prices = _Prices()
         self._pending: tuple[SummaryRequest, Journal | None] | None = None
+        self._known = _KnownLines()
         self._blank()
 
     def _blank(self) -> None:
+        seen, self._known = self._known.seen, _KnownLines()
+        self._known.seen = seen
         self.reader, self.uses = PassageReader(), TermUses()
-        self.lines: dict[str, DigestLine] = {}
         self.said: dict[int, list[Saying]] = {}  # what people typed, by passage
         self.asked: tuple[str, ...] = ()  # their last two messages
         self.spoken: HistoryPassage | None = None  # the assistant's last words
         self.folded = 0  # how many of the passages are folded; those after them stay in view
-        self._places = 0
-        self._nameless: dict[str, DigestLine] = {}  # which come again and again
+
+    @property
+    def lines(self) -> dict[str, DigestLine]:
+        """The lines worth weighing, by their text."""
+        return self._known.lines
 
     def state(self) -> tuple[Any, ...]:
-        return self.asked, self.spoken, self.folded, self._places
+        return self.asked, self.spoken, self.folded, self._known.places
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        self.asked, self.spoken, self.folded, self._places = state
+        self.asked, self.spoken, self.folded, self._known.places = state
 
     @contextmanager
     def opened(self, request: SummaryRequest, count: Count, look: Callable[[], None]) -> Iterator[None]:
@@ -66,11 +114,9 @@ class Notebook:
         with self._lock:
             self._take_back()
             self._pending = request, Journal() if self.reader.passages else None
-            if self._count != count:
-                self._count = count
-                self._prices.clear()
+            if self._prices.change(count):
                 for line in self.lines.values():
-                    line.price = 0
+                    line.weigh(None)
             aside = Journal()
             try:
                 self._read_new(request, self._pending[1], look)
@@ -78,7 +124,9 @@ class Notebook:
                 self.folded = self.reader.passages
                 self._read(request.kept, aside, look)
                 yield
-                self._seen = {line.text: line for line in self.lines.values() if line.passage.order >= self.folded}
+                self._known.seen = {
+                    line.text: line for line in self.lines.values() if line.passage.order >= self.folded
+                }
                 aside.undo()
             except BaseException:
                 aside.undo()
@@ -113,12 +161,11 @@ class Notebook:
         is_blank, sources = not self.reader.passages, request.sources
         if is_blank and (request.is_part or not request.earlier):
             self._write_down(journal, self.reader.read_earlier, [request.previous], look)
-        told = {topic: dict(topic.actions) for topic in self.reader.files.values()} if request.is_part else {}
-        for topic in told:
-            topic.actions.clear()  # what is read again is not counted twice
+        # What is read again is not counted twice.
+        told = {topic: topic.take_actions() for topic in self.reader.files.values()} if request.is_part else {}
         self._read(request.earlier, journal, look)
         for topic, actions in told.items():
-            topic.actions |= {name: max(many, topic.actions.get(name, 0)) for name, many in actions.items()}
+            topic.done_at_least(actions)
         self._read(sources[: len(sources) - request.staying], journal, look)
 
     def _read(self, sources: Iterable[SourceMessage], journal: Journal | None, look: Callable[[], None]) -> None:
@@ -131,7 +178,8 @@ class Notebook:
         sources: Iterable[Any],
         look: Callable[[], None],
     ) -> None:
-        self.reader.journal = self.uses.journal = journal
+        self.reader.write_to(journal)
+        self.uses.write_to(journal)
         if journal is not None:
             journal.changes(self)
         for source in sources:
@@ -143,22 +191,22 @@ class Notebook:
         terms: set[Term] = set()
         defined: set[Term] = set()
         words: set[str] = set()
-        place, held = self._places, passage.without_text
+        known, held = self._known, passage.without_text
+        before, lines = known.places, known.lines
         look()
         for text in split(passage.text):
-            self._places += 1
-            if self._places % _LINES_A_LOOK == 0:
+            line = known.read(text, held)
+            if known.places % _LINES_A_LOOK == 0:
                 look()
-            line = self._line(text, held)
             if line.terms or line.talk:
-                put(journal, self.lines, text, line)
+                put(journal, lines, text, line)
             else:
-                self._nameless[text] = line  # it can bring nothing
+                known.nameless[text] = line
             terms.update(line.terms)
             words.update(line.words)
             if line.terms and DEFINES.match(text):
                 defined.update(line.terms)
-        if self._places > place:
+        if known.places > before:
             self.uses.read(passage, terms, defined, words)
         if passage.speaker == "user":
             put(journal, self.said, passage.order, sayings(passage.text, held))
@@ -166,19 +214,9 @@ class Notebook:
         elif passage.speaker == "assistant":
             self.spoken = passage
 
-    def _line(self, text: str, passage: HistoryPassage) -> DigestLine:
-        known = self.lines.get(text) or self._nameless.get(text) or self._seen.get(text)
-        if known is not None:
-            return DigestLine(self._places, text, passage, known.terms, known.words, known.manner, known.price)
-        words = tuple(sorted(set(plain_words(text))))
-        return DigestLine(self._places, text, passage, tuple(sorted(terms_in(text))), words, manner_of(text))
-
     def price(self, text: str) -> int:
         """Tokens of a text, counted once."""
-        price = self._prices.get(text)
-        if price is None and self._count is not None:
-            price = self._prices[text] = self._count(text)
-        return price or 0
+        return self._prices.of(text)
 
     # -- what it says ---------------------------------------------------------------------------------------------
 
@@ -210,7 +248,7 @@ class Notebook:
         """Hold no more than there is room for: what brings the least goes first."""
         if len(self.lines) > most * _MOST_OVER:
             kept = self._best(most, rest)
-            self.lines = {line.text: line for line in sorted(kept, key=lambda line: line.place)}
+            self._known.lines = {line.text: line for line in sorted(kept, key=lambda line: line.place)}
         needed = {line.passage.topic for line in self.lines.values()}
         commands, files = self.reader.commands, self.reader.files
         for number in [number for number in list(commands)[:-_MOST_COMMANDS] if commands[number] not in needed]:
@@ -219,12 +257,11 @@ class Notebook:
         for topic in [topic for topic in oldest[:-_MOST_FILES] if topic not in needed]:
             del files[topic.name]
         self.reader.forget_calls(_MOST_CALLS)
-        if len(self._nameless) > _MOST_NAMELESS:
-            self._nameless.clear()
+        if len(self._known.nameless) > _MOST_NAMELESS:
+            self._known.nameless.clear()
         if max(len(self.uses.terms), len(self.uses.words)) > _MOST_TERMS:
             self.uses.forget(_MOST_TERMS * 3 // 4, {term for line in self.lines.values() for term in line.terms})
-        if len(self._prices) > _MOST_PRICES:
-            self._prices.clear()
+        self._prices.let_go()
         lasting(self.said)
 
     def _best(self, most: int, rest: Callable[[], None]) -> list[DigestLine]:

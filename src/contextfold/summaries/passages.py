@@ -29,6 +29,7 @@ from contextfold.domain import (
     users_side,
 )
 
+from .cuts import Count
 from .earlier import DigestEntry, entries
 from .journal import Journal, Reversible, put
 from .outcomes import outcome_in
@@ -136,6 +137,15 @@ class Topic:
     def restore(self, state: tuple[Any, ...]) -> None:
         self.order, self.actions, self.seq, self.failed, self.answered, self.outcome = state
 
+    def take_actions(self) -> dict[str, int]:
+        """What was done, which from now on is counted anew."""
+        actions, self.actions = self.actions, {}
+        return actions
+
+    def done_at_least(self, actions: Mapping[str, int]) -> None:
+        """Each of these was done that often, or oftener where more was counted since."""
+        self.actions |= {name: max(many, self.actions.get(name, 0)) for name, many in actions.items()}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistoryPassage:
@@ -165,10 +175,14 @@ class PassageReader:
         self.commands: dict[int, Topic] = {}  # by their number
         self.plan = TaskPlan()
         self.passages = 0  # read so far
-        self.journal: Journal | None = None
+        self._journal: Journal | None = None
         self._numbered = 0
         self._calls: dict[str, tuple[str, tuple[Topic, ...]]] = {}  # the tool, and what it was used on
         self._found: list[HistoryPassage] = []
+
+    def write_to(self, journal: Journal | None) -> None:
+        """Tell this journal from now on what changes."""
+        self._journal = journal
 
     def state(self) -> tuple[Any, ...]:
         return self.passages, self._numbered
@@ -218,9 +232,9 @@ class PassageReader:
         return found
 
     def _changes(self, *ones: Reversible) -> None:
-        if self.journal is not None:
+        if self._journal is not None:
             for one in ones:
-                self.journal.changes(one)
+                self._journal.changes(one)
 
     def _reopened(self, entry: DigestEntry) -> Topic:
         topic = Topic(
@@ -229,7 +243,7 @@ class PassageReader:
         if not topic.is_file:
             return self._numbered_command(topic)
         if entry.opens not in self.files:
-            put(self.journal, self.files, entry.opens, topic)
+            put(self._journal, self.files, entry.opens, topic)
         return self.files[entry.opens]
 
     def _add(self, seq: int, speaker: Speaker, text: str, topic: Topic | None = None, **marks: bool) -> None:
@@ -251,12 +265,12 @@ class PassageReader:
         arguments, plan = arguments_of(call), self.plan
         self._changes(plan)
         if plan.replace(seq, plan_in(arguments)) or (isinstance(arguments, dict) and plan.touch(seq, arguments)):
-            put(self.journal, self._calls, call.id, (call.name, ()))
+            put(self._journal, self._calls, call.id, (call.name, ()))
             return
         topics = tuple(self._used(seq, use) for use in touches_of(call))
         for topic in topics:
             topic.answered = False
-        put(self.journal, self._calls, call.id, (call.name, topics))
+        put(self._journal, self._calls, call.id, (call.name, topics))
 
     def _used(self, seq: int, use: Touch) -> Topic:
         topic = self._file(seq, use) if use.path else self._command(seq, use)
@@ -266,7 +280,7 @@ class PassageReader:
 
     def _file(self, seq: int, use: Touch) -> Topic:
         if use.path not in self.files:
-            put(self.journal, self.files, use.path, Topic(use.path, True, self.passages))
+            put(self._journal, self.files, use.path, Topic(use.path, True, self.passages))
         topic = self.files[use.path]
         self._changes(topic)
         topic.actions[use.action] = topic.actions.get(use.action, 0) + 1
@@ -278,7 +292,7 @@ class PassageReader:
 
     def _numbered_command(self, topic: Topic) -> Topic:
         self._numbered += 1
-        put(self.journal, self.commands, self._numbered, topic)
+        put(self._journal, self.commands, self._numbered, topic)
         return topic
 
     def _answered(self, seq: int, result: ToolResult) -> None:
@@ -349,6 +363,10 @@ class DigestLine:
             self.factor *= 1.15
         if passage.is_replaced:
             self.factor *= 0.3
+
+    def weigh(self, count: Count | None) -> None:
+        """Count its tokens, with those of its mark and its end; without a counter, forget them."""
+        self.price = 0 if count is None else count(self.text) + 2
 
 
 def manner_of(text: str) -> float:

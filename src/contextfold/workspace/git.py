@@ -12,7 +12,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -78,7 +79,7 @@ class Git:
                 "without a workspace: those keep the conversation."
             )
         self._environment = _environment(directory, root, search)
-        self.inherited: tuple[int, ...] = ()  # handles a child keeps open: a lock outlives us while our git still runs
+        self._inherited: tuple[int, ...] = ()
 
     def make(self) -> None:
         """Create the repository, complete or not at all."""
@@ -115,7 +116,7 @@ class Git:
             capture_output=True,
             env=self._environment,
             cwd=self.root,
-            pass_fds=self.inherited if sys.platform != "win32" else (),
+            pass_fds=self._inherited if sys.platform != "win32" else (),
             check=False,
         )
         if done.returncode not in (0, also):
@@ -132,6 +133,15 @@ class Git:
         """The paths that the command printed, given others; both ended by NUL, because a name may hold anything."""
         said = self.run(*arguments, given=b"".join(os.fsencode(path) + b"\0" for path in given), also=also)
         return [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+
+    @contextmanager
+    def handing_down(self, handle: int) -> Iterator[None]:
+        """Meanwhile every child keeps this handle open: a lock outlives us as long as our git still runs."""
+        self._inherited = (handle,)
+        try:
+            yield
+        finally:
+            self._inherited = ()
 
     def name(self, reference: str, id: str) -> None:
         """Keep an object by a name. A file, whole or not there: what git itself would write, without a process."""

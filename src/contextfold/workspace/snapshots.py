@@ -277,14 +277,12 @@ class Snapshots:
         with owned(self.home / "lock", patience=self._patience) as handle:
             self._git.make()
             self._git.drop_stale_locks()
-            self._git.inherited = (handle,)
             try:
-                yield
+                with self._git.handing_down(handle):
+                    yield
             except DiskFull:
                 self._git.drop_half_written()
                 raise
-            finally:
-                self._git.inherited = ()
 
     def _latest(self) -> _Latest | None:
         path = self.home / "latest"

@@ -74,10 +74,14 @@ class Script:
 
     def __init__(self) -> None:
         self._steps: deque[Step] = deque()
-        self.always: Step = "Understood."
+        self._always: Step = "Understood."
 
     def add(self, *steps: Step) -> None:
         self._steps.extend(steps)
+
+    def end_with(self, step: Step) -> None:
+        """Say this whenever no step is left."""
+        self._always = step
 
     def clear(self) -> None:
         self._steps.clear()
@@ -90,7 +94,7 @@ class Script:
         try:
             step = self._steps.popleft()
         except IndexError:
-            step = self.always
+            step = self._always
         return as_step(step, asked)
 
 

@@ -106,7 +106,7 @@ class StrictServer:
 
     def always(self, step: Step) -> None:
         """Say this whenever the script is at its end."""
-        self._provider.script.always = step
+        self._provider.script.end_with(step)
 
     @property
     def exchanges(self) -> Sequence[Exchange]:

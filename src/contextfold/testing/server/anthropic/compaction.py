@@ -131,7 +131,7 @@ def _clear_thinking(turns: list[ReadTurn], keep: Any) -> int:
     thinking = [turn for turn in turns if any(placed.kind in REASONING for placed in turn.blocks)]
     old = thinking[: len(thinking) - most] if most else thinking
     for turn in old:
-        turn.blocks = [placed for placed in turn.blocks if placed.kind not in REASONING]
+        turn.keep(lambda placed: placed.kind not in REASONING)
     return len(old)
 
 

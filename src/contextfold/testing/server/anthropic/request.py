@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from contextfold.models import Model
@@ -25,7 +25,7 @@ from .rules import (
 from .turns import REASONING, ReadTurn, after_compaction, check_pairs, lifetime_of, read_turns
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ReadMessages:
     """A request that breaks no rule, as the model will see it."""
 
@@ -65,8 +65,7 @@ def read(provider: Vendor, incoming: Incoming, *, counts: bool = False) -> ReadM
     prefix = prefix_digest(body, turns)
     dropped = check_thinking(provider, body, turns, model, is_compacted=is_compacted)
     asking = ReadMessages(model, body, turns, betas, prefix, dropped=dropped, compacts="demand" if demanded else "")
-    _size(provider, asking, edits)
-    return asking
+    return _sized(provider, asking, edits)
 
 
 def _model(provider: Vendor, body: Mapping[str, Any]) -> Model:
@@ -83,23 +82,24 @@ def _binding(body: Mapping[str, Any], betas: Sequence[str]) -> None:
         raise refuse("thinking.block_binding: Extra inputs are not permitted", "binding-beta")
 
 
-def _size(provider: Vendor, asking: ReadMessages, edits: Sequence[Mapping[str, Any]]) -> None:
+def _sized(provider: Vendor, asking: ReadMessages, edits: Sequence[Mapping[str, Any]]) -> ReadMessages:
     """Edit as asked, count, refuse what is too long, and bill."""
 
     def counted() -> int:
         return sum(piece.tokens for piece in pieces(provider, asking))
 
-    asking.original = counted()
-    asking.applied = apply_edits(provider, edits, asking.turns, asking.model, counted)
+    original = counted()
+    applied = apply_edits(provider, edits, asking.turns, asking.model, counted)
     edit = threshold_edit(edits, asking.model)
     parts = pieces(provider, asking)
-    asking.tokens = sum(piece.tokens for piece in parts)
-    if edit is not None and asking.tokens >= trigger(edit):
-        asking.compacts = "pause" if edit.get("pause_after_compaction") else "threshold"
+    tokens, compacts = sum(piece.tokens for piece in parts), asking.compacts
+    if edit is not None and tokens >= trigger(edit):
+        compacts = "pause" if edit.get("pause_after_compaction") else "threshold"
     window = provider.window(asking.model)
-    if window is not None and asking.tokens > window:
-        raise Rejection("", kind="too_long", rule="window", code=f"{asking.tokens}>{window}")
-    asking.billed = provider.explicit("anthropic", parts, asking.model)
+    if window is not None and tokens > window:
+        raise Rejection("", kind="too_long", rule="window", code=f"{tokens}>{window}")
+    billed = provider.explicit("anthropic", parts, asking.model)
+    return replace(asking, original=original, applied=applied, tokens=tokens, compacts=compacts, billed=billed)
 
 
 def pieces(provider: Vendor, asking: ReadMessages) -> list[PromptPiece]:

@@ -58,7 +58,7 @@ def check_thinking(
                 dropped.append({"type": "thinking_dropped", "path": placed.at, "reason": reason})
     gone = {each["path"] for each in dropped}
     for turn in turns:
-        turn.blocks = [placed for placed in turn.blocks if placed.at not in gone]
+        turn.keep(lambda placed: placed.at not in gone)
     return dropped
 
 

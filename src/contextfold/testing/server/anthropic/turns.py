@@ -9,7 +9,7 @@ The blocks Anthropic knows: which fields each must and may have, who may say it,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -296,6 +296,10 @@ class ReadTurn:
 
     role: str
     blocks: list[PlacedBlock]
+
+    def keep(self, stays: Callable[[PlacedBlock], bool]) -> None:
+        """Take out every block but these."""
+        self.blocks = [placed for placed in self.blocks if stays(placed)]
 
 
 def read_turns(messages: Any) -> list[ReadTurn]:
