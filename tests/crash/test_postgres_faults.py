@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import contextfold as cf
-from contextfold.domain import ThreadRow
+from contextfold.domain import NewEvent, Projection, ThreadRow
 from contextfold.errors import Conflict, StoreError
 from contextfold.testing.log_contract import message
 from tests.conftest import SOAK
@@ -149,6 +150,44 @@ def test_two_gateways_in_one_thread_write_one_order(postgres_tables: str, space:
     assert len(bodies(postgres_tables, space)) == 50
 
 
+def overtaken(thread: cf.Thread, rival: cf.Thread, meanwhile: Callable[[int], None] = lambda _: None) -> list[int]:
+    """Append while a rival does so each time it can; how often it was tried."""
+    tried: list[int] = []
+
+    with ThreadPoolExecutor(1) as aside:
+
+        def drafting(projection: Projection) -> list[NewEvent]:
+            tried.append(projection.last)
+            meanwhile(len(tried))
+            wait([aside.submit(rival.append, {"role": "user", "content": "theirs"})], 0.3)
+            return [message(b"ours", parent=projection.head)]
+
+        thread.write(drafting)
+    return tried
+
+
+def test_a_writer_that_lost_every_race_is_given_its_turn(postgres_tables: str, space: str) -> None:
+    """The one that is nearer to the server would be there first each time."""
+    with cf.open(postgres_tables, space=space) as store, cf.open(postgres_tables, space=space) as other:
+        assert len(overtaken(store.thread("a"), other.thread("a"))) <= 4
+    assert bodies(postgres_tables, space).count(b"ours") == 1
+
+
+@pytest.mark.parametrize("messages", [2, 9, 11, 12])
+def test_a_turn_that_is_cut_off_is_taken_again_and_happens_once(
+    postgres_tables: str, wire: Wire, space: str, messages: int
+) -> None:
+    """Before the append, behind it, and at the commit."""
+
+    def cut(tried: int) -> None:
+        wire.cut_after = wire.messages + messages if tried == 4 else None
+
+    near, far = postgres_tables, through(postgres_tables, wire.port)
+    with cf.open(far, space=space) as store, cf.open(near, space=space) as other:
+        overtaken(store.thread("a"), other.thread("a"), cut)
+    assert bodies(postgres_tables, space).count(b"ours") == 1
+
+
 def test_threads_written_crosswise_do_not_wait_for_each_other(postgres_tables: str, space: str) -> None:
     """Batches over two threads in opposite order deadlock; turns of one thread each cannot."""
     logs = [postgres.open_postgres(postgres_tables, space=space) for _ in range(2)]
@@ -198,7 +237,8 @@ def together(*work: Callable[[], None]) -> None:
 def test_a_storm_of_faults_loses_nothing_and_doubles_nothing(
     postgres_server: PostgresServer, postgres_tables: str, wire: Wire, space: str, tmp_path: Path
 ) -> None:
-    """Four writers with keys, two to a thread; writers killed, the server restarted and killed, connections cut."""
+    """Four writers with keys, two of them stores, two to a thread; writers killed, the server restarted and killed,
+    connections cut. For a minute in the long run."""
     random = Random(7)
     with closing(postgres.open_postgres(postgres_tables, space=space)) as log:
         for name in ("a", "b"):
@@ -207,14 +247,14 @@ def test_a_storm_of_faults_loses_nothing_and_doubles_nothing(
     begun = time.monotonic()
     faults = 0
     try:
-        while faults < 5 if SOAK == 1 else time.monotonic() - begun < 60:
+        while faults < 3 if SOAK == 1 else time.monotonic() - begun < 60:
             _until_they_went_on(writers)
-            match faults % 4:
-                case 0 | 2:
+            match faults % 6:
+                case 0 | 3:
                     wire.cut()
-                case 1:
+                case 1 | 4:
                     random.choice(writers).kill()
-                case _ if faults % 8 == 3:
+                case 2:
                     _kill_and_start(postgres_server)
                 case _:
                     postgres_server.restart()
@@ -228,7 +268,8 @@ def test_a_storm_of_faults_loses_nothing_and_doubles_nothing(
     with closing(postgres.open_postgres(postgres_tables, space=space)) as log:
         assert log.verify() == []
         kept = [(name, logged.key) for name in ("a", "b") for logged in log.read(name)]
-    assert acknowledged <= set(kept)
+    print(f"{faults} faults, {len(acknowledged)} appends acknowledged")  # noqa: T201  # what a long run was worth
+    assert acknowledged - set(kept) == set()
     assert len(kept) == len(set(kept))
 
 
@@ -248,7 +289,7 @@ class _Storm:
 
     def __init__(self, address: str, space: str, notes: Path, number: int) -> None:
         self._command = [sys.executable, str(Path(__file__).with_name("postgres_writer.py"))]
-        self._command += [address, space, "ab"[number % 2], str(number), str(notes)]
+        self._command += [address, space, "ab"[number // 2], str(number), str(notes)]
         self._notes = notes
         self._process: subprocess.Popen[bytes] | None = None
         self.start()

@@ -5,14 +5,16 @@ A log keeps events in order and bodies byte for byte; it knows nothing of heads,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
 from .events import Event
 from .messages import Problem
+
+T = TypeVar("T")
 
 
 class Logged(Struct, frozen=True):
@@ -137,6 +139,10 @@ class DistantLog(Protocol):
 
     def one_look(self) -> AbstractContextManager[None]:
         """Inside, what was learnt of a thread is not asked for again: what belongs to one moment is one look."""
+        ...
+
+    def in_turn(self, thread: str, work: Callable[[], T]) -> T:
+        """Do work that appends to a thread while nobody else can; again where a lost connection took it back."""
         ...
 
 

@@ -24,6 +24,7 @@ from contextfold.domain import (
     LATE,
     Attached,
     Counter,
+    DistantLog,
     EventLog,
     Folded,
     Logged,
@@ -43,6 +44,7 @@ from .request_bytes import Rendering
 from .timeline import Timeline
 
 MOST_TRIES = 1000  # each lost race means that somebody else made progress
+_LOST_RACES = 3  # after which a log on another machine is asked to keep the others waiting
 
 EVENT_BYTES = 1_500  # what an event takes in a projection, measured over recorded sessions
 
@@ -211,14 +213,13 @@ class Live:
         self, drafting: Drafting, *, expected: int | None = None, blobs: Sequence[bytes] = ()
     ) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is; with `expected`, only on that head."""
-        for _ in range(MOST_TRIES):
+        for tried in range(MOST_TRIES):
             if self._is_torn:
                 self.start_over()
             if expected is not None and self.projection.head != expected:
                 break
-            drafts = drafting(self.projection)
             try:
-                logged = self._append(drafts, blobs)
+                drafts, logged = self._attempt(drafting, blobs, waits_for_turn=tried >= _LOST_RACES)
             except KeyConflict:
                 raise
             except Conflict:
@@ -233,6 +234,23 @@ class Live:
             expected=expected or 0,
             actual=self.projection.head,
         )
+
+    def _attempt(
+        self, drafting: Drafting, blobs: Sequence[bytes], *, waits_for_turn: bool
+    ) -> tuple[Sequence[NewEvent], tuple[Logged, ...]]:
+        """Write what is drafted now. Whoever is far from the server would lose every race, so it can have a turn."""
+
+        def attempt() -> tuple[Sequence[NewEvent], tuple[Logged, ...]]:
+            drafts = drafting(self.projection)
+            return drafts, self._append(drafts, blobs)
+
+        def attempt_alone() -> tuple[Sequence[NewEvent], tuple[Logged, ...]]:
+            self.catch_up()
+            return attempt()
+
+        if waits_for_turn and isinstance(self.log, DistantLog):
+            return self.log.in_turn(self.row.name, attempt_alone)
+        return attempt()
 
     def _append(self, drafts: Sequence[NewEvent], blobs: Sequence[bytes]) -> tuple[Logged, ...]:
         """What repeats words of others is written only if none were forgotten since the thread was read, by anybody."""

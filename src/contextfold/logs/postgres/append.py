@@ -9,9 +9,9 @@ the links of its events are made with random salts, so if the thread stands at o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
-from typing import Final, LiteralString
+from typing import Final, LiteralString, TypeVar
 
 from contextfold.domain import SALT_BYTES, Logged, NewEvent
 from contextfold.errors import KeyConflict
@@ -22,6 +22,8 @@ from .connections import Connections, Row, ServerLost
 from .directory import ThreadDirectory, ThreadPlace, blob_of
 from .keys import SealKey
 from .read import EventReader
+
+T = TypeVar("T")
 
 _PIECE: Final = 2_000  # restored events in one statement
 CHANNEL: Final = "contextfold"
@@ -57,6 +59,7 @@ _BLOBS: LiteralString = (
     " FROM unnest(%(digests)s::bytea[], %(blobs)s::bytea[]) AS b(digest, bytes)"
     " WHERE b.digest <> '' AND pg_advisory_xact_lock_shared(%(guard)s::bigint)::text IS NOT NULL ON CONFLICT DO NOTHING"
 )
+_HOLD: LiteralString = "SELECT 1 FROM {schema}.threads WHERE space = %s AND id = %s FOR UPDATE"
 _NOTIFY: LiteralString = "SELECT pg_notify(%s, %s)"
 
 
@@ -150,15 +153,30 @@ class EventWriter:
         if found:
             self._directory.wrote(found[0][0])
             self._tell(place)
-        elif not is_uncertain or self._stands_otherwise(place, newest):
+        elif not is_uncertain or self._stands_otherwise(place, newest.seq, newest.link):
             return False
         self._directory.reached(place, newest.seq, newest.link)
         return True
 
-    def _stands_otherwise(self, place: ThreadPlace, entry: Sealed) -> bool:
-        """Whether something else than this event stands at its place: others may have gone on after ours."""
+    def _stands_otherwise(self, place: ThreadPlace, seq: int, link: bytes) -> bool:
+        """Whether something else than an event stands at its place: others may have gone on after ours."""
         last, _ = self._directory.tip(place)
-        return last < entry.seq or self._reader.link_at(place, entry.seq) != entry.link
+        return last < seq or self._reader.link_at(place, seq) != link
+
+    def in_turn(self, place: ThreadPlace, work: Callable[[], T]) -> T:
+        """Do work while nobody else can write to the thread, in the order that writers came."""
+        done: list[tuple[T, int, bytes]] = []  # with the newest event and its link, should the commit not be answered
+
+        def attempt() -> T:
+            if done and not self._stands_otherwise(place, *done[-1][1:]):
+                return done[-1][0]
+            with self._connections.transaction():
+                self._connections.once(_HOLD, (self._directory.space, place.number))
+                result = work()
+                done.append((result, *self._directory.tip(place)))
+            return result
+
+        return self._connections.retried(attempt)
 
     def _tell(self, place: ThreadPlace) -> None:
         if self._connections.settings.notify:

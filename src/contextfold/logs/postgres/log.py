@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from contextfold.domain import GENESIS, ListedThread, Logged, NewEvent, Problem, ThreadChange, ThreadPage, ThreadRow
 from contextfold.errors import ReadOnly, StoreError
@@ -21,6 +22,8 @@ from .read import EventReader
 from .seals import Seals
 from .settings import PostgresSettings
 from .verify import Verifier
+
+T = TypeVar("T")
 
 
 def open_postgres(
@@ -150,6 +153,10 @@ class PostgresLog:
     def one_look(self) -> AbstractContextManager[None]:
         """Inside, what was learnt of a thread is not asked for again."""
         return self._directory.one_look()
+
+    def in_turn(self, thread: str, work: Callable[[], T]) -> T:
+        """Do work that appends to a thread while nobody else can; again where a lost connection took it back."""
+        return self._writer.in_turn(self._directory.place(thread), work)
 
     def batch(self) -> AbstractContextManager[None]:
         return self._connections.batch()
