@@ -33,9 +33,12 @@ ROOF = (
     "conversations",
     "wrapped",
     "adk",
+    "agent_framework",
     "langchain",
     "openai_agents",
     "pydantic_ai",
+    "dialects/agent_framework",
+    "dialects/framework",
     "dialects/langchain",
 )
 SHARED = ("Fold",)  # a fold of the log, and the name under which each framework takes contextfold in

@@ -1,8 +1,8 @@
 """The public API of contextfold and nothing else: every other name may change without notice.
 
 Except those that signatures here show: the errors of `contextfold.errors`, `Policy` and `Report` of
-`contextfold.folding`; and modules of their own: `providers`, and for frameworks `adk`, `langchain`, `openai_agents` and
-`pydantic_ai`.
+`contextfold.folding`; and modules of their own: `providers`, and for frameworks `adk`,
+`agent_framework`, `langchain`, `openai_agents` and `pydantic_ai`.
 
 Names are imported when they are first used, so that `import contextfold` costs nothing.
 """
@@ -68,7 +68,8 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {
     "recipes": "contextfold.folding.recipes",
     **{
-        name: f"contextfold.{name}" for name in ("adk", "aio", "langchain", "openai_agents", "providers", "pydantic_ai")
+        name: f"contextfold.{name}"
+        for name in ("adk", "agent_framework", "aio", "langchain", "openai_agents", "providers", "pydantic_ai")
     },
 }
 

@@ -67,6 +67,8 @@ RUNS = [
     pytest.param("pydantic_ai_run.py", "openai-responses:gpt-6-sol", marks=soak),
     pytest.param("pydantic_ai_run.py", "google:gemini-3.8-flash", marks=soak),
     pytest.param("adk_run.py", "gemini-3.8-flash"),
+    pytest.param("agent_framework_run.py", "responses:gpt-6-sol"),
+    pytest.param("agent_framework_run.py", "chat:gpt-4.1", marks=soak),
 ]
 
 

@@ -23,6 +23,7 @@ CONSTRUCTION = ("__init__", "__post_init__", "__new__")
 # Fields of other libraries' objects, which have no other way to be set, and of what is kept for each Python thread.
 FOREIGN_FIELDS = {
     "adk.py llm_request.contents",
+    "agent_framework.py context.messages",
     "cli/arguments.py action.help",
     "cli/arguments.py group.title",
     "cli/listener.py top.propagate",

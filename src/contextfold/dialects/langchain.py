@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -30,9 +30,8 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadMessage
 
-from . import neutral, wire
-from .dialect import Dialect, Settings
-from .wire import readable
+from . import neutral
+from .framework import FrameworkDialect, calls_of, data_url, picture_at, pictures_of, results_of, spoken
 
 NAME = "langchain"
 _ROLES: Mapping[str, Role] = {
@@ -53,10 +52,8 @@ class LangChainPlace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LangChainDialect(Dialect):
+class LangChainDialect(FrameworkDialect):
     """Messages of LangChain, for whichever provider they are meant."""
-
-    takes_prefill: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -85,18 +82,35 @@ class LangChainDialect(Dialect):
         read, written = details.get("cache_read"), details.get("cache_creation") or 0
         return Bill(usage.get("input_tokens", 0), usage.get("output_tokens", 0), read, written)
 
-    def chunk(self, item: ViewItem, message: Message) -> bytes:
-        if message.dialect == NAME and message.raw:
-            if not item.edits and not item.late:
-                return b"" if item.shape.is_blank else readable(message.raw)
-            return readable(_touched(item, message))
-        return readable(b",".join(map(encode, _written(message.role, neutral.shown(item, message)))))
+    def touched(self, item: ViewItem, message: Message) -> bytes:
+        value = decode(message.raw)
+        edits = {edit.block: edit.text for edit in item.edits}
+        if item.late and message.results:
+            late = neutral.late_blocks(message.results[0], edits.get(0))
+            return b",".join(map(encode, self.written("user", late, {})))
+        left_out: list[int] = []
+        for index, (place, block) in enumerate(_placed(value)):
+            if index in edits:
+                _edit(value, place, block, edits[index], left_out)
+        for at in sorted(left_out, reverse=True):
+            del value["content"][at]
+        return encode(value) if value.get("content") or value.get("tool_calls") else b""
 
-    def body(self, chunks: Sequence[bytes], settings: Settings, first: ViewItem | None) -> bytes:  # noqa: ARG002
-        return wire.request(settings, list(filter(None, chunks)))
-
-    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
-        return wire.grown(body, fresh)
+    def written(self, role: Role, blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:  # noqa: ARG002
+        words = spoken(role, blocks)
+        if role == "assistant":
+            calls = [{"name": call.name, "args": neutral.as_object(call), "id": call.id} for call in calls_of(blocks)]
+            if words or calls:
+                yield {"type": "ai", "content": words, "tool_calls": [{**call, "type": "tool_call"} for call in calls]}
+            return
+        for result in results_of(blocks):
+            status = "error" if result.is_error else "success"
+            content = neutral.said(result.blocks)
+            yield {"type": "tool", "content": content, "tool_call_id": result.call, "status": status}
+        pictures = [{"type": "image_url", "image_url": {"url": data_url(each)}} for each in pictures_of(blocks)]
+        if words or pictures:
+            parts = [{"type": "text", "text": words}] if words else []
+            yield {"type": "human", "content": [*parts, *pictures] if pictures else words}
 
     def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
         """Ids stand twice in an answer: among its calls, and in what its provider wrote."""
@@ -156,7 +170,7 @@ def _part(part: Any) -> Block:
             said = part.get("reasoning") or "\n".join(str(each.get("text", "")) for each in part.get("summary") or ())
             return Reasoning(said, sealed=str(part.get("encrypted_content") or ""))
         case {"type": "image_url", "image_url": {"url": str(url)}} | {"type": "image", "url": str(url)}:
-            return _image(url)
+            return picture_at(url)
         case {"type": "image", "base64": str(data)}:
             return Image(str(part.get("mime_type") or ""), data)
         case {"type": "image", "source": {"data": str(data), "media_type": str(kind)}}:
@@ -165,11 +179,6 @@ def _part(part: Any) -> Block:
             return Opaque(str(part.get("type", "")), encode(part).decode())
         case _:
             return Opaque("", encode(part).decode())
-
-
-def _image(url: str) -> Image:
-    head, comma, data = url.partition(";base64,")
-    return Image(head.removeprefix("data:"), data) if comma and head.startswith("data:") else Image(url=url)
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -186,22 +195,6 @@ def _entries(value: Mapping[str, Any], at: int) -> list[dict[str, Any]]:
     return [calls[at], *own[earlier : earlier + 1]]
 
 
-def _touched(item: ViewItem, message: Message) -> bytes:
-    """The message with its changes, everything else as it was; nothing where nothing is left to say."""
-    value = decode(message.raw)
-    edits = {edit.block: edit.text for edit in item.edits}
-    if item.late and message.results:
-        late = neutral.late_blocks(message.results[0], edits.get(0))
-        return b",".join(map(encode, _written("user", late)))
-    left_out: list[int] = []
-    for index, (place, block) in enumerate(_placed(value)):
-        if index in edits:
-            _edit(value, place, block, edits[index], left_out)
-    for at in sorted(left_out, reverse=True):
-        del value["content"][at]
-    return encode(value) if value.get("content") or value.get("tool_calls") else b""
-
-
 def _edit(value: dict[str, Any], place: LangChainPlace, block: Block, text: str, left_out: list[int]) -> None:
     if place.at < 0:
         value["content"] = text
@@ -209,32 +202,3 @@ def _edit(value: dict[str, Any], place: LangChainPlace, block: Block, text: str,
         left_out.append(place.at)
     else:
         value["content"][place.at] = {"type": "text", "text": text}
-
-
-def _written(role: Role, blocks: Sequence[Block]) -> Iterator[dict[str, Any]]:
-    """Blocks of another format, of stand-ins and of completions, as messages of LangChain."""
-    said = neutral.said(blocks)
-    if role == "assistant":
-        calls = [{"name": call.name, "args": neutral.as_object(call), "id": call.id} for call in _calls(blocks)]
-        if said or calls:
-            yield {"type": "ai", "content": said, "tool_calls": [{**call, "type": "tool_call"} for call in calls]}
-        return
-    for block in blocks:
-        if isinstance(block, ToolResult):
-            status = "error" if block.is_error else "success"
-            content = neutral.said(block.blocks)
-            yield {"type": "tool", "content": content, "tool_call_id": block.call, "status": status}
-    pictures = [_picture(block) for block in blocks if isinstance(block, Image)]
-    if said or pictures:
-        words = neutral.LABEL + said if role == "system" else said
-        parts = [{"type": "text", "text": words}] if words else []
-        yield {"type": "human", "content": [*parts, *pictures] if pictures else words}
-
-
-def _calls(blocks: Sequence[Block]) -> list[ToolCall]:
-    return [block for block in blocks if isinstance(block, ToolCall)]
-
-
-def _picture(block: Image) -> dict[str, Any]:
-    url = block.url or f"data:{block.media_type or 'image/png'};base64,{block.data}"
-    return {"type": "image_url", "image_url": {"url": url}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,9 +31,8 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadMessage
 
-from . import neutral, wire
-from .dialect import Dialect, Settings
-from .wire import readable
+from . import neutral
+from .framework import FrameworkDialect, calls_of, names_of, pictures_of, results_of, spoken
 
 NAME = "pydantic-ai"
 _RESULTS = ("tool-return", "retry-prompt")
@@ -48,10 +47,8 @@ class PartPlace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PydanticAIDialect(Dialect):
+class PydanticAIDialect(FrameworkDialect):
     """Messages of Pydantic AI, for whichever provider they are meant."""
-
-    takes_prefill: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -80,19 +77,36 @@ class PydanticAIDialect(Dialect):
         read, written = usage.get("cache_read_tokens"), usage.get("cache_write_tokens") or 0
         return Bill(usage.get("input_tokens", 0), usage.get("output_tokens", 0), read, written)
 
-    def chunk(self, item: ViewItem, message: Message) -> bytes:
-        names = {block.call: block.name for block in item.shape.blocks if block.kind == "result"}
-        if message.dialect == NAME and message.raw:
-            if not item.edits and not item.late:
-                return b"" if item.shape.is_blank else readable(message.raw)
-            return readable(_touched(item, message, names))
-        return readable(b",".join(map(encode, _written(message.role, neutral.shown(item, message), names))))
+    def touched(self, item: ViewItem, message: Message) -> bytes:
+        value = decode(message.raw)
+        edits = {edit.block: edit.text for edit in item.edits}
+        gone: set[int] = set()
+        late: list[Block] = []
+        for index, (place, block) in enumerate(_placed(value)):
+            if index in item.late and isinstance(block, ToolResult):
+                gone.add(place.part)
+                late += neutral.late_blocks(block, edits.get(index))
+            elif index in edits:
+                _edit(value["parts"][place.part], place, block, edits[index], gone)
+        parts = [part for number, part in enumerate(value["parts"]) if number not in gone]
+        kept = [encode({**value, "parts": parts})] if parts else []
+        return b",".join([*kept, *map(encode, self.written("user", late, names_of(item)))])
 
-    def body(self, chunks: Sequence[bytes], settings: Settings, first: ViewItem | None) -> bytes:  # noqa: ARG002
-        return wire.request(settings, list(filter(None, chunks)))
-
-    def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:
-        return wire.grown(body, fresh)
+    def written(self, role: Role, blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+        words = spoken(role, blocks)
+        if role == "assistant":
+            parts: list[dict[str, Any]] = [{"part_kind": "text", "content": words}] if words else []
+            parts += [_call(call) for call in calls_of(blocks)]
+            if parts:
+                yield {"kind": "response", "parts": parts}
+            return
+        parts = [_result(result, names) for result in results_of(blocks)]
+        pictures = [_picture(block) for block in pictures_of(blocks)]
+        if words or pictures:
+            content = [*([words] if words else []), *pictures] if pictures else words
+            parts.append({"part_kind": "user-prompt", "content": content})
+        if parts:
+            yield {"kind": "request", "parts": parts}
 
     def renamed(self, message: Message, names: tuple[tuple[int, str], ...]) -> Message:
         new, value, blocks = dict(names), decode(message.raw), list(message.blocks)
@@ -164,23 +178,6 @@ def _words(content: Any) -> str:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _touched(item: ViewItem, message: Message, names: Mapping[str, str]) -> bytes:
-    """The message with its changes, everything else as it was; nothing where nothing is left to say."""
-    value = decode(message.raw)
-    edits = {edit.block: edit.text for edit in item.edits}
-    gone: set[int] = set()
-    late: list[Block] = []
-    for index, (place, block) in enumerate(_placed(value)):
-        if index in item.late and isinstance(block, ToolResult):
-            gone.add(place.part)
-            late += neutral.late_blocks(block, edits.get(index))
-        elif index in edits:
-            _edit(value["parts"][place.part], place, block, edits[index], gone)
-    parts = [part for number, part in enumerate(value["parts"]) if number not in gone]
-    written = [encode({**value, "parts": parts})] if parts else []
-    return b",".join([*written, *map(encode, _written("user", late, names))])
-
-
 def _edit(part: dict[str, Any], place: PartPlace, block: Block, text: str, gone: set[int]) -> None:
     if place.at >= 0:
         part["content"][place.at] = text
@@ -191,25 +188,6 @@ def _edit(part: dict[str, Any], place: PartPlace, block: Block, text: str, gone:
         part.update({"part_kind": "text", "content": text})
     else:
         part["content"] = text
-
-
-def _written(role: Role, blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Blocks of another format, of stand-ins and of completions, as messages of Pydantic AI."""
-    said = neutral.said(blocks)
-    if role == "assistant":
-        spoken = [{"part_kind": "text", "content": said}] if said else []
-        calls = [_call(block) for block in blocks if isinstance(block, ToolCall)]
-        if spoken or calls:
-            yield {"kind": "response", "parts": [*spoken, *calls]}
-        return
-    parts = [_result(block, names) for block in blocks if isinstance(block, ToolResult)]
-    pictures = [_picture(block) for block in blocks if isinstance(block, Image)]
-    if said or pictures:
-        words = neutral.LABEL + said if role == "system" else said
-        content = [*([words] if words else []), *pictures] if pictures else words
-        parts.append({"part_kind": "user-prompt", "content": content})
-    if parts:
-        yield {"kind": "request", "parts": parts}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

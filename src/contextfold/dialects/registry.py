@@ -27,6 +27,7 @@ from .openai_responses import OpenAIResponsesDialect
 GROUP = "contextfold.dialects"
 # Frameworks' own messages: read where they are named, never guessed, and imported when they are.
 FRAMEWORKS: Mapping[str, tuple[str, str]] = {
+    "agent-framework": ("contextfold.dialects.agent_framework", "AgentFrameworkDialect"),
     "langchain": ("contextfold.dialects.langchain", "LangChainDialect"),
     "pydantic-ai": ("contextfold.dialects.pydantic_ai", "PydanticAIDialect"),
 }
