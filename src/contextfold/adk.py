@@ -13,6 +13,7 @@ from typing import Any
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place
 from contextfold.dialects import neutral, plain
 from contextfold.domain import decode, encode
+from contextfold.errors import MissingExtra
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
@@ -21,7 +22,7 @@ try:
     from google.adk.plugins.base_plugin import BasePlugin
     from google.genai import types
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("The Agent Development Kit is not installed: pip install 'contextfold[adk]'.") from error
+    raise MissingExtra("Agent Development Kit", "adk") from error
 
 DIALECT = "gemini"
 

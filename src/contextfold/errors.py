@@ -3,6 +3,7 @@
     ContextFoldError
     ├── BadMessage          what was given is not a message we can read
     ├── BadConfiguration    a setting that contradicts itself or cannot work
+    ├── MissingExtra        a framework's package, which an extra brings, is not installed
     ├── NotFound            a thread, seq or fold that does not exist here
     ├── CannotCover         a fold that would part what belongs together, or covers nothing visible
     ├── CannotFit           the smallest valid request is larger than the window
@@ -41,6 +42,17 @@ class BadMessage(ContextFoldError):
 
 class BadConfiguration(ContextFoldError):
     """A setting that contradicts another or cannot work."""
+
+
+class MissingExtra(ContextFoldError, ModuleNotFoundError):
+    """A framework's package is not here. Raised while importing, before a language is known: told in both."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.what, self.extra = what, extra
+        super().__init__(
+            f"{what} is not installed: pip install 'contextfold[{extra}]'. "
+            f"{what} が未インストールです: pip install 'contextfold[{extra}]'"
+        )
 
 
 class NotFound(ContextFoldError):

@@ -14,6 +14,7 @@ from typing import Any
 
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
 from contextfold.domain import decode, encode
+from contextfold.errors import MissingExtra
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
@@ -23,7 +24,7 @@ try:
     from langchain_core.messages import BaseMessage, messages_from_dict
     from langchain_core.utils.function_calling import convert_to_openai_tool
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("LangChain is not installed: pip install 'contextfold[langchain]'.") from error
+    raise MissingExtra("LangChain", "langchain") from error
 
 NAME = "langchain"
 

@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any, Self
 
 from contextfold.domain import Message, ToolCall, ToolResult, ViewMessage, encode
-from contextfold.errors import ContextFoldError
+from contextfold.errors import ContextFoldError, MissingExtra
 from contextfold.gateway.door import Door, TurnedAway
 from contextfold.recall import headline
 from contextfold.session import Session
@@ -29,7 +29,7 @@ except ImportError:  # the names of the SDK's first release
         from mcp.server.fastmcp import FastMCP as _Server  # type: ignore[attr-defined, no-redef]
         from mcp.server.fastmcp.exceptions import ToolError  # type: ignore[import-not-found, no-redef]
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("The MCP SDK is not installed: pip install 'contextfold[mcp]'.") from error
+        raise MissingExtra("MCP SDK", "mcp") from error
 
 INSTRUCTIONS = (
     "Conversations that were kept whole, though their models saw only part of them. Find something by `recall`; see "

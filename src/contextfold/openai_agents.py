@@ -16,6 +16,7 @@ from typing import Any
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place
 from contextfold.dialects import elements
 from contextfold.domain import decode, encode
+from contextfold.errors import MissingExtra
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
@@ -25,9 +26,7 @@ try:
     from agents.models import get_default_model
     from agents.run import CallModelData, ModelInputData
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "The OpenAI Agents SDK is not installed: pip install 'contextfold[openai-agents]'."
-    ) from error
+    raise MissingExtra("OpenAI Agents SDK", "openai-agents") from error
 
 DIALECT = "openai-responses"
 _NO_ID = "__fake_id__"  # the SDK's mark on what came from a chat model; OpenAI would not take it

@@ -13,6 +13,7 @@ from typing import Any
 
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
 from contextfold.domain import decode, encode
+from contextfold.errors import MissingExtra
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
@@ -21,7 +22,7 @@ try:
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, SystemPromptPart
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("Pydantic AI is not installed: pip install 'contextfold[pydantic-ai]'.") from error
+    raise MissingExtra("Pydantic AI", "pydantic-ai") from error
 
 NAME = "pydantic-ai"
 _BY_ATTEMPT = hasattr(AbstractCapability, "prepare_model_request")  # else once for each step of a run

@@ -110,11 +110,12 @@ def test_a_command_without_its_extra_says_in_both_languages_what_to_install(alon
 
 
 @pytest.mark.finding("N11")
-def test_an_adapter_without_its_framework_says_what_to_install(alone: Path, tmp_path: Path) -> None:
+def test_an_adapter_without_its_framework_says_in_both_languages_what_to_install(alone: Path, tmp_path: Path) -> None:
     told = run(alone, tmp_path, "-c", EVERY_ADAPTER, *ADAPTERS)
     assert (told.returncode, told.stderr) == (0, "")
     for line, extra in zip(told.stdout.splitlines(), ADAPTERS.values(), strict=True):
-        assert line.endswith(f" is not installed: pip install 'contextfold[{extra}]'.")
+        assert f" is not installed: pip install 'contextfold[{extra}]'. " in line
+        assert line.endswith(f" が未インストールです: pip install 'contextfold[{extra}]'")
 
 
 @pytest.mark.finding("N11")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.transcripts import API_FILE
@@ -36,6 +36,14 @@ class NotConfirmed(ContextFoldError):
 class Parser(argparse.ArgumentParser):
     """A parser that raises instead of leaving, and guesses what was meant."""
 
+    def __init__(self, *, language: str = "en", **given: Any) -> None:
+        super().__init__(**given)
+        self._language = language
+
+    def format_help(self) -> str:
+        told = super().format_help()
+        return f"{helped('usage:', self._language)}{told.removeprefix('usage:')}"
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
 
@@ -55,6 +63,7 @@ def parser_for(command: Command, about: str, language: str = "en") -> Parser:
     if language == "ja":
         description = DESCRIPTIONS[command.name]
     parser = Parser(
+        language=language,
         prog=f"contextfold {command.name}",
         description=description,
         epilog=f"{helped('examples:', language)}\n{examples}" if examples else None,

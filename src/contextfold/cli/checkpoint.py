@@ -15,6 +15,7 @@ from contextfold.session import Checkpoint
 from .arguments import add_thread
 from .invocation import Invocation, session_of
 from .paper import Ink
+from .translation import error_in
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -39,8 +40,10 @@ def _show(call: Invocation, found: tuple[Checkpoint, ...]) -> None:
             f"{each.seq:>6}  ", Ink(each.name, "bold"), f"{call.say('checkpoint.after', head=each.head)}{kept}"
         )
         if each.error:
-            call.out.line(Ink(each.error, "bad"), indent=8)
+            call.out.line(Ink(error_in(call.language, each.error), "bad"), indent=8)
         for left in each.excluded:
-            call.out.line(Ink(f"left out: {left.path} ({left.why})", "warn"), indent=8)
+            call.out.line(
+                Ink(call.say("checkpoint.left_out", path=left.path, why=call.out.label(left.why)), "warn"), indent=8
+            )
     if not found:
-        call.out.line('No checkpoints yet. `contextfold checkpoint "NAME"` makes one.')
+        call.out.line(call.say("checkpoint.none"))

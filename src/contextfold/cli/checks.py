@@ -27,7 +27,7 @@ from contextfold.domain import Appended
 from contextfold.workspace import KEY_SHAPES
 
 from .invocation import Invocation
-from .models import how_counted
+from .models import how_counted, told_source
 from .translation import advice_in
 
 _REQUIRED = re.compile(r"\A(?P<name>[\w.-]++)[^;]*+(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
@@ -117,8 +117,8 @@ def check_models(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
             yield Check("models", name, "look", told)
             continue
         source = model.sources.get("window")
-        words = {"window": f"{model.window:,}", "how": how_counted(model)}
-        said = f"{source.name}{f', {source.date}' if source.date else ''}" if source else "?"
+        words = {"window": f"{model.window:,}", "how": call.out.label(how_counted(model))}
+        said = told_source(source, call.out.label) or "?"
         yield Check("models", name, "ok", call.say("doctor.model", source=said, **words))
 
 
@@ -133,7 +133,8 @@ def check_keys(call: Invocation, store: cf.Store) -> Iterator[Check]:
             progress.at(done, of, row.name)
             for key in keys_in(text):
                 found += 1
-                told = call.say("doctor.keys.found", thread=row.name, seq=seq, kind=key.kind, shown=key.shown)
+                about = {"kind": call.out.label(key.kind), "shown": call.out.label(key.shown)}
+                told = call.say("doctor.keys.found", thread=row.name, seq=seq, **about)
                 yield Check("keys", key.kind, "look", told)
     progress.done()
     if not found:

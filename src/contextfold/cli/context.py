@@ -68,7 +68,11 @@ def run(call: Invocation) -> int:
             call.out.line(Ink(session.thread.name, "bold"), f" · {session.model.name or '-'}")
             call.out.line(f"{bar(used, window)} {call.say('context.used', used=f'{used:,}', window=f'{window:,}')}")
             rows = [
-                (call.say(f"context.{part.part}", name=part.name), f"{part.tokens:,}", f"{part.tokens / window:.1%}")
+                (
+                    call.say(f"context.{part.part}", name=_named(call, part)),
+                    f"{part.tokens:,}",
+                    f"{part.tokens / window:.1%}",
+                )
                 for part in parts
             ]
             rows.append(
@@ -77,6 +81,11 @@ def run(call: Invocation) -> int:
             call.out.table(rows, right=(1, 2))
 
         return call.answer(value, show)
+
+
+def _named(call: Invocation, part: WindowPart) -> str:
+    """A kind of stand-in in the reader's language; a tool is called as it is."""
+    return call.out.label(part.name) if part.part == "summary" else part.name
 
 
 def parts_of(session: cf.Session) -> Iterator[WindowPart]:

@@ -71,7 +71,7 @@ def _show(call: Invocation, found: list[dict[str, object]]) -> None:
         about = "" if each["exact"] else "about "
         label = each["conversation"] or each["file"]
         assumed = "?" if each["assumed"] else ""
-        call.out.line(Ink(str(label), "bold"), f" · {each['messages']} messages · {each['model'] or 'no model'}")
-        call.out.line(
-            f"{bar(tokens, window)} {about}{tokens:,} tokens of {window:,}{assumed}, counted {each['method']}", indent=2
-        )
+        many, model = call.out.label(f"{each['messages']} messages"), each["model"] or call.out.label("no model")
+        call.out.line(Ink(str(label), "bold"), f" · {many} · {model}")
+        counted = f"{about}{tokens:,} tokens of {window:,}{assumed}, counted {each['method']}"
+        call.out.line(f"{bar(tokens, window)} {call.out.label(counted)}", indent=2)

@@ -29,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Invocation) -> int:
     directory = directory_for(call.args.directory)
     screen = Screen(sys.stderr if call.is_json else sys.stdout)
-    is_sound = tour(Tour(directory, screen, call.language)) == DONE
+    is_sound = tour(Tour(directory, screen, call.language, call.out.label)) == DONE
     files = {name: str(directory / name) for name in ("demo.db", "report.html", "report.json", "session.jsonl")}
     value = {"sound": is_sound, "directory": str(directory), "files": files}
     return call.answer(value, lambda: None, DONE if is_sound else PROBLEMS)

@@ -85,7 +85,7 @@ def _files(call: Invocation, checkpoint: int | str) -> int:
     styles = {"+": "added", "-": "gone", "@": "dim"}
     rows = [Ink(row, styles.get(row[:1], "")) if row[:1] in styles else row for row in changed.splitlines()]
     return call.answer(
-        {"checkpoint": checkpoint, "diff": changed}, lambda: call.out.lines(rows or ["No file changed."])
+        {"checkpoint": checkpoint, "diff": changed}, lambda: call.out.lines(rows or [call.say("diff.no_file")])
     )
 
 
@@ -119,13 +119,13 @@ def _plain(change: ViewChange) -> dict[str, object]:
 
 def _show(call: Invocation, thread: cf.Thread, change: ViewChange) -> None:
     old, new = change.before.count.tokens, change.after.count.tokens
-    call.out.line(
-        Ink(thread.name, "bold"), f" · {change.start} → {change.stop}: {old:,} → {new:,} tokens ({new - old:+,})"
-    )
+    sizes = call.out.label(f"{old:,} → {new:,} tokens ({new - old:+,})")
+    call.out.line(Ink(thread.name, "bold"), f" · {change.start} → {change.stop}: {sizes}")
     call.out.line(Ink(call.say("diff.prefix", tokens=f"{change.same_prefix:,}"), "dim"))
     for each in change.gone:
         first = clipped(each.text.strip().partition("\n")[0], 60)
-        call.out.line(Ink(f"- {each.seq:>5}  {each.role} · {each.tokens:,} tokens  {first}", "gone"))
+        size = call.out.label(f"{each.tokens:,} tokens")
+        call.out.line(Ink(f"- {each.seq:>5}  {call.out.label(each.role)} · {size}  {first}", "gone"))
     reader = reader_of(call.out, thread, is_full=call.args.full)
     for each in change.new:
         call.out.line(Ink("+", "added"))

@@ -119,7 +119,8 @@ def _show(call: Invocation, checks: list[Check], wrong: int, look: int) -> None:
             area = check.area
             call.out.line(Ink(call.say(f"doctor.{area}"), "bold"))
         mark, style = _MARKS[check.state]
-        call.out.item(Ink(mark, style), f"{check.name}: {error_in(call.language, check.told)}", indent=2)
+        told = f"{call.out.label(check.name)}: {error_in(call.language, check.told)}"
+        call.out.item(Ink(call.out.label(mark), style), told, indent=2)
     call.out.line()
     if wrong:
         call.out.line(Ink(call.say("doctor.ill", count=wrong), "bad"))

@@ -254,6 +254,8 @@ SENTENCES: dict[str, str] = {
     "There is no directory {a}. Was the workspace moved or deleted? Name where it is now, or make the directory to restore into it.": "ディレクトリ {a} はありません。ワークスペースを移動または削除しましたか。現在の場所を指定するか、戻す先のディレクトリを作ってください。",
     "Snapshots of {a} would be kept inside of it, in {b}. Choose a smaller workspace, or another home for its snapshots.": "{a} のスナップショットが、その中の {b} に保存されることになります。より小さいワークスペースか、別の保存先を選んでください。",
     "The log says that snapshot {a} of {b} is kept in {c}. contextfold does not run git where a log says: it may come from anybody. If you know that directory, take its snapshots over with `{d}`.": "ログによると、{b} のスナップショット {a} は {c} にあります。ログは誰が書いたものか分からないため、contextfold はログの示す場所では git を実行しません。そのディレクトリに心当たりがあれば、`{d}` でスナップショットを引き継いでください。",
+    "No request of the client is under way, and no key of its is kept.": "クライアントのリクエストが進行中でなく、そのキーも保存していません。",
+    "{a} gave no answer for {b} that can be read.": "{a} は {b} について読める回答を返しませんでした。",
     # -- warnings
     "{a} lies in the working directory, so these settings are left out: {b}. If the file is yours, use --trust or CONTEXTFOLD_TRUST=1, or move them to your own settings file.": "{a} は作業ディレクトリにあるため、次の設定は使いません: {b}。ご自身のファイルなら --trust か CONTEXTFOLD_TRUST=1 を使うか、利用者の設定ファイルに移してください。",
     "{a} is an older name and is read as a limit of input tokens. Use {b} instead.": "{a} は古い名前で、入力トークンの上限として読みます。代わりに {b} を使ってください。",
@@ -311,6 +313,13 @@ FIELDS: dict[str, str] = {
 }  # fmt: skip
 # Words in a field that hold fields themselves.
 PHRASES: dict[str, str] = {
+    "none before and {a} after it": "前はなし、後は {a}",
+    "{a} before and none after it": "前は {a}、後はなし",
+    "{a} before and {b} after it": "前は {a}、後は {b}",
+    "The nearest earlier message is {a}, at {b}; there is none later.": "近いのは前の {a}（{b}）で、後にはありません。",
+    "Nothing was said at all.": "発言が一つもありません。",
+    "nobody knows whose model that is (did you mean {a}?)": "どのプロバイダーのモデルか分かりません。{a} のことですか",
+    "{a} has no SDK here (did you mean {b}?)": "{a} の SDK には対応していません。{b} のことですか",
     "the role {a}": "ロール {a} が設定されています",
     "a value of type {a}": "{a} 型の値が渡されました",
     "the line is longer than {a} bytes": "行が {a} バイトを超えています",

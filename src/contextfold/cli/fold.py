@@ -25,6 +25,7 @@ from contextfold.session import Preview, ViewParts
 from .arguments import add_model, add_thread, size
 from .invocation import Invocation, session_of
 from .paper import Ink
+from .translation import error_in
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -52,15 +53,16 @@ def run(call: Invocation) -> int:
 
 
 def _preview(call: Invocation, session: cf.Session) -> int:
-    decision = session.preview()
+    decision, label = session.preview(), call.out.label
     preview = session.preview_fold(instructions=call.args.instructions, to=call.args.to)
 
     def show() -> None:
-        call.out.line(Ink(f"{decision.action}: ", "bold"), f"{decision.reason}")
+        call.out.line(Ink(f"{label(decision.action)}: ", "bold"), label(decision.reason))
         if preview.folds:
             show_preview(call, preview)
         else:
-            call.out.line(call.say("preview.nothing", reason=_refusals(call, preview.attempts) or decision.reason))
+            refused = _refusals(call, preview.attempts)
+            call.out.line(call.say("preview.nothing", reason=refused or label(decision.reason)))
 
     return call.answer({**asdict(decision), "fold": preview}, show)
 
@@ -107,7 +109,7 @@ def _summarizer(call: Invocation) -> Summarizer | None:
 
     def hear(text: str) -> None:
         heard[0] += len(text)
-        progress.at(heard[0], what="characters")
+        progress.at(heard[0], what=call.out.label("characters"))
 
     return replace(cf.providers.named(model), on_text=hear)
 
@@ -116,17 +118,19 @@ def _show(call: Invocation, report: Report) -> None:
     for attempt in report.attempts:
         if attempt.model:
             why = call.say(f"refused.{attempt.refusal.value if attempt.refusal else 'failed'}")
-            failed = f", {why} {attempt.error}" if attempt.error else ""
+            failed = f", {why} {error_in(call.language, attempt.error)}" if attempt.error else ""
             sizes = {"given": f"{attempt.input_tokens:,}", "got": f"{attempt.output_tokens:,}"}
             call.note(f"{call.say('fold.attempt', model=attempt.model, **sizes)}{failed}")
     if not report.folds:
-        call.out.line(call.say("folded.nothing", reason=_refusals(call, report.attempts) or report.reason))
+        refused = _refusals(call, report.attempts)
+        call.out.line(call.say("folded.nothing", reason=refused or call.out.label(report.reason)))
         return
     numbers = {"before": f"{report.before:,}", "after": f"{report.after:,}", "count": len(report.folds)}
     call.out.line(Ink(call.say("folded", **numbers), "good"))
     for fold in report.folds:
         what = f"{fold.messages} messages" if fold.messages else f"{fold.blocks} parts"
-        call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {fold.kind} · {what} · {fold.before:,} → {fold.after:,} tokens")
+        told = map(call.out.label, (fold.kind, what, f"{fold.before:,} → {fold.after:,} tokens"))
+        call.out.line(Ink(f"▸ {fold.id}", "fold"), f"  {' · '.join(told)}")
         call.out.text(fold.text, indent=4, style="dim", most=8)
     if report.cache is not None:
         sizes = {"kept": f"{report.cache.kept:,}", "rewritten": f"{report.cache.rewritten:,}"}

@@ -13,6 +13,7 @@ from __future__ import annotations
 _WORDS: dict[str, str] = {
     "usage: contextfold COMMAND [options]": "使い方: contextfold コマンド [オプション]",
     "See and change what a language model sees. Nothing is lost.": "言語モデルに見えるものを確かめ、変えます。何も失われません。",
+    "usage:": "使い方:",
     "Options of every command:": "すべてのコマンドのオプション:",
     "contextfold COMMAND --help explains a command. contextfold --version says which this is.": "contextfold コマンド --help でコマンドの説明、contextfold --version で版を表示します。",
     # -- groups and commands

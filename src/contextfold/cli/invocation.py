@@ -65,7 +65,7 @@ class Invocation:
 
     def progress(self, label: str) -> ProgressLine:
         """Signs of life for long work."""
-        return ProgressLine(sys.stderr, label, quiet=self.args.quiet)
+        return ProgressLine(sys.stderr, self.out.label(label), quiet=self.args.quiet)
 
     # -- the store --------------------------------------------------------------------------------------------------
 

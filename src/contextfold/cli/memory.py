@@ -79,7 +79,7 @@ def _list(call: Invocation, entries: tuple[MemoryEntry, ...]) -> int:
         for entry in entries:
             mark = "" if entry.replaced_by is None else f" → {entry.replaced_by}"
             about = f" ({entry.about})" if entry.about else ""
-            call.out.line(f"{entry.id:>6}  ", Ink(f"{entry.kind}{about}{mark}", "dim"))
+            call.out.line(f"{entry.id:>6}  ", Ink(f"{call.out.label(entry.kind)}{about}{mark}", "dim"))
             call.out.text(entry.text, indent=8)
         if not entries:
             call.out.line(call.say("memory.none"))

@@ -14,11 +14,12 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
-from contextfold.models import Config, Model, find, from_litellm, listed, read_catalogue
+from contextfold.models import Config, FactSource, Model, find, from_litellm, listed, read_catalogue
 from contextfold.tokens import counter_for
 
 from .invocation import Invocation
@@ -72,32 +73,36 @@ def _table(call: Invocation, models: list[Model]) -> None:
             _price(model.prices.input if model.prices else None),
             _price(model.prices.output if model.prices else None),
             _price(model.prices.cache_read if model.prices else None),
-            f"{model.tokenizer or 'generic'}{' (stand-in)' if model.stand_in else ''}",
+            call.out.label(f"{model.tokenizer or 'generic'}{' (stand-in)' if model.stand_in else ''}"),
         )
         for model in models
     ]
-    head = ("model", "provider", "window", "output", "$in/M", "$out/M", "cached", "tokenizer")
-    call.out.table(rows, head, right=(2, 3, 4, 5, 6))
+    head = ("model", "provider", "input window", "output", "$in/M", "$out/M", "cached", "tokenizer")
+    call.out.table(rows, [*map(call.out.label, head)], right=(2, 3, 4, 5, 6))
     if any(model.assumed for model in models):
         call.note(call.say("assumed"))
 
 
 def _details(call: Invocation, model: Model) -> None:
+    label = call.out.label
     found = "" if model.name == model.id else f" · {model.id}"
-    call.out.line(
-        Ink(model.name, "bold"), f"{found} · {model.provider or 'provider unknown'} · {model.dialect or 'no dialect'}"
-    )
+    provider, dialect = model.provider or label("provider unknown"), model.dialect or label("no dialect")
+    call.out.line(Ink(model.name, "bold"), f"{found} · {provider} · {dialect}")
     assumed = " (assumed)" if model.assumed else ""
+
+    def told(group: str) -> str:
+        return told_source(model.sources.get(group), label)
+
     rows = [
-        ("window", f"{model.window:,}{assumed}", _source(model, "window")),
-        ("output", f"{model.output:,}" if model.output else "-", _source(model, "output")),
-        ("counted", how_counted(model), _source(model, "tokenizer")),
-        ("prices", _prices(model), _source(model, "prices")),
-        ("cache", _cache(model), _source(model, "cache")),
-        ("reasoning bound to", model.binding or "-", _source(model, "binding")),
-        ("threshold", f"{model.threshold} %" if model.threshold else "-", _source(model, "threshold")),
+        ("input window", f"{model.window:,}{assumed}", told("window")),
+        ("output", f"{model.output:,}" if model.output else "-", told("output")),
+        ("counted", how_counted(model), told("tokenizer")),
+        ("prices", _prices(model), told("prices")),
+        ("cache", _cache(model), told("cache")),
+        ("reasoning bound to", model.binding or "-", told("binding")),
+        ("threshold", f"{model.threshold} %" if model.threshold else "-", told("threshold")),
     ]
-    call.out.table([(f"  {name}", value, Ink(source, "dim")) for name, value, source in rows])
+    call.out.table([(f"  {label(name)}", label(value), Ink(source, "dim")) for name, value, source in rows])
 
 
 def how_counted(model: Model) -> str:
@@ -106,9 +111,9 @@ def how_counted(model: Model) -> str:
     return f"{_WAYS.get(way, way)} ({name})"
 
 
-def _source(model: Model, group: str) -> str:
-    source = model.sources.get(group)
-    return "" if source is None else f"{source.name}{f', {source.date}' if source.date else ''}"
+def told_source(source: FactSource | None, label: Callable[[str], str]) -> str:
+    """Who says so, and when."""
+    return "" if source is None else f"{label(source.name)}{f', {source.date}' if source.date else ''}"
 
 
 def _price(price: float | None) -> str:

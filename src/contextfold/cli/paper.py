@@ -242,7 +242,7 @@ class ProgressLine:
         if self._quiet or now < self._next:
             return
         self._next = now + (ON_TERMINALS if self._is_terminal else ELSEWHERE)
-        share = f"{done:,} of {of:,} ({100 * done // of} %)" if of else f"{done:,}"
+        share = f"{done:,} / {of:,} ({100 * done // of} %)" if of else f"{done:,}"
         line = harmless.line(f"{self._label}: {share}{'  ' + what if what else ''}")
         if self._is_terminal:
             self._out.write(f"\r\x1b[K{clipped(line, 78)}")

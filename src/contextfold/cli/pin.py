@@ -23,5 +23,5 @@ def run(call: Invocation) -> int:
         for number in call.args.seqs:
             thread.pin(number)
         pinned = sorted(thread.view.pinned)
-        told = f"pinned in {thread.name}: {', '.join(map(str, pinned))}"
+        told = call.say("pinned", thread=thread.name, seqs=", ".join(map(str, pinned)))
         return call.answer({"thread": thread.name, "pinned": pinned}, lambda: call.out.line(told))

@@ -58,7 +58,7 @@ def _named(session: cf.Session, fold: int | None, number: int | None) -> list[tu
 
 def _show(call: Invocation, reader: ViewReader, found: list[tuple[int, Message]]) -> None:
     for number, message in found:
-        call.out.line(f"{number:>6}  ", Ink(message.role, message.role))
+        call.out.line(f"{number:>6}  ", Ink(call.out.label(message.role), message.role))
         for block in message.blocks:
             reader.block(block, {})
 
@@ -72,7 +72,9 @@ def _search(call: Invocation) -> int:
 
     def show() -> None:
         for passage in found:
-            call.out.line(Ink(headline(passage, thread=name is None), "dim"))
+            first, *others = headline(passage, thread=name is None).split(" · ")  # a thread is called as it is
+            told = [first, *map(call.out.label, others)] if name is None else map(call.out.label, [first, *others])
+            call.out.line(Ink(" · ".join(told), "dim"))
             call.out.text(passage.text, indent=2, most=MOST_LINES)
         if not found:
             call.out.line(call.say("recall.nothing"))

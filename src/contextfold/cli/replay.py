@@ -41,6 +41,7 @@ from .arguments import readable, sessions_in, size
 from .commands import BAD_INPUT, DONE, INTERRUPTED, PROBLEMS
 from .invocation import Invocation
 from .paper import Ink, Piece
+from .translation import error_in
 
 _LISTED = 10  # of the largest folds
 
@@ -71,7 +72,7 @@ def run(call: Invocation) -> int:
 
         def told(at: ReplayProgress) -> None:
             turns = f" turn {at.turn:,} of {at.of_turns:,}" if at.of_turns else ""
-            progress.at(at.files, at.of_files, f"{at.session or at.file} {at.policy}{turns}")
+            progress.at(at.files, at.of_files, call.out.label(f"{at.session or at.file} {at.policy}{turns}"))
 
         jobs = call.args.jobs or os.cpu_count() or 1
         try:
@@ -127,14 +128,16 @@ def _show(call: Invocation, report: ReplayReport) -> None:
     for failure in report.failures:
         call.out.line(
             Ink(f"{call.out.label('not replayed')}: ", "bad"),
-            f"{failure.file} {failure.session} {failure.policy}: {failure.reason}",
+            f"{failure.file} {failure.session} {failure.policy}: {error_in(call.language, failure.reason)}",
         )
     ours = [total for total in report.totals if total.kind == "policy"]
     for key, wrong in (("valid", "invalid"), ("fit", "unfit"), ("kept", "lost")):
         count = sum(getattr(total, wrong) for total in ours)
         style, mark = ("bad", "BAD ") if count else ("good", "ok  ")
         of = sum(total.requests for total in ours)
-        call.out.line(Ink(mark, style), "  ", call.say(f"replay.{key}", wrong=f"{count:,}", of=f"{of:,}"))
+        call.out.line(
+            Ink(call.out.label(mark), style), "  ", call.say(f"replay.{key}", wrong=f"{count:,}", of=f"{of:,}")
+        )
 
 
 # As many as 80 columns hold; what must be none stands in the checks below the table.

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from contextfold.configuration import SETTINGS, Configuration, configure
-from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE
+from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE, ModelSettings, meant_by
 
 from . import words
 from .arguments import UsageError, parser_for, told_in
@@ -60,7 +60,9 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
     args = told_in(parser, language).parsed(arguments)
     with _warnings_as_notes(language, quiet=args.quiet), _in_force(args.config, trust=args.trust):
         settings = configure(flags=_flags(args), file=args.config)
-        code: int = module.run(_invocation(args, settings, language))
+        call = _invocation(args, settings, language)
+        _note_misspelled_models(call)
+        code: int = module.run(call)
         sys.stdout.flush()
         return code
 
@@ -76,6 +78,18 @@ def _invocation(args: Namespace, settings: Configuration, language: words.Langua
     out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ), label=partial(label_in, chosen))
     err = Paper(sys.stderr, color=wants_color(color, sys.stderr, os.environ))
     return Invocation(args, settings, out, err, chosen)
+
+
+def _note_misspelled_models(call: Invocation) -> None:
+    """A model that nobody listed is used as it is called; where its name looks like a slip, that is said."""
+    typed = [
+        call.settings["model"],
+        getattr(call.args, "summarizer", None),
+        *(getattr(call.args, "models", None) or ()),
+    ]
+    for name in dict.fromkeys(filter(None, typed)):
+        if call.settings.models.model(name) == ModelSettings() and (meant := meant_by(name)):
+            call.note(call.say("model.guess", name=name, meant=meant))
 
 
 @contextmanager

@@ -115,7 +115,8 @@ def _show(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, 
         )
         for row, each in zip(rows, found, strict=True)
     ]
-    call.out.table(table, ("thread", "model", "said", "shown", "tokens", "folds", "active", ""), right=(2, 3, 4, 5))
+    head = [call.say(f"threads.{name}") for name in ("thread", "model", "said", "shown", "tokens", "folds", "active")]
+    call.out.table(table, [*head, ""], right=(2, 3, 4, 5))
     if len(rows) == (call.args.limit or PAGE) and call.args.order != "created":
         last = rows[-1].title if call.args.order == "name" else rows[-1].changed
         call.err.line(call.say("threads.more", after=last))
@@ -125,6 +126,6 @@ def _remark(call: Invocation, row: ListedThread) -> str:
     remarks = [
         call.say("threads.forgotten") if row.is_forgotten else "",
         call.say("threads.archived") if row.is_archived else "",
-        f"from {row.origin.thread} at {row.origin.seq}" if row.origin else "",
+        call.out.label(f"from {row.origin.thread} at {row.origin.seq}") if row.origin else "",
     ]
     return ", ".join(filter(None, remarks))

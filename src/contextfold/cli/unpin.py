@@ -22,5 +22,6 @@ def run(call: Invocation) -> int:
         for number in call.args.seqs:
             thread.unpin(number)
         pinned = sorted(thread.view.pinned)
-        told = f"pinned in {thread.name}: {', '.join(map(str, pinned)) or 'nothing'}"
+        seqs = ", ".join(map(str, pinned)) or call.say("pinned.none")
+        told = call.say("pinned", thread=thread.name, seqs=seqs)
         return call.answer({"thread": thread.name, "pinned": pinned}, lambda: call.out.line(told))

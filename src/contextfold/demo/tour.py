@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,11 +84,12 @@ THREAD = "demo"
 
 @dataclass(frozen=True, slots=True)
 class Tour:
-    """Where it happens, and in which language it is told."""
+    """Where it happens, and in which language it is told; `label` says kinds and reasons of folds in it."""
 
     directory: Path
     screen: Screen
     language: Language
+    label: Callable[[str], str] = str
 
     def say(self, key: str, **values: object) -> str:
         return say(key, self.language, **values)
@@ -163,10 +164,10 @@ def walk_size(session: RecordedSession) -> int:
 
 
 def _tell(tour: Tour, folding: Folding) -> None:
-    kinds = ", ".join(f"{count} {kind}" for kind, count in folding.kinds.items())
+    kinds = ", ".join(f"{count} {tour.label(kind)}" for kind, count in folding.kinds.items())
     facts = {"turn": folding.turn, "before": folding.before, "after": folding.after, "kinds": kinds}
     tour.screen.line(f"  {tour.say('folded', **facts)}")
-    tour.screen.line(f"      {tour.say('why', reason=folding.reason)}")
+    tour.screen.line(f"      {tour.say('why', reason=tour.label(folding.reason))}")
 
 
 def _compared(tour: Tour, session: RecordedSession) -> list[Row]:

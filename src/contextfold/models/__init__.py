@@ -1,6 +1,6 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
-from .catalogue import Family, families, family_of, listed, read_catalogue, ships
+from .catalogue import Family, families, family_of, listed, meant_by, read_catalogue, ships
 from .config import (
     INHERIT,
     KEYS_OF_OTHERS,
@@ -65,6 +65,7 @@ __all__ = [
     "limit_for_all",
     "limit_in",
     "listed",
+    "meant_by",
     "nearest",
     "paid_for",
     "read_catalogue",

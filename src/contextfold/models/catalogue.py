@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from contextfold.errors import BadConfiguration
 from .files import MOST_TABLE, contents
 from .model import FactSource, Model, candidates, core, key
 
+_LETTERS = re.compile(r"[a-z]+")
+_LONGEST_NAME = 100
+_ALIKE = 0.66  # of two words: gtp and gpt, sonet and sonnet; not mini and nano
 ASSUMED = "assumed"  # how the source of a fact begins that nobody has published
 _GROUPS = ("window", "output", "dialect", "tokenizer", "cache", "binding", "media")
 
@@ -102,11 +106,39 @@ def family_of(name: str) -> Family | None:
     return next((each for each in families() if each.pattern.match(bare)), None)
 
 
+@lru_cache(maxsize=256)
+def meant_by(name: str) -> str:
+    """The listed model that a name misspells; empty where it is listed, or may well be a model that is not.
+
+    Only words are compared: another number is another version, another word in the right place a slip of the hand.
+    """
+    words = _words(core(name))
+    names = [each for model in listed() for each in (model.id, *model.aliases)]
+    if not words or known(name) is not None or any(_words(each) == words for each in names):
+        return ""
+    alike = [each for each in names if _is_slip(words, _words(each))]
+    return max(alike, key=lambda each: SequenceMatcher(None, core(name), each).ratio(), default="")
+
+
+def _words(name: str) -> list[str]:
+    return _LETTERS.findall(name.lower()[:_LONGEST_NAME])
+
+
+def _is_slip(words: list[str], others: list[str]) -> bool:
+    """As many words, all of them alike; where one is longer by a sign or has two exchanged, it still is."""
+    return len(words) == len(others) and all(
+        one == other or SequenceMatcher(None, one, other).ratio() >= _ALIKE
+        for one, other in zip(words, others, strict=True)
+    )
+
+
 def unknown(name: str) -> Model:
     """A model nobody has told us about: like the least of its family, where its name says of which it is."""
     family = family_of(name)
+    guess = f"; did you mean {meant!r}?" if (meant := meant_by(name)) else ""
     if family is None:
-        return Model(id=name, assumed=True, sources={"window": FactSource(f"{ASSUMED}: this model is in no table")})
-    like, whose = family.model, f"{ASSUMED}: in no table, its name says {family.model.id}"
+        source = FactSource(f"{ASSUMED}: this model is in no table{guess}")
+        return Model(id=name, assumed=True, sources={"window": source})
+    like, whose = family.model, f"{ASSUMED}: in no table, its name says {family.model.id}{guess}"
     known = [group for group in _GROUPS if getattr(like, group) not in (None, "")]
     return replace(like, id=name, assumed=True, sources=dict.fromkeys(known, FactSource(whose)))

@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias
 
 from contextfold.errors import BadConfiguration
-from contextfold.models import find
+from contextfold.models import find, meant_by
 
 from .anthropic import AnthropicSdk as _Anthropic
 from .gemini import GeminiSdk as _Gemini
@@ -69,6 +69,8 @@ def named(model: str) -> Provider:
         return Provider(_OpenAI(), model, address)
     whose = find(model).provider
     known = f"{whose} has no SDK here" if whose else "nobody knows whose model that is"
+    if meant := meant_by(model):
+        known += f" (did you mean {meant!r}?)"
     raise BadConfiguration(
         f"{model!r} cannot be asked by its name: {known}. Use cf.providers.openai({model!r}, base_url=...) instead."
     )

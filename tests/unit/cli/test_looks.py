@@ -169,3 +169,24 @@ def test_models_explains_one_and_takes_a_newer_catalogue(cli: Cli, tmp_path: Pat
     refused = cli("models", "--catalogue", "/dev/zero")
     assert refused.code != 0
     assert "not a regular file" in refused.err
+
+
+@pytest.mark.finding("N12")
+@pytest.mark.usefixtures("store")
+def test_a_misspelled_model_is_noted_wherever_one_is_typed(cli: Cli, tmp_path: Path) -> None:
+    for arguments in (
+        ["show", "-m"],
+        ["count", "session.jsonl", "-m"],
+        ["doctor", "--no-keys", "--model"],
+        ["stats", "-m"],
+    ):
+        ran = cli(*arguments, "claude-sonet-5-5")
+        assert ran.code == 0
+        assert "no list has a model claude-sonet-5-5; did you mean claude-sonnet-5-5?" in ran.err
+        assert "did you mean" not in cli(*arguments, "claude-sonnet-9").err
+    assert "claude-sonnet-5-5 のことですか" in cli("show", "-m", "claude-sonet-5-5", "--lang", "ja").err
+    assert "did you mean 'claude-sonnet-5-5'?" in cli("models", "claude-sonet-5-5").out
+    (tmp_path / "own.toml").write_text('[models."claude-sonet-5-5"]\nmax_input_tokens = 9_000\n', "utf-8")
+    assert cli("show", "-m", "claude-sonet-5-5", "--config", "own.toml").err == ""
+    refused = cli("fold", "--summarizer", "qwn-max")
+    assert "did you mean" in refused.err

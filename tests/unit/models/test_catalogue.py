@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.errors import BadConfiguration
-from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, family_of, find, listed, read_catalogue
+from contextfold.models import ASSUMED_WINDOW, Model, Prices, Tier, family_of, find, listed, meant_by, read_catalogue
 from contextfold.models.model import candidates, key
 from contextfold.tokens.counters import families
 from contextfold.tokens.encoders import VOCABULARIES
@@ -258,3 +258,43 @@ def test_what_the_catalogue_lacks_comes_from_the_price_package() -> None:
     assert found.dialect == "openai-chat"
     assert named
     assert set(named) == {"genai-prices"}
+
+
+@pytest.mark.finding("N12")
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("gpt-6-soll", "gpt-6-sol"),
+        ("gtp-5.5", "gpt-5.5"),
+        ("claude-sonet-5-5", "claude-sonnet-5-5"),
+        ("anthropic/claude-sonet-4.5", "claude-sonnet-4-5"),
+        ("gemini-2.5-flsh", "gemini-2.5-flash"),
+    ],
+)
+def test_a_misspelled_model_is_guessed_and_used_as_it_is_called(typed: str, meant: str) -> None:
+    assert meant_by(typed) == meant
+    assert model(typed).name == typed
+    assert f"did you mean '{meant}'?" in model(typed).sources["window"].name
+
+
+@pytest.mark.finding("N12")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "claude-sonnet-9",
+            "gpt-5.7",
+            "gemini-9-flash",
+            "my-local-model",
+            "llama3.3:70b",
+            "gpt-6-mini",
+            "o9",
+            "",
+            "7",
+        ),
+        *("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-5-5", "anthropic/" + "a" * 100_000),
+    ],
+)
+def test_a_model_that_may_well_be_there_is_no_slip(name: str) -> None:
+    assert meant_by(name) == ""
+    assert not any("did you mean" in source.name for source in model(name).sources.values())
