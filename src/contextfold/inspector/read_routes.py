@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 import contextfold
+from contextfold import dialects
 from contextfold.domain import Appended, encode
 from contextfold.errors import NotFound
 from contextfold.folding.recipes import RECIPES
@@ -28,9 +29,6 @@ from .sessions import SessionDigest, SessionPage, digest_of, session_page
 from .stores import OpenStores
 
 # -- the store --------------------------------------------------------------------------------------------------------
-
-
-_LISTS = {"gemini": "contents", "openai-responses": "input"}  # what requests call messages, where not "messages"
 
 
 class About(Struct, frozen=True):
@@ -276,7 +274,7 @@ def _recording(session: Session) -> bytes:
     messages = [session.thread.message(seq) for seq in seqs]
     if not messages:
         raise NotFound("Nothing was said in this session yet, so there is nothing to compare.")
-    name = _LISTS.get(messages[-1].dialect, "messages")
+    name = dialects.find(messages[-1].dialect).list_field
     raw = b",".join(message.raw for message in messages if message.raw)
     head = b"" if system is None else b'"system":' + encode(system) + b","
     return b"{" + head + encode(name) + b":[" + raw + b"]}"

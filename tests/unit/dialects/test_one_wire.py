@@ -21,7 +21,6 @@ ALLOWED = {
     "openai_agents.py": "the framework's own items are in one provider's format",
     "pydantic_ai.py": "the framework's own definitions of tools have a field of that name",
     "cli/wrap.py": "the addresses that a wrapped program is told, by provider",
-    "inspector/read_routes.py": "what each format calls its list of messages: to become a dialect's word",
     "session/telemetry.py": "a provider's name as OpenTelemetry spells it",
     "summaries/checks.py": "the words of all providers for why an answer ended, and calls written out as text",
     "toolbox/__init__.py": "exports a function that is called like a wire field",
