@@ -1,0 +1,34 @@
+"""What a run costs through the gateway is what `replay` says it costs; `benchmarks.gateway_money` looks at ten more."""
+
+import pytest
+
+from benchmarks import gateway_money
+from contextfold.domain import encode
+from contextfold.replay.recorded_session import RecordedSession
+from contextfold.testing import histories
+from contextfold.testing.wire import DialectName
+from contextfold.transcripts import Recorded
+
+
+def generated(format: DialectName) -> RecordedSession:
+    said = histories.session(24, tokens=24_000, dialect=format)
+    turns = tuple(Recorded(encode(message), (number,)) for number, message in enumerate(said, 1))
+    return RecordedSession("generated", "generated", 0, format, "You are a careful engineer.", turns)
+
+
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat"])
+def test_a_run_through_the_gateway_costs_what_replay_says(format: DialectName) -> None:
+    said, driven = gateway_money.both(generated(format), window=12_000)
+    assert said.folds > 0
+    assert (driven.requests, driven.refused) == (said.requests, said.refused)
+    assert gateway_money.apart(driven.tokens, said.tokens) <= gateway_money.BAR
+    assert gateway_money.apart(driven.tally.cost.total, gateway_money.cost_of(said)) <= gateway_money.BAR
+
+
+@pytest.mark.skipif(not gateway_money.DATA.is_dir(), reason="the recorded sessions are not here")
+def test_a_recorded_run_through_the_gateway_costs_what_replay_says() -> None:
+    run = next(each for each in gateway_money.long_sessions(10) if each.file.startswith("roo/"))
+    said, driven = gateway_money.both(run, gateway_money.WINDOW)
+    assert (said.folds > 0, driven.requests) == (True, said.requests)
+    assert gateway_money.apart(driven.tokens, said.tokens) <= gateway_money.BAR
+    assert gateway_money.apart(driven.tally.cost.total, gateway_money.cost_of(said)) <= gateway_money.BAR
