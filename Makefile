@@ -8,6 +8,7 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 PYTHON := .venv/bin/python
 CHECKED := $(wildcard src tests benchmarks scripts examples)
 JOBS ?= 3
+MINUTES ?= 10
 
 help:
 	@echo "make demo    see it work: a long agent session through a small window, checked as it goes"
@@ -17,7 +18,7 @@ help:
 	@echo "make compare fold recorded runs beside other frameworks' ways, write docs/compared.md"
 	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons"
-	@echo "make soak    the crash and slow suites, ten times as long"
+	@echo "make soak    the crash and slow suites, ten times as long; then the gateway for MINUTES (10), for its memory"
 	@echo "make mutants change the code in small ways and see whether a test notices"
 	@echo "make reference  write docs/reference/ from code and help"
 	@echo "make release build sdist and wheel, twice and compared, with an SBOM, into dist/"
@@ -77,6 +78,7 @@ bench: setup
 
 soak: setup
 	@CONTEXTFOLD_SOAK=10 $(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "crash or slow" $(ARGS)
+	@$(PYTHON) -m benchmarks.gateway --only soak --minutes $(MINUTES)
 
 mutants: setup
 	@$(PYTHON) scripts/mutants.py $(ARGS)

@@ -10,8 +10,8 @@ import argparse
 import asyncio
 import json
 import multiprocessing
-import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -22,12 +22,13 @@ from typing import Any
 import aiohttp
 import uvicorn
 
-import contextfold as cf
-from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
+from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings, spaces_in
 from contextfold.gateway.server import GatewayServer, bound, serve
 
 SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
 DELAY, PAUSE, PIECES = 0.02, 0.1, 20
+KEYS, SHARES, WARM = 4, 10, 3  # of a soak: keys, measurements, and those of them in which everything is filled
+MOST_GROWTH = 1.15  # of memory, from there to the end
 BARE = "/v1/embeddings"  # no turn: forwarded as it is
 TURN = "/v1/messages"
 WORDS = "the quick brown fox jumps over the lazy dog and runs away into the woods "  # 15 tokens
@@ -93,7 +94,7 @@ def _run_gateway(told: Connection, upstream: str, path: str, window: int = 1_000
     settings = GatewaySettings(port=0, upstreams=dict.fromkeys(("anthropic", "openai"), upstream), window=window)
     listening = bound(settings)
     port = listening.getsockname()[1]
-    gateway = Gateway(settings, SECRETS, lambda space: cf.open(path, space=space, recall=settings.recalls), port=port)
+    gateway = Gateway(settings, SECRETS, spaces_in(path, settings), port=port)
     serve(GatewayServer(gateway, lambda: told.send(port)), listening)
 
 
@@ -104,9 +105,9 @@ def _started(target: Any, *arguments: Any) -> tuple[multiprocessing.Process, int
     return process, ours.recv()
 
 
-async def _timed(client: aiohttp.ClientSession, url: str, body: bytes) -> float:
+async def _timed(client: aiohttp.ClientSession, url: str, body: bytes, key: str = "k") -> float:
     start = time.perf_counter()
-    async with client.post(url, data=body, headers={"x-api-key": "k"}) as answer:
+    async with client.post(url, data=body, headers={"x-api-key": key}) as answer:
         await answer.read()
     assert answer.status == 200, answer.status
     return (time.perf_counter() - start) * 1_000
@@ -243,15 +244,17 @@ async def _beside_folds(client: aiohttp.ClientSession, gateway: str, turns: int)
 
 
 async def _soak(client: aiohttp.ClientSession, gateway: str, process: multiprocessing.Process, seconds: float) -> Any:
-    """Memory while conversations come and go."""
-    start, found, number = time.perf_counter(), [_memory(process)], 0
-    for quarter in range(1, 5):
-        while time.perf_counter() - start < seconds * quarter / 4:
-            for body in _growing(4_000, 4):
-                await _timed(client, gateway + TURN, body.replace(b"0 the quick", f"{number} the quick".encode(), 1))
+    """Memory while conversations of several keys come and go, most of them short, some long enough to be folded."""
+    start, found, number = time.perf_counter(), dict[str, float](), 0
+    for share in range(SHARES + 1):
+        while time.perf_counter() - start < seconds * share / SHARES:
+            bodies = _growing(40_000, 4) if number % 10 == 9 else _growing(4_000, 4)
+            for body in bodies:
+                own = body.replace(b"0 the quick", f"{number} the quick".encode(), 1)
+                await _timed(client, gateway + TURN, own, f"k{number % KEYS}")
             number += 1
-        found.append(_memory(process))
-    return {**{f"MiB {25 * at}%": value for at, value in enumerate(found)}, "conversations": number}
+        found[f"MiB {100 * share // SHARES}%"] = _memory(process)
+    return {**found, "conversations": number}
 
 
 def _memory(process: multiprocessing.Process) -> float:
@@ -268,15 +271,20 @@ async def _measure_more(
         found["first streamed byte"] = await _first_bytes(client, direct, gateway, max(5, int(60 * share)))
         found["beside folds"] = await _beside_folds(client, folding, max(5, int(30 * share)))
         found["streams held"] = await _held(gateway, process, int(1_000 * share))
-        seconds = 600.0 if os.environ.get("CONTEXTFOLD_SOAK") else 120 * share
-        found["soak"] = await _soak(client, gateway, process, seconds)
     return found
 
 
-def main() -> None:
+async def _measure_soak(gateway: str, process: multiprocessing.Process, seconds: float) -> dict[str, Any]:
+    async with aiohttp.ClientSession() as client:
+        return {"soak": await _soak(client, gateway, process, seconds)}
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
-    parser.add_argument("--only", choices=("speed", "more"), help="requests alone; or streams, folds and memory alone")
+    parts = "requests alone; streams and folds alone; or memory over a soak alone"
+    parser.add_argument("--only", choices=("speed", "more", "soak"), help=parts)
+    parser.add_argument("--minutes", type=float, default=2.0, help="the length of the soak (default: 2)")
     asked = parser.parse_args()
     share = 0.1 if asked.quick else 1.0
     with tempfile.TemporaryDirectory() as directory:
@@ -287,17 +295,24 @@ def main() -> None:
         url, folds = (f"http://127.0.0.1:{each}/{SECRETS.token}" for each in (port, other))
         found: dict[str, dict[str, Any]] = {}
         try:
-            if asked.only != "more":
+            if asked.only in (None, "speed"):
                 found |= asyncio.run(_measure(direct, url, share))
-            if asked.only != "speed":
+            if asked.only in (None, "more"):
                 found |= asyncio.run(_measure_more(direct, url, folds, gateway, share))
+            if asked.only in (None, "soak"):
+                found |= asyncio.run(_measure_soak(folds, folding, 60 * share * asked.minutes))
         finally:
             for process in (gateway, folding, upstream):
                 process.terminate()
                 process.join()
     for name, numbers in found.items():
         print(f"{name:<24}", "  ".join(f"{what} {value:8.2f}" for what, value in numbers.items()))
+    if (soak := found.get("soak")) is not None:
+        growth = soak["MiB 100%"] / soak[f"MiB {100 * WARM // SHARES}%"]
+        print(f"memory from {100 * WARM // SHARES} % of the soak to its end: {growth:.2f} (most {MOST_GROWTH})")
+        return int(growth > MOST_GROWTH)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

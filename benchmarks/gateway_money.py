@@ -92,9 +92,10 @@ def _long_sessions(product: Path) -> Iterator[RecordedSession]:
         except ContextFoldError:
             continue  # no sessions of an agent
         is_long = found is not None and sum(len(turn.raw) for turn in found.turns) > LETTERS * LEAST
-        if found is not None and is_long and not found.compactions:
-            if {message.dialect for message in found.messages} <= MODELS.keys():
-                yield found
+        if found is None or not is_long or found.compactions:
+            continue
+        if {message.dialect for message in found.messages} <= MODELS.keys():
+            yield found
 
 
 def format_of(session: RecordedSession) -> str:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import contextfold as cf
 from contextfold.configuration import configure
 from contextfold.errors import BadConfiguration
 from contextfold.private import write_private
@@ -98,7 +97,7 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayL
     found = bound(settings)
     port = 0 if settings.socket else int(found.getsockname()[1])
     address, path = call.store_address, call.store_path
-    app = Gateway(settings, secrets, lambda space: cf.open(address, space=space, recall=settings.recalls), port=port)
+    app = Gateway(settings, secrets, gateway.spaces_in(address, settings), port=port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     where = f"unix:{settings.socket}" if settings.socket else f"http://{host}:{port}"
     noted = state_directory() / NOTED / f"{os.getpid()}.json"

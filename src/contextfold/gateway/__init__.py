@@ -8,12 +8,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .settings import ClientPolicy, GatewaySettings, gateway_settings
-from .tenants import GatewaySecrets, secrets_in
+from .tenants import GatewaySecrets, secrets_in, spaces_in
 
 if TYPE_CHECKING:
     from .app import Gateway
 
-__all__ = ["ClientPolicy", "Gateway", "GatewaySecrets", "GatewaySettings", "gateway_settings", "secrets_in"]
+__all__ = [
+    "ClientPolicy",
+    "Gateway",
+    "GatewaySecrets",
+    "GatewaySettings",
+    "gateway_settings",
+    "secrets_in",
+    "spaces_in",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -36,7 +36,7 @@ from .settings import ClientPolicy, GatewaySettings
 from .status import ConversationStatus
 
 ASIDE = "aside"
-_MOST_FAMILIES, _MOST_THREADS = 500, 200
+_MOST_FAMILIES, _MOST_THREADS = 200, 32  # held for each tenant; others are read again when they come
 _MOST_LOOKED = 200  # threads in which an answer from before a restart is looked for
 _NUMBERED = re.compile(r"/\d+$")  # a further thread of a family
 

@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl
 from contextfold.errors import StoreError
 from contextfold.private import write_private
 from contextfold.store import Store
+from contextfold.store import open as open_store
 
 from .door import Visit
 from .ledger import Ledger
@@ -26,6 +27,7 @@ from .settings import GatewaySettings
 _CREDENTIALS = (b"x-api-key", b"authorization", b"x-goog-api-key")
 _IN_QUERY = "key"
 _TOKEN, _KEY = "gateway-token", "gateway-key"
+_KEPT_BYTES = 8 << 20  # of a tenant's conversations that nobody works on
 _MOST_TENANTS = 64  # whose stores are open at once; others are opened again when they come
 
 
@@ -66,6 +68,11 @@ def space_of(visit: Visit, key: bytes) -> str:
         sent = next((value for name, value in parse_qsl(visit.query.decode("latin-1")) if name == _IN_QUERY), "")
     credential = sent.removeprefix("Bearer ").removeprefix("bearer ").encode()
     return f"tenant-{blake2b(credential, key=key[:64], digest_size=8).hexdigest()}"
+
+
+def spaces_in(address: str | os.PathLike[str] | None, settings: GatewaySettings) -> Callable[[str], Store]:
+    """What opens the spaces of a store; each holds little of what nobody works on, since there may be many of them."""
+    return lambda space: open_store(address, space=space, keep_bytes=_KEPT_BYTES, recall=settings.recalls)
 
 
 class Tenants:

@@ -15,7 +15,7 @@ import httpx
 
 import contextfold as cf
 from contextfold.domain import Appended, decode
-from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
+from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings, spaces_in
 from contextfold.gateway.door import Visit
 from contextfold.gateway.server import GatewayServer, bound
 from contextfold.gateway.tenants import space_of
@@ -93,7 +93,7 @@ def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **sett
     told = GatewaySettings(port=0, upstreams={**addresses, **settings.pop("upstreams", {})}, **settings)
     listening = bound(told)
     port = 0 if told.socket else int(listening.getsockname()[1])
-    app = Gateway(told, secrets, lambda space: cf.open(path, space=space, recall=told.recalls), port=port)
+    app = Gateway(told, secrets, spaces_in(path, told), port=port)
     ready, started = threading.Event(), []
     failed: list[BaseException] = []
 
