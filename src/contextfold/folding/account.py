@@ -239,7 +239,10 @@ class _Recalls:
 
     @property
     def expected(self) -> float:
-        return sum(weight * again for weight, again in zip(self._weights, _AGAIN, strict=True)) / _GRAIN
+        millionths = 0.0
+        for weight, again in zip(self._weights, _AGAIN, strict=True):
+            millionths += weight * again
+        return millionths / _GRAIN
 
     def add(self, tokens: int, calls: int) -> None:
         """A result that could go from this request on."""
