@@ -1,6 +1,7 @@
 """Copy every thread of a space into another store, file or PostgreSQL, each verified as it arrives.
 
-Run it again after an interruption: what is there already, link for link, is left as it is.
+Run it again after an interruption, or when conversations went on: what is there already, link for link, is left as it
+is, and only what is new is written. What was forgotten since is forgotten there too.
 
 Examples:
   contextfold copy postgresql://db.example/agents --store agent.db

@@ -78,7 +78,6 @@ SENTENCES: dict[str, str] = {
     "PostgreSQL needs its driver: pip install 'contextfold[postgres]'.": "PostgreSQL にはドライバーが要ります: pip install 'contextfold[postgres]'",
     "Thread {a} was changed while it was written to. Try again.": "スレッド {a} は、書き込む間に変わりました。やり直してください。",
     "Thread {a} is another one there. Copy into an empty space, or rename one of them.": "スレッド {a} は、コピー先では別のものです。空のスペースにコピーするか、一方の名前を変えてください。",
-    "Thread {a} was copied before and has grown since. Copy into an empty space.": "スレッド {a} は、前のコピーの後に増えています。空のスペースにコピーしてください。",
     "Thread {a} did not arrive as it is. Verify the source, then copy again.": "スレッド {a} が元のまま届きませんでした。元のストアを検証してから、もう一度コピーしてください。",
     "The row of thread {a} is lost. Restore a backup.": "スレッド {a} の行が失われています。バックアップを戻してください。",
     "The row of the thread that {a} was forked from is lost.": "{a} の分岐元のスレッドの行が失われています。",

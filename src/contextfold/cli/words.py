@@ -132,8 +132,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     "backup.done": ("{target} is a verified copy of {store}", "{target} は {store} の検証済みコピーです"),
     "copy.progress": ("threads copied", "コピーしたスレッド"),
     "copy.done": (
-        "{target} holds all {count} threads, {events} events, verified; {new} are new there",
-        "{target} に {count} スレッド、{events} イベントを検証済みでコピーしました（新規 {new}）",
+        "{target} holds all {count} threads, verified; {new} of them and {events} events are new there",
+        "{target} に {count} スレッドがすべてあり、検証済みです（新しいスレッド {new}、イベント {events}）",
     ),
     "migrate.done": (
         "{store} is at version {wanted} now, from {found}",

@@ -77,6 +77,10 @@ class SealedLog(EventLog, Protocol):
         """Make a thread that holds exactly these events, and the blobs among them; the name must be free."""
         ...
 
+    def resume(self, thread: str, entries: Iterable[Sealed | bytes]) -> None:
+        """Write events behind those that a thread has, links included, and the blobs among them: all or nothing."""
+        ...
+
 
 def seal(previous: bytes, seq: int, draft: NewEvent, salts: Salts, size: int) -> Sealed:
     """The draft as the next event. A body that is empty has nothing to hide and gets no salt."""
@@ -93,6 +97,18 @@ def seal(previous: bytes, seq: int, draft: NewEvent, salts: Salts, size: int) ->
     committed = commitment(salt, draft.body)
     sealed = link(previous, seq, draft.parent, at, draft.key, stored, committed)
     return Sealed(seq, draft.parent, at, draft.key, stored, salt, draft.body, b"", sealed)
+
+
+def following(thread: str, last: int, previous: bytes, entries: Iterable[Sealed | bytes]) -> Iterator[Sealed | bytes]:
+    """Events, and blobs among them, as long as each follows the one before it; raises at one that does not."""
+    for entry in entries:
+        if not isinstance(entry, bytes):
+            if entry.seq != last + 1:
+                raise moved_on(thread, entry.seq - 1, last)
+            if not is_linked(previous, entry):
+                raise Corrupt(f"Event {entry.seq} does not continue thread {thread!r}. {RESCUE}", thread=thread)
+            last, previous = entry.seq, entry.link
+        yield entry
 
 
 def broken(thread: str, first: int, previous: bytes, entries: Iterable[Sealed]) -> Iterator[Problem]:

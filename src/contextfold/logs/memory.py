@@ -36,6 +36,7 @@ from .entries import (
     Written,
     broken,
     earlier_append,
+    following,
     moved_on,
     name_taken,
     no_blob,
@@ -299,14 +300,23 @@ class MemoryLog:
         with self.batch():
             if row.name in self._register:
                 raise name_taken(row.name)
-            held = self._make(row)
-            for entry in entries:
-                if isinstance(entry, bytes):
-                    self._blobs.setdefault(digest(entry), entry)
-                else:
-                    held.write(entry, entry.logged, entry.seq)
-                    self._on_rollback(self._register.take(held.name, [entry]))
+            self._write_sealed(self._make(row), entries)
             return self._register[row.name]
+
+    def resume(self, thread: str, entries: Iterable[Sealed | bytes]) -> None:
+        held = self._thread(thread)
+        last = held.last
+        with self.batch():
+            self._on_rollback(lambda: held.cut(last))
+            self._write_sealed(held, following(thread, last, self.link_at(thread, last), entries))
+
+    def _write_sealed(self, held: _Thread, entries: Iterable[Sealed | bytes]) -> None:
+        for entry in entries:
+            if isinstance(entry, bytes):
+                self._blobs.setdefault(digest(entry), entry)
+            else:
+                held.write(entry, entry.logged, entry.seq)
+                self._on_rollback(self._register.take(held.name, [entry]))
 
     def close(self) -> None:
         """Nothing is open."""

@@ -51,6 +51,36 @@ def test_a_store_is_copied_to_postgresql_and_back_bit_for_bit(
             assert again.thread(row.name).events == opened.thread(row.name).events
 
 
+def test_a_second_copy_brings_only_what_is_new_and_forgets_what_was_forgotten(
+    cli: Cli, store: Path, postgres_store: str
+) -> None:
+    with cf.open(store) as opened:
+        fork = opened.thread("refactor-42").fork(name="other way")
+    copied = cli("copy", postgres_store, "--store", store, "--json").json
+    assert cli("copy", postgres_store, "--store", store, "--json").json["events"] == 0
+    with cf.open(store) as opened:
+        opened.thread("refactor-42").append({"role": "user", "content": "and more"})
+        fork = opened.thread("other way")
+        seqs = [fork.append({"role": "user", "content": f"secret {number}"}) for number in range(3)]
+        opened.rename("other way", "the way")
+        opened.archive("the way")
+        opened.thread("late").append({"role": "user", "content": "a new one"})
+    told = cli("copy", postgres_store, "--store", store, "--json").json
+    assert (told["threads"], told["new"], told["events"]) == (copied["threads"] + 1, 1, 5)
+    with cf.open(store) as opened:
+        opened.forget("the way", seqs[1])
+    assert cli("copy", postgres_store, "--store", store).code == 0
+    with cf.open(postgres_store) as there, cf.open(store) as opened:
+        assert "secret 1" not in str(there.thread("the way").body())
+        assert [row.title for row in there.threads(archived=True)] == ["the way"]
+        assert there.verify() == []
+        for row in opened.threads():
+            assert there.thread(row.name).body() == opened.thread(row.name).body()
+        there.thread("late").append({"role": "user", "content": "only there"})
+    assert "another one there" in cli("copy", postgres_store, "--store", store).err
+    assert cli("copy", store, "--store", postgres_store, "--json").json["events"] == 1  # and the way back
+
+
 def test_a_copy_never_mixes_two_threads_of_one_name(cli: Cli, store: Path, postgres_store: str) -> None:
     with cf.open(postgres_store) as there:
         there.thread("refactor-42").append({"role": "user", "content": "something else"})

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from contextfold.domain import GENESIS, ListedThread, Logged, NewEvent, Problem, ThreadChange, ThreadPage, ThreadRow
 from contextfold.errors import ReadOnly, StoreError
-from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
+from contextfold.logs.entries import Salts, Sealed, following, name_taken, no_thread
 
 from .append import EventWriter
 from .connections import Connections
@@ -180,6 +180,12 @@ class PostgresLog:
                 raise name_taken(row.name)
             self._writer.restore(self._directory.place(row.name), entries)
             return self._known(row.name)
+
+    def resume(self, thread: str, entries: Iterable[Sealed | bytes]) -> None:
+        self._refuse_to_write()
+        place = self._directory.place(thread)
+        with self._connections.transaction():
+            self._writer.restore(place, following(thread, *self._directory.tip(place), entries))
 
     def backup(self, path: object) -> None:
         """Refused: the server's own tools copy a database consistently."""

@@ -10,7 +10,7 @@ import apsw
 
 from contextfold.domain import ListedThread, Logged, NewEvent, Problem, ThreadChange, ThreadPage, ThreadRow
 from contextfold.errors import StoreError
-from contextfold.logs.entries import Salts, Sealed, name_taken, no_thread
+from contextfold.logs.entries import Salts, Sealed, following, name_taken, no_thread
 
 from . import catalogue, read
 from .append import Appending, keep_blob
@@ -194,6 +194,13 @@ class SqliteLog:
             Appending(connection, address).restore(entries)
             self._derivations.behind(connection, address)
             return self._directory.row(connection, row.name)
+
+    def resume(self, thread: str, entries: Iterable[Sealed | bytes]) -> None:
+        address = self._address(thread)
+        with self._database.writing() as connection:
+            writer = Appending(connection, address)
+            writer.restore(following(thread, *writer.tip(), entries))
+            self._derivations.behind(connection, address)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the whole file, all spaces, while others read and write; the copy is verified before this returns."""

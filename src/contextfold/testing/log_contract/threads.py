@@ -5,10 +5,11 @@ Forks: a thread that shares the beginning of another, and copies of threads, lin
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from contextfold.domain import GENESIS, EventLog, Origin, ThreadRow, digest
-from contextfold.errors import Conflict, NotFound
+from contextfold.errors import Conflict, Corrupt, NotFound
 from contextfold.logs import SealedLog
 
 from .messages import NASTY_TEXTS, appended, blob_sent, message
@@ -142,6 +143,22 @@ class ForkContract:
         assert log.append("copy", [message(b"5", key="k")], expected=0)[0].seq == 5
         assert log.blob(digest(system)) == system
         assert log.forget("copy", [1, 3]) == 2
+        assert log.verify() == []
+
+    def test_a_restored_thread_goes_on_where_it_ended(self, log: SealedLog) -> None:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1", b"2", b"3", b"4")
+        entries = list(log.sealed("a"))
+        log.restore(ThreadRow("copy"), entries[:2])
+        for wrong in ([entries[3]], [msgspec.structs.replace(entries[2], body=b"another")]):
+            with pytest.raises((Conflict, Corrupt)):
+                log.resume("copy", [b"a blob", *wrong])
+            assert log.row("copy").last == 2  # type: ignore[union-attr]
+        with pytest.raises(Conflict):
+            log.resume("copy", [entries[2], entries[2]])
+        log.resume("copy", entries[2:])
+        assert [entry.link for entry in log.sealed("copy")] == [entry.link for entry in entries]
+        assert [logged.seq for logged in appended(log, "copy", b"5")] == [5]
         assert log.verify() == []
 
     def test_a_name_that_is_taken_cannot_be_restored_to(self, log: SealedLog) -> None:
