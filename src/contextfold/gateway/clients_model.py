@@ -17,7 +17,7 @@ import aiohttp
 from contextfold.dialects import Dialect, Listener, understand
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
 from contextfold.domain import Text, decode, encode
-from contextfold.errors import ProviderFailed
+from contextfold.errors import BadMessage, ProviderFailed
 from contextfold.folding import Answer
 from contextfold.models import find
 from contextfold.providers.provider import TokenUsage, failed
@@ -65,7 +65,13 @@ class SummaryCall:
     most_bytes: int
 
     async def answer(self, prompt: Prompt) -> Answer:
-        """What the model says; its failures in our words."""
+        """What the model says; its failures in our words, with nothing of the provider's within reach."""
+        found = await self._heard(prompt)
+        if isinstance(found, ProviderFailed):
+            raise found
+        return found
+
+    async def _heard(self, prompt: Prompt) -> Answer | ProviderFailed:
         whose, visit = self.plain.upstream, self.plain.visit
         try:
             async with self.upstreams.sent(whose, visit, self._body(prompt), is_read=True) as answer:
@@ -74,11 +80,11 @@ class SummaryCall:
                     raise RefusedSummary(answer.status, answer.headers, raw)
                 is_stream = "event-stream" in answer.headers.get("content-type", "")
             found = answer_in([raw], self.dialect.name, is_stream=is_stream)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, RefusedSummary) as error:
-            raise failed(error, whose, self.model) from None
-        if found is None:
-            raise ProviderFailed(f"{whose} gave no answer for {self.model} that can be read.", "broken")
-        return self._told(found)
+            if found is None:
+                return ProviderFailed(f"{whose} gave no answer for {self.model} that can be read.", "broken")
+            return self._told(found)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, BadMessage, RefusedSummary) as error:
+            return failed(error, whose, self.model)
 
     def _told(self, found: Mapping[str, Any]) -> Answer:
         reply = understand(found, self.dialect.name, self.dialect.name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 TOKEN_HEADER = b"x-contextfold-token"
@@ -18,12 +18,12 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request that was let in, with the path that is left when the token is taken off."""
+    """A request that was let in, with the path that is left when the token is taken off. Its keys are never shown."""
 
     method: str
     path: bytes
-    query: bytes
-    headers: tuple[tuple[bytes, bytes], ...]
+    query: bytes = field(repr=False)
+    headers: tuple[tuple[bytes, bytes], ...] = field(repr=False)
 
     def header(self, name: bytes) -> str:
         """The value of a header, empty where it was not sent."""
@@ -42,7 +42,7 @@ class TurnedAway:
 class Door:
     """The rules of one listener. `hosts` are names beside the loopback ones."""
 
-    token: str
+    token: str = field(repr=False)
     hosts: Collection[str] = ()
     port: int = 0
     free: Collection[bytes] = ()  # paths that need no token

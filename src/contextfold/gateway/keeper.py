@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import aiohttp
@@ -56,7 +56,7 @@ class Arrival:
     dialect: Dialect
     endpoint: Endpoint
     asked: AskedTurn
-    body: bytes
+    body: bytes = field(repr=False)
 
 
 class Keeper:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import aiohttp
@@ -40,7 +40,7 @@ class Outgoing:
 
     upstream: str
     visit: Visit
-    body: bytes
+    body: bytes = field(repr=False)
     exchange: HeardAnswer | None = None  # kept where the request belongs to a conversation
 
 

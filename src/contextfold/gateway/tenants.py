@@ -10,7 +10,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -35,8 +35,8 @@ _MOST_TENANTS = 64  # whose stores are open at once; others are opened again whe
 class GatewaySecrets:
     """What belongs to one user's gateway alone."""
 
-    token: str
-    tenant_key: bytes
+    token: str = field(repr=False)
+    tenant_key: bytes = field(repr=False)
 
 
 def secrets_in(directory: Path) -> GatewaySecrets:

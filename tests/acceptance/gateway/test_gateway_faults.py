@@ -89,21 +89,37 @@ def test_a_compressed_answer_passes_as_it_is_and_is_never_inflated(tmp_path: Pat
     bomb = gzip.compress(b"0" * 50_000_000)
     with plain_upstream() as upstream, gateway(tmp_path / "store.db", upstream.url) as house:
         headers = {"content-type": "application/json", "content-encoding": "gzip"}
-        upstream.answer(Answer([bomb], headers=headers))
-        request = raw_request(house.url, "k", "anthropic", ["Hello."])
-        with web().stream("POST", request.url, content=request.content) as answer:
-            assert b"".join(answer.iter_raw()) == bomb
-        assert upstream.arrived[-1].headers["accept-encoding"] == "identity"
-        assert house.gateway.metrics.value("unread_total", why="compressed answer") == 1
+        for format in FORMATS:
+            upstream.answer(Answer([bomb], headers=headers))
+            request = raw_request(house.url, "k", format, ["Hello."])
+            with web().stream("POST", request.url, content=request.content) as answer:
+                assert b"".join(answer.iter_raw()) == bomb
+            assert upstream.arrived[-1].headers["accept-encoding"] == "identity"
+        assert house.gateway.metrics.value("unread_total", why="compressed answer") == len(FORMATS)
 
 
 def test_an_endless_event_passes_and_is_not_held_in_memory(tmp_path: Path) -> None:
     with plain_upstream() as upstream, gateway(tmp_path / "s.db", upstream.url, most_event_bytes=100_000) as house:
         pieces = [b"data: " + b"x" * 50_000] + [b"x" * 50_000] * 20
-        upstream.answer(Answer(pieces, headers={"content-type": EVENTS}))
-        status, body = asked(house, "k", "anthropic", ["Hello."], stream=True)
-        assert (status, body) == (200, b"".join(pieces))
-        assert house.gateway.metrics.value("unread_total", why="an answer that is too long") == 1
+        for format in FORMATS:
+            upstream.answer(Answer(pieces, headers={"content-type": EVENTS}))
+            assert asked(house, "k", format, ["Hello."], stream=True) == (200, b"".join(pieces))
+        assert house.gateway.metrics.value("unread_total", why="an answer that is too long") == len(FORMATS)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_stream_that_drips_arrives_as_it_comes_and_whoever_hangs_up_can_go_on(
+    house: House, server: StrictServer, format: str
+) -> None:
+    server.answer(faults.drip(0.01), "Now it works.")
+    request = raw_request(house.url, server.token, format, ["Hello."], stream=True, thread=f"drip.{format}")
+    with web().stream("POST", request.url, content=request.content, headers=request.headers) as answer:
+        pieces = answer.iter_raw()
+        assert next(pieces) + next(pieces), "the end never comes, so nothing waits for it"
+    status, _ = asked(house, server.token, format, ["Hello."], stream=True, thread=f"drip.{format}")
+    assert status == 200
+    (messages,) = house.threads(server.token, f"named/drip.{format}").values()
+    assert [str(each).count("Now it works.") for each in messages] == [0, 1]
 
 
 def test_an_overflow_is_folded_and_sent_again_before_the_client_sees_it(house: House, server: StrictServer) -> None:

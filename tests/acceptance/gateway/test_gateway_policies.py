@@ -1,14 +1,25 @@
 """What a configuration says of conversations: who writes summaries, what stands behind the system prompt."""
 
 import json
+import logging
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contextfold.dialects import find
+from contextfold.dialects.endpoint import AskedTurn
+from contextfold.errors import ProviderFailed
 from contextfold.gateway import ClientPolicy, gateway_settings
+from contextfold.gateway.clients_model import ClientsModel, SummaryCall
+from contextfold.gateway.door import Visit
+from contextfold.gateway.relay import Outgoing
+from contextfold.gateway.upstream import Upstreams
+from contextfold.session import telemetry
+from contextfold.summaries import Prompt
 from contextfold.testing.server import Exchange, Fault, Held, Question, StrictServer, faults, strict_server
 from tests.acceptance.gateway.house import FORMATS, House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
@@ -25,6 +36,7 @@ SUMMARY = """\
 5. Problem solving: Nothing is open.
 6. Pending tasks and next steps: Answer the next question."""
 MOST_TURNS = 25
+KEY = "sk-canary-of-summaries-5519"
 
 
 class CachingClaude(Claude):
@@ -154,6 +166,66 @@ def test_where_the_model_writes_no_summary_the_digest_does(house: House, scripte
     assert summaries(scripted)
     with house.store(scripted.token) as store:
         assert any(fold.is_live for fold in store.thread(f"named/{thread}").branch.folds)
+
+
+# -- the key -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_is_in_no_trace_number_log_or_error_while_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    telemetry_seen = pytest.importorskip("tests.unit.session.test_telemetry", reason="OpenTelemetry is not here")
+    trace, metrics = pytest.importorskip("opentelemetry.trace"), pytest.importorskip("opentelemetry.metrics")
+    seen = telemetry_seen.Seen()
+    monkeypatch.setattr(trace, "get_tracer", seen.tracers.get_tracer)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: seen.tracers)
+    monkeypatch.setattr(metrics, "get_meter", seen.meters.get_meter)
+    telemetry._instruments.cache_clear()
+    caplog.set_level(logging.DEBUG)
+    echo = Answer([f'{{"error": {{"message": "not with {KEY}"}}}}'.encode()], 400)
+    done = Answer([b'{"choices": [{"index": 0, "message": {"role": "assistant", "content": "Done."}}]}'])
+    path = tmp_path / "store.db"
+    with plain_upstream() as provider, gateway(path, provider.url, window=WINDOW, summarizer="same") as house:
+        texts = [f"Question {at}. {LONG}" if at % 2 == 0 else "Done." for at in range(25)]
+        provider.answer(echo, done)
+        reply = web().send(raw_request(house.url, KEY, "openai-chat", texts))
+        house.settle()
+        numbers = web().get(f"{house.url}/metrics").text
+    telemetry._instruments.cache_clear()
+    assert (len(provider.arrived), reply.status_code) == (2, 200), "a summary was refused, then the digest stood"
+    assert ASKED in provider.arrived[0].body.decode()
+    logged = "".join(f"{each.getMessage()} {each.__dict__}" for each in caplog.records)
+    assert "chat gpt-6-sol" in seen.everything()
+    assert "summarizer" in logged
+    assert KEY not in seen.everything() + numbers + logged
+    assert KEY.encode() not in path.read_bytes()
+
+
+async def test_an_error_of_a_summary_holds_nothing_of_the_key_however_it_is_shown() -> None:
+    found = find("openai-chat")
+    assert found.endpoint is not None
+    visit = Visit("POST", b"/v1/chat/completions", f"key={KEY}".encode(), ((b"authorization", KEY.encode()),))
+    with plain_upstream() as provider:
+        upstreams = Upstreams({"openai": provider.url})
+        plain = Outgoing("openai", visit, KEY.encode())
+        call = SummaryCall(upstreams, plain, found, found.endpoint, AskedTurn(), "gpt-6-sol", 1_000)
+        writer = ClientsModel("gpt-6-sol")
+        answers = [Answer([f'{{"error": "{KEY}"}}'.encode()], 401), Answer([KEY.encode()]), Answer([b"9" * 2_000])]
+        provider.answer(*answers, Answer([f'["{KEY}"]'.encode()]))
+        shown = ""
+        for _ in range(4):
+            with writer.lent(call), pytest.raises(ProviderFailed) as raised:
+                await writer(Prompt("Summarize.", "This."))
+            whole = traceback.TracebackException.from_exception(raised.value, capture_locals=True)
+            ours = [frame for frame in whole.stack if "contextfold" in frame.filename and "tests" not in frame.filename]
+            shown += "".join(f"{frame.locals}" for frame in ours) + repr(vars(raised.value))
+            shown += "".join(whole.format_exception_only()) + repr(raised.value.__context__)
+        await upstreams.close()
+        assert len(provider.arrived) == 4
+    assert "answered 401" in shown
+    assert KEY not in shown
+    with pytest.raises(ProviderFailed, match="no key"):
+        await writer(Prompt("Summarize.", "This."))
 
 
 # -- layer L0 ----------------------------------------------------------------------------------------------------------
