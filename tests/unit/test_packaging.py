@@ -63,6 +63,18 @@ def test_the_bill_of_materials_names_every_dependency_with_the_hashes_of_the_loc
     }
 
 
+@pytest.mark.finding("N11")
+@pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
+def test_the_front_page_begins_with_how_to_install_and_the_demo_says_what_it_takes(page: str) -> None:
+    begins = "\n".join((ROOT / page).read_text("utf-8").splitlines()[:25])
+    for line in ("pip install contextfold", "pipx install contextfold", "uvx contextfold demo"):
+        assert f"\n{line} " in begins
+    demo = (ROOT / "Makefile").read_text("utf-8").partition(".venv-demo/.locked: requirements")[2]
+    core = sorted(map(name_of, PROJECT["dependencies"]))
+    assert f"installs {core[0]}, {core[1]} and {core[2]}" in demo
+    assert f"({'|'.join(core)})==" in demo  # and nothing else
+
+
 def test_the_core_has_at_most_five_dependencies() -> None:
     assert 0 < len(PROJECT["dependencies"]) <= MOST_DEPENDENCIES
 

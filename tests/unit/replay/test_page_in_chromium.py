@@ -29,6 +29,7 @@ CUT_OFF = """() => { const table = document.querySelector('.scroll');
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 
 
+@pytest.mark.finding("N15")
 @pytest.mark.parametrize(("lang", "scheme", "width"), [("en", "light", 1280), ("ja", "dark", 390)])
 def test_the_report_opens_without_an_error_and_shows_the_numbers_of_the_json(
     report: ReplayReport, tmp_path: Path, lang: Any, scheme: Any, width: int
