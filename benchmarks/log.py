@@ -19,18 +19,31 @@ import apsw
 
 import contextfold as cf
 from benchmarks.frame import Row, at_most, reported
-from contextfold.domain import Appended, BlockShape, Measure, NewEvent, Shape, ThreadRow, encode
+from contextfold.domain import (
+    GENESIS,
+    Appended,
+    BlockShape,
+    Measure,
+    NewEvent,
+    Shape,
+    ThreadRow,
+    commitment,
+    encode,
+    link,
+)
 from contextfold.logs import SqliteLog, open_sqlite
+from contextfold.testing import histories
 
 MODEL = "claude-sonnet-5-5"
 OPERATIONS, ROUNDS = 1_000, 5
+OPENINGS = 15  # the least of so many
 EVENTS = 100_000
 
 
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        return [*durable(root), *fsyncs(root), *sizes(root), *reading(root)]
+        return [*durable(root), *fsyncs(root), *sizes(root), *reading(root), *proving(root)]
 
 
 def texts(size: int, seed: int = 0) -> Iterator[str]:
@@ -189,4 +202,34 @@ def reading(root: Path) -> list[Row]:
     return [
         reported("reading an event of 100,000, without its body", read / EVENTS * 1e6, "µs"),
         reported("verifying 100,000 events of 1.2 KB", verified, "s"),
+    ]
+
+
+def proving(root: Path) -> list[Row]:
+    """What it takes to check every body of a thread against its link, as reading does, beside opening the thread."""
+    path = root / "opened.db"
+    with cf.Session.open(path, thread="t", model=MODEL) as session:
+        for each in histories.session(7, tokens=60_000):
+            session.append(each)
+    log = open_sqlite(path)
+    entries = list(log.sealed("t"))
+    log.close()
+    opened, proven = [], []
+    for _ in range(OPENINGS):
+        start = time.process_time()
+        with cf.open(path, read_only=True) as store:
+            said = [each.text for each in store.thread("t", model=MODEL).view.messages]
+        opened.append(time.process_time() - start)
+        assert len(said) == len(entries)
+        start, previous = time.process_time(), GENESIS
+        for entry in entries:
+            committed = commitment(entry.salt, entry.body or b"")
+            assert link(previous, entry.seq, entry.parent, entry.at, entry.key, entry.stored, committed) == entry.link
+            previous = entry.link
+        proven.append(time.process_time() - start)
+    told = f"{len(entries)} events, {sum(len(entry.body or b'') for entry in entries):,} bytes"
+    return [
+        at_most(
+            "checking each body against its link / opening and reading them", min(proven) / min(opened), 0.05, note=told
+        )
     ]
