@@ -212,7 +212,9 @@ def test_a_megabyte_of_anything_passes_every_verb_in_two_seconds(piece: str, tmp
         verb("fold", lambda: session.fold(to=8_000))
     with contextfold.open(":memory:") as store:
         verb("import", lambda: store.import_(log))
+        verb("recall", lambda: store.recall(text))
     verb("validate", lambda: contextfold.validate(body))
     verb("repair", lambda: contextfold.repair(body))
     verb("digest", lambda: _digest(text))
+    verb("look up a model", lambda: contextfold.model(text))
     assert {name: seconds for name, seconds in took.items() if seconds > MOST_SECONDS} == {}

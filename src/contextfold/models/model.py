@@ -38,16 +38,17 @@ _DATE = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|00\d|latest|default)$
 _PREVIEW = re.compile(r"-preview(?:-\d\d-(?:20)?\d\d)?$")
 _TAG = re.compile(r":[^:/]+$")  # Ollama's tags, OpenRouter's variants
 _OTHER = re.compile(r"[^a-z0-9]+")
+_LONGEST = 500  # signs of a name that are looked at: nobody lists a longer one, and names come from requests
 
 
 def key(name: str) -> str:
     """The name as an environment variable would spell it, in lower case: every run of other signs is one underscore."""
-    return _OTHER.sub("_", name.lower()).strip("_")
+    return _OTHER.sub("_", name[:_LONGEST].lower()).strip("_")
 
 
 def candidates(name: str) -> tuple[str, ...]:
     """Keys under which this name may be listed, the most literal first."""
-    bare = _bare(name.strip().lower())
+    bare = _bare(name[:_LONGEST].strip().lower())
     unversioned = _VERSION.sub("", bare)
     shorter = [bare, unversioned]
     for wrapping in (_DATE, _TAG, _DATE, _PREVIEW, _DATE):
@@ -57,7 +58,7 @@ def candidates(name: str) -> tuple[str, ...]:
 
 def core(name: str) -> str:
     """The name in lower case without anybody before it, known or not: its beginning tells the model's family."""
-    last = name.strip().lower().rpartition("/")[2]
+    last = name[:_LONGEST].strip().lower().rpartition("/")[2]
     while last.startswith("ft:") or (":" in last and _ROUTE.fullmatch(last.partition(":")[0])):
         last = last.partition(":")[2]
     return _BEDROCK.sub("", _REGION.sub("", last)).replace("_", "-")

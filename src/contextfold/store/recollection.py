@@ -14,6 +14,7 @@ from contextfold.thread import LogStretch, Thread
 from .library import Library, Places, counted
 
 _SPARE = 200  # passages that are looked at beyond what a budget can show
+_LONGEST_QUESTION = 20_000  # characters; a question that pastes a whole file is asked by its beginning
 
 
 class Recollection:
@@ -39,6 +40,8 @@ class Recollection:
 
         When nothing more answers it, the newest passages `fill` the budget.
         """
+
+        question = question[:_LONGEST_QUESTION]
 
         def may_show(hit: recall.Hit) -> bool:
             if among is not None and hit.seq not in among:
@@ -173,6 +176,7 @@ def recalled_anywhere(
     everywhere: bool,
 ) -> tuple[recall.Passage, ...]:
     """What answers a question in any of these threads, within a budget of tokens; nothing that only fills it."""
+    question = question[:_LONGEST_QUESTION]
     found = library.hits_anywhere(threads, question, _ANYWHERE)
     if not found:
         return ()

@@ -65,11 +65,8 @@ def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
 def by_recency(said: Sequence[Sequence[Saying]]) -> list[Saying]:
     """What was typed, message by message, weighed by when it was said too."""
     last = len(said) - 1
-    return [
-        replace(saying, weight=saying.weight * _recency(place, last))
-        for place, sayings_ in enumerate(said)
-        for saying in sayings_
-    ]
+    weighed = ((saying, saying.weight * _recency(place, last)) for place, group in enumerate(said) for saying in group)
+    return [Saying(each.passage, each.index, each.text, weight, each.opens_line) for each, weight in weighed]
 
 
 def lasting(said: dict[int, list[Saying]]) -> None:

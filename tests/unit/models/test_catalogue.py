@@ -298,3 +298,11 @@ def test_a_misspelled_model_is_guessed_and_used_as_it_is_called(typed: str, mean
 def test_a_model_that_may_well_be_there_is_no_slip(name: str) -> None:
     assert meant_by(name) == ""
     assert not any("did you mean" in source.name for source in model(name).sources.values())
+
+
+@pytest.mark.finding("K2")
+@pytest.mark.parametrize("part", ["<a", "a/", "openai:", "-20250101", "claude-"])
+def test_a_name_of_any_length_is_looked_up_by_its_beginning(part: str) -> None:
+    name = part * 200_000
+    assert model(name).name == name
+    assert max(map(len, candidates(name))) <= 500
