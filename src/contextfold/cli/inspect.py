@@ -28,7 +28,7 @@ from .commands import DONE
 from .invocation import Invocation, policy_of
 from .listener import GatewayListener
 from .paper import Ink
-from .translation import error_in
+from .translation import error_in, label_in
 
 if TYPE_CHECKING:  # its web server is an extra
     from contextfold.inspector import Inspector
@@ -129,8 +129,10 @@ def session_on(
 
 
 def translated(language: str, text: str) -> str:
-    """An error in the reader's language."""
-    return error_in("ja" if language == "ja" else "en", text)
+    """An error or a reason in the reader's language."""
+    spoken = "ja" if language == "ja" else "en"
+    told = error_in(spoken, text)
+    return told if told != text else label_in(spoken, text)
 
 
 def _show(call: Invocation, link: str, path: Path | str) -> None:

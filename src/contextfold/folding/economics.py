@@ -264,6 +264,8 @@ class Economy:
         if now.bill_as_it_is(rates) + price + doubt > self._bound(now):
             return None
         reason = f"clearing pays: {_money(rent, rates)} went into results that cost {_money(price, rates)} to clear"
+        if price <= 0:  # what is cleared was not sent yet, or is more than what has to be sent again
+            reason = f"clearing pays at once: the next request costs {_money(-price, rates)} less without old results"
         return Firing(CLEARING, 0, now.size - now.removable * 3 // 4, reason, "clear")
 
     def _summary(self, now: Standing, rates: Rates, window: int) -> Firing | None:
@@ -280,4 +282,6 @@ class Economy:
 
 
 def _money(amount: float, rates: Rates) -> str:
-    return f"{amount:,.0f} tokens" if rates.unit == "tokens" else f"${amount:.4f}"
+    if rates.unit == "tokens":
+        return f"{amount:,.0f} tokens"
+    return f"${amount:.4f}" if amount == 0 or amount >= 0.0001 else "under $0.0001"

@@ -38,6 +38,7 @@ from .acts import ACT_ROUTES
 from .assets import INDEX, assets
 from .changes import Changes
 from .read_routes import READ_ROUTES, About
+from .reasons import with_reasons
 from .routes import API, ApiRoute, Blob, Later, description
 from .stores import OpenStores
 
@@ -153,7 +154,7 @@ class Inspector:
                 sent = await _body(receive)
                 given = {**(msgspec.json.decode(sent, type=dict[str, Any]) if sent else {}), **given}
             asked = msgspec.convert(given, route.question, strict=route.method == "POST" and not named)
-            await _give(send, await self._run(route, asked, caller))
+            await self._give(send, await self._run(route, asked, caller), caller.language)
 
     async def _run(self, route: ApiRoute, asked: Struct, caller: Caller) -> object:
         loop = asyncio.get_running_loop()
@@ -162,6 +163,14 @@ class Inspector:
         if isinstance(found, Later):
             found = await loop.run_in_executor(self._beside, found.work)
         return replace(found, csrf=caller.csrf) if isinstance(found, About) else found
+
+    async def _give(self, send: Send, answer: object, language: str) -> None:
+        if isinstance(answer, Blob):
+            named = [(b"content-disposition", f'attachment; filename="{answer.name}"'.encode())] if answer.name else []
+            await _answer(send, 200, answer.kind, answer.data, named)
+        else:
+            told = with_reasons(msgspec.to_builtins(answer), partial(self._translate, language))
+            await _answer(send, 200, "application/json", encode(told))
 
     async def _look(self, space: str, after: int) -> Sequence[ThreadChange]:
         look = partial(_changed_since, self._light, space, after)
@@ -240,14 +249,6 @@ async def _body(receive: Receive) -> bytes:
             raise BadConfiguration(f"A change may have {MOST_BODY:,} bytes at most.")
         if not message.get("more_body"):
             return bytes(sent)
-
-
-async def _give(send: Send, answer: object) -> None:
-    if isinstance(answer, Blob):
-        named = [(b"content-disposition", f'attachment; filename="{answer.name}"'.encode())] if answer.name else []
-        await _answer(send, 200, answer.kind, answer.data, named)
-    else:
-        await _answer(send, 200, "application/json", encode(msgspec.to_builtins(answer)))
 
 
 async def _asset(send: Send, name: str, known: str) -> None:

@@ -181,6 +181,7 @@ class Rows:
         messages, tokens = self.hidden(fold)
         told = {name: event.details.get(name) for name in ("trigger", "reason", "strategy", "price", "saves", "unit")}
         known: dict[str, Detail] = {name: value for name, value in told.items() if value is not None}
+        known.setdefault("reason", told["trigger"])
         words = self._thread.lens.stand_in(fold)
         text = (words.text or "\n".join(words.blocks) or words.wire)[:_WORDS]
         weight = self._thread.lens.weigh(ViewItem(fold, "stand_in", event.shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -17,11 +18,18 @@ import pytest
 import contextfold as cf
 from contextfold.cli.inspect import translated
 from contextfold.inspector import Access, Inspector, OpenStores
+from contextfold.inspector.assets import assets
 from tests.unit.inspector.visitor import WINDOW
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 SHOTS = Path(__file__).parents[3] / "build" / "inspector"
+WORDS: dict[str, tuple[str, str]] = {
+    key: (english, japanese)
+    for key, english, japanese in re.findall(
+        r'"?([\w-]+)"?: \["([^"]*)", "([^"]*)"\]', assets()["words.js"].data.decode()
+    )
+}
 PATIENCE = 15_000  # milliseconds: far more than anything takes, so that a busy machine fails nothing
 
 
@@ -73,8 +81,13 @@ class Visit:
 
     page: Any
     origin: str
+    language: str = "en"
     told: list[str] = field(default_factory=list)  # consoles, errors, dialogs, broken policies
     asked: set[str] = field(default_factory=set)  # addresses elsewhere
+
+    def say(self, key: str, **values: object) -> str:
+        """What the page calls something, in the language of this visit."""
+        return WORDS[key][1 if self.language == "ja" else 0].format(**values)
 
     def go(self, address: str = "", wait: str = "main > *") -> None:
         self.page.goto(f"{self.origin}/#/{address}")
@@ -109,7 +122,7 @@ def visiting(browser: Any, origin: str, access: Access, **options: Any) -> Itera
         "addEventListener('securitypolicyviolation', e => console.error('CSP ' + e.violatedDirective))"
     )
     page = context.new_page()
-    visit = Visit(page, origin)
+    visit = Visit(page, origin, str(options.get("locale", "en")))
     page.on("console", lambda message: visit.told.append(f"{message.text} {message.location}"))
     page.on("pageerror", lambda error: visit.told.append(str(error)))
     page.on("dialog", visit.dismiss)

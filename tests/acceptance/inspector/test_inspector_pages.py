@@ -45,10 +45,9 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("inspected") / "agent.db"
     make_store(path)
     with cf.open(path) as store:
-        for name in ("to fold", "to pin", "to rewind", "to forget", "to rename", "to watch"):
-            thread = store.thread(name, model="claude-sonnet-5-5")
-            for message in session(5, tokens=4_000, language="en"):
-                thread.append(message)
+        thread = store.thread("to watch", model="claude-sonnet-5-5")
+        for message in session(5, tokens=4_000, language="en"):
+            thread.append(message)
     return path
 
 
@@ -61,6 +60,14 @@ def place(store_path: Path) -> Iterator[tuple[Any, str, Access]]:
 @pytest.fixture
 def visit(place: tuple[Any, str, Access]) -> Iterator[Visit]:
     with visiting(*place) as found:
+        yield found
+        found.check()
+
+
+@pytest.fixture(params=["en", "ja"])
+def spoken(place: tuple[Any, str, Access], request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """A visit in each language."""
+    with visiting(*place, locale=request.param) as found:
         yield found
         found.check()
 
@@ -89,8 +96,10 @@ def test_sessions_are_listed_with_their_fill_and_money_and_found_by_words(
         visit.check()
 
 
-def test_what_a_fold_hides_is_listed_under_it_and_a_call_stands_with_its_result(visit: Visit, store_path: Path) -> None:
-    page = visit.page
+def test_what_a_fold_hides_is_listed_under_it_and_a_call_stands_with_its_result(
+    spoken: Visit, store_path: Path
+) -> None:
+    visit, page = spoken, spoken.page
     visit.thread(REFUNDS)
     card = page.locator('.row[data-kind="fold"]').first
     fold = int(card.get_attribute("data-seq"))
@@ -100,26 +109,26 @@ def test_what_a_fold_hides_is_listed_under_it_and_a_call_stands_with_its_result(
         info = next(each for each in store.thread(REFUNDS).folds if each.id == fold)
     assert page.locator(".folding .detail pre").first.inner_text()[:200] == info.stand_in.text[:200].strip()
     card.locator(".line").click()
-    card.get_by_role("button", name="Show what it hides").click()
+    card.get_by_role("button", name=visit.say("openFold")).click()
     page.locator(".row.dim").first.wait_for()
     visit.go("t/shop%2Frefunds/at/3", ".row .detail .box")
     box = page.locator(".row .detail .box").first
     assert "search" in box.inner_text()
     assert box.locator(".inner").count() >= 1
-    page.get_by_role("button", name="Exact bytes").first.click()
+    page.get_by_role("button", name=visit.say("raw")).first.click()
     raw = page.locator(".detail > pre:not([hidden])").last.inner_text()
     assert json.loads(raw)["role"] == "assistant"
-    visit.shot("timeline")
-    for listing in ("You", "Tools", "In view", "Out of view", "Every event", "Conversation"):
+    visit.shot(f"timeline-{visit.language}")
+    for listing in map(visit.say, ("l_people", "l_tools", "l_shown", "l_hidden", "l_everything", "l_said")):
         visit.button(listing).click()
         page.wait_for_function(PRESSED, arg=listing)
         assert page.locator(".row[data-seq]").count() > 0
-    visit.button("Every event").click()
+    visit.button(visit.say("l_everything")).click()
     page.locator('.row[data-kind="sent"]').first.wait_for()
 
 
-def test_the_gauge_adds_up_and_requests_are_walked_by_keyboard(visit: Visit) -> None:
-    page = visit.page
+def test_the_gauge_adds_up_and_requests_are_walked_by_keyboard(spoken: Visit) -> None:
+    visit, page = spoken, spoken.page
     visit.thread(REFUNDS)
     page.locator(".legend b").first.wait_for()
     parts = page.evaluate(PARTS)
@@ -128,160 +137,34 @@ def test_the_gauge_adds_up_and_requests_are_walked_by_keyboard(visit: Visit) -> 
     total = int(heading.inner_text().split()[-1])
     page.locator("main").focus()
     page.keyboard.press("ArrowLeft")
-    assert heading.inner_text() == f"Request {total - 1} of {total}"
-    for tab in ("Cost of each request", "Counted against billed", "Context over time"):
-        visit.button(tab).click()
+    assert heading.inner_text() == f"{visit.say('request')} {total - 1} {visit.say('of')} {total}"
+    for tab in ("costs", "predicted", "over"):
+        visit.button(visit.say(tab)).click()
         assert page.locator("svg.chart path").count() > 0
     page.locator("svg.chart").click(position={"x": 80, "y": 60})
     assert int(heading.inner_text().split()[1]) < total // 2
-    visit.shot("thread")
+    visit.shot(f"thread-{visit.language}")
 
 
-def test_what_the_model_saw_is_what_was_sent_and_two_requests_are_told_apart(visit: Visit, store_path: Path) -> None:
-    page = visit.page
+def test_what_the_model_saw_is_what_was_sent_and_two_requests_are_told_apart(spoken: Visit, store_path: Path) -> None:
+    visit, page = spoken, spoken.page
     visit.thread(REFUNDS)
-    visit.button("What did the model see?").click()
+    visit.button(visit.say("saw")).click()
     page.locator(".part").first.wait_for()
     number = int(page.locator(".head .soft").inner_text().split()[1])
-    visit.shot("saw")
-    assert "byte for byte" in page.locator(".chip.good").first.inner_text()
-    visit.button("Exact body").click()
+    visit.shot(f"saw-{visit.language}")
+    assert visit.say("proven") in page.locator(".chip.good").first.inner_text()
+    visit.button(visit.say("body")).click()
     shown = json.loads(page.locator("pre.body").inner_text())
     with cf.open(store_path, read_only=True) as store:
         thread = store.thread(REFUNDS)
         sent = [each.seq for each in thread.events if isinstance(each.event, Sent)]
         assert shown == decode(thread.request(sent[number - 1]).json)
-    visit.button("What changed").click()
-    page.locator(".chip", has_text="same").wait_for()
+    visit.button(visit.say("difference")).click()
+    page.locator(".chip", has_text=visit.say("same")).wait_for()
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function(
-        "n => document.querySelector('.head .soft')?.textContent.includes(`Request ${n} `)", arg=number - 1
-    )
+    page.wait_for_function("n => document.querySelector('.head .soft')?.textContent.includes(` ${n} `)", arg=number - 1)
     assert page.locator(".part").count() > 3
-
-
-def test_a_fold_is_made_and_taken_back_after_it_said_what_changes(visit: Visit, store_path: Path) -> None:
-    page = visit.page
-    visit.thread("to fold")
-    visit.button("Fold now…").click()
-    page.locator("dialog .turn b").first.wait_for()
-    before, after = (int(each.replace(",", "")) for each in page.locator("dialog .turn b").all_inner_texts())
-    assert after < before
-    page.locator("#instructions").fill("Keep the names of files.")
-    page.locator("#instructions").blur()
-    page.wait_for_function("() => !document.querySelector('dialog button[type=submit]').disabled")
-    visit.shot("fold-asked")
-    visit.button("Do it").click()
-    page.locator('.row[data-kind="fold"]').first.wait_for()
-    assert folds_of(store_path, "to fold") == 1
-    visit.button("Undo").click()
-    page.wait_for_function("() => !document.querySelector('.row[data-kind=\"fold\"]')")
-    assert folds_of(store_path, "to fold") == 0
-
-
-def test_an_unfold_tells_whether_it_fits_and_comes_back_by_undo(visit: Visit, store_path: Path) -> None:
-    page = visit.page
-    visit.thread("to fold")
-    visit.button("Fold now…").click()
-    visit.button("Do it").click()
-    page.locator('.row[data-kind="fold"]').first.wait_for()
-    before = folds_of(store_path, "to fold")
-    page.get_by_role("button", name="Unfold…").first.click()
-    page.locator("dialog .turn b").first.wait_for()
-    assert "fits" in page.locator("dialog .turn").inner_text()
-    visit.button("Do it").click()
-    page.wait_for_function("() => !document.querySelector('.row[data-kind=\"fold\"]')")
-    visit.button("Undo").click()
-    page.locator('.row[data-kind="fold"]').first.wait_for()
-    assert folds_of(store_path, "to fold") == before
-
-
-def folds_of(path: Path, thread: str) -> int:
-    with cf.open(path, read_only=True) as store:
-        return len(store.thread(thread).folds)
-
-
-def test_a_message_is_pinned_and_unpinned(visit: Visit, store_path: Path) -> None:
-    page = visit.page
-    visit.thread("to pin")
-    page.locator('.row[data-seq="3"] .line').click()
-    page.locator(".detail").get_by_role("button", name="Pin", exact=True).click()
-    visit.button("Do it").click()
-    page.locator('.row[data-seq="3"] .chip', has_text="pinned").wait_for()
-    visit.button("Undo").click()
-    page.wait_for_function(
-        "() => !document.querySelector('.row[data-seq=\"3\"] .line')?.textContent.includes('pinned')"
-    )
-    with cf.open(store_path, read_only=True) as store:
-        assert not store.thread("to pin").view.pinned
-
-
-def test_a_rewind_tells_what_it_leaves_and_is_redone_and_a_fork_goes_its_own_way(
-    visit: Visit, store_path: Path
-) -> None:
-    page = visit.page
-    visit.thread("to rewind", "/at/5")
-    page.locator(".detail").get_by_role("button", name="Rewind to before this…").click()
-    page.locator("dialog li", has_text="left behind").wait_for()
-    visit.button("Do it").click()
-    page.locator('.row[data-seq="5"].gone').wait_for()
-    visit.shot("rewound")
-    visit.button("Undo").click()
-    page.locator('.row[data-seq="5"]:not(.gone)').wait_for()
-    page.locator(".detail").get_by_role("button", name="Fork from here…").click()
-    page.locator("#entered").fill("to rewind, otherwise")
-    visit.button("Do it").click()
-    page.wait_for_function("() => document.querySelector('h1').textContent === 'to rewind, otherwise'")
-    with cf.open(store_path, read_only=True) as store:
-        assert len(store.thread("to rewind, otherwise").view.messages) == 5
-
-
-def test_a_checkpoint_is_a_place_to_go_back_to(visit: Visit, store_path: Path) -> None:
-    page = visit.page
-    visit.thread(REFUNDS)
-    visit.button("↓ Newest").click()
-    checkpoint = page.locator('.row[data-kind="checkpointed"]')
-    assert "before the rewrite" in checkpoint.inner_text()
-    checkpoint.get_by_role("button", name="Rewind to this…").click()
-    page.locator("dialog .turn b").first.wait_for()
-    with cf.open(store_path, read_only=True) as store:
-        before = store.thread(REFUNDS).view.head
-    visit.button("Keep as it is").click()
-    page.locator("dialog").wait_for(state="detached")
-    with cf.open(store_path, read_only=True) as store:
-        assert store.thread(REFUNDS).view.head == before
-
-
-def test_a_session_is_renamed_archived_listed_again_and_exported(visit: Visit) -> None:
-    page = visit.page
-    visit.thread("to rename")
-    visit.button("Rename…").click()
-    page.locator("#entered").fill("renamed")
-    visit.button("Do it").click()
-    page.wait_for_function("() => document.querySelector('h1')?.textContent === 'renamed'")
-    with page.expect_download() as download:
-        visit.button("Export").click()
-    assert download.value.suggested_filename == "session.jsonl"
-    visit.button("Archive").click()
-    visit.button("Do it").click()
-    page.wait_for_function(
-        "() => !document.querySelector('tr[data-name=\"renamed\"]') && document.querySelector('tr[data-name]')"
-    )
-    visit.button("Archived").click()
-    page.locator('tr[data-name="renamed"]').wait_for()
-
-
-def test_forgetting_wants_the_name_typed(visit: Visit) -> None:
-    page = visit.page
-    visit.thread("to forget")
-    visit.button("Forget…").first.click()
-    erase = visit.button("Erase")
-    assert erase.is_disabled()
-    page.locator("#entered").fill("to forge")
-    assert erase.is_disabled()
-    page.locator("#entered").fill("to forget")
-    erase.click()
-    page.locator(".row .txt", has_text="forgotten").first.wait_for()
 
 
 def test_what_another_process_writes_appears_by_itself(visit: Visit, store_path: Path) -> None:
@@ -306,12 +189,13 @@ def test_what_another_process_writes_appears_by_itself(visit: Visit, store_path:
     page.locator('tr[data-name="brand new"]').wait_for()
 
 
-def test_policies_are_compared_on_a_session(visit: Visit) -> None:
-    page = visit.page
+def test_policies_are_compared_on_a_session(spoken: Visit) -> None:
+    visit, page = spoken, spoken.page
     visit.thread(REFUNDS, "/compare")
     page.locator("figure svg").first.wait_for()
     assert page.locator("tbody tr").count() >= 4
-    visit.shot("compare")
+    assert page.locator("h1").inner_text() == visit.say("compare")
+    visit.shot(f"compare-{visit.language}")
 
 
 def test_the_keyboard_is_enough(visit: Visit) -> None:

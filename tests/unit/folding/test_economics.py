@@ -95,6 +95,15 @@ def test_clearing_waits_until_the_rent_reaches_its_price() -> None:
     assert "clearing pays" in firing.reason
 
 
+def test_clearing_that_pays_at_once_says_what_the_next_request_saves() -> None:
+    now = standing(removable=40_000, front=50_000, cached=0, full_bill=3.0)
+    price = now.price_of_clearing(SONNET)
+    assert price < 0
+    firing = Economy().fires(now, SONNET, WINDOW)
+    assert firing is not None
+    assert firing.reason == f"clearing pays at once: the next request costs ${-price:.4f} less without old results"
+
+
 def test_what_will_be_asked_for_again_makes_clearing_dearer() -> None:
     rent = int(standing(removable=40_000, front=50_000).price_of_clearing(SONNET) / SONNET.read) + 10_000
     assert Economy().fires(standing(removable=40_000, front=50_000, rent=rent, recalls=3.0), SONNET, WINDOW) is None

@@ -14,12 +14,12 @@ const complain = (error) => toast(error.message, el("button", { type: "button", 
 
 /** What is at stake: the next request before and after, what it costs, what leaves or comes back. */
 function stakes(told, act) {
-  const cost = (value, words) => value !== null && value !== undefined && Math.abs(value) > 1e-9 && el("li", {}, `${value > 0 ? t("costsMore") : t("costsLess")} ${money(Math.abs(value), told.unit)} ${words}`);
+  const cost = (value, words) => value !== null && value !== undefined && Math.abs(value) > 1e-9 && el("li", {}, t(words + (value > 0 ? "More" : "Less"), { money: money(Math.abs(value), told.unit) }));
   const moved = { fold: "leave", unfold: "come", rewind: "behind" }[act];
   const fits = told.fits === false;
   return [
     el("div", { class: "turn" }, el("span", {}, el("b", {}, n(told.before)), t("nowSize")), el("span", { "aria-hidden": true }, "→"), el("span", {}, el("b", {}, n(told.after)), el("span", { class: fits ? "bad" : "good" }, `${t(fits ? "noFit" : "fits")} (${n(told.usable)})`))),
-    el("ul", {}, told.messages > 0 && moved && el("li", {}, `${n(told.messages)} ${t(moved)}`), act === "unfold" && told.folds?.length > 0 && el("li", {}, `${t("folds_show")}: ${told.folds.join(", ")}`), cost(told.price, t("once")), cost(told.saves === undefined ? undefined : -told.saves, t("each")), told.files?.length > 0 && el("li", {}, `${t("files")}: ${told.files.slice(0, 8).join(", ")}${told.files.length > 8 ? " …" : ""}`), !told.messages && told.before === told.after && el("li", {}, t("nothingChanged"))),
+    el("ul", {}, told.messages > 0 && moved && el("li", {}, `${n(told.messages)} ${t(moved)}`), act === "unfold" && told.folds?.length > 0 && el("li", {}, `${t("folds_show")}: ${told.folds.join(", ")}`), cost(told.price, "once"), cost(told.saves === undefined ? undefined : -told.saves, "each"), told.files?.length > 0 && el("li", {}, `${t("files")}: ${told.files.slice(0, 8).join(", ")}${told.files.length > 8 ? " …" : ""}`), !told.messages && told.before === told.after && el("li", {}, t("nothingChanged"))),
     told.problem && el("p", { class: "bad" }, told.problem),
   ];
 }

@@ -7,7 +7,7 @@ const colour = (name) => `var(--${name})`;
 
 /** The next request to scale, the room for the answer, and where folding begins. */
 export function gauge(told) {
-  const share = (tokens) => `${(100 * tokens) / told.window}%`, name = (part) => t(`p_${part.part}`) + (part.name ? ` · ${part.name}` : "");
+  const share = (tokens) => `${(100 * tokens) / told.window}%`, name = (part) => t(`p_${part.part}`) + (part.name ? ` · ${part.part === "stand_in" ? t(`f_${part.name}`) : part.name}` : "");
   const free = Math.max(0, told.window - told.used - told.reserve);
   const label = `${t("gauge")}: ${n(told.used)} / ${n(told.window)} ${t("tokens")}; ${told.parts.map((part) => `${name(part)} ${n(part.tokens)}`).join(", ")}`;
   const bar = el("div", { class: "bar", role: "img", "aria-label": label },
@@ -17,9 +17,9 @@ export function gauge(told) {
     el("u", { class: "end", title: `${t("ends")}: ${n(told.usable)}`, style: { left: share(told.usable) } }));
   const item = (mark, words, tokens, soft) => el("li", { class: soft && "soft" }, mark && el("span", { class: "k", style: { background: mark } }), words, el("b", {}, n(tokens)));
   const legend = el("ul", { class: "legend" }, told.parts.map((part) => item(colour(part.part), name(part), part.tokens)), item("", t("free"), free, true), item("", t("reserve"), told.reserve, true));
-  const source = [`${n(told.used)} / ${n(told.usable)} ${t("tokens")}`, told.is_exact ? t("exact") : `${t("estimated")} (${told.method})`, told.factor !== 1 && `${t("corrected")}${told.factor}`, told.is_window_assumed && t("assumed")].filter(Boolean).join(" · ");
+  const source = [`${n(told.used)} / ${n(told.usable)} ${t("tokens")}`, told.is_exact ? t("exact") : `${t("estimated")} (${told.method.replace("estimate:", "")})`, told.factor !== 1 && `${t("corrected")}${told.factor}`, told.is_window_assumed && t("assumed")].filter(Boolean).join(" · ");
   const marks = [told.threshold > 0 && `┃ ${t("begins")}: ${n(told.threshold)}`, `${t("policy")}: ${told.policy}`].filter(Boolean).join(" · ");
-  return [bar, legend, el("div", { class: "scale" }, el("span", {}, source), el("span", {}, marks)), el("div", { class: "scale" }, el("span", {}, `${t("decision")}: ${told.action} – ${told.reason}`))];
+  return [bar, legend, el("div", { class: "scale" }, el("span", {}, source), el("span", {}, marks)), el("div", { class: "scale" }, el("span", {}, `${t("decision")}: ${t(`a_${told.action}`)} – ${told.reason}`))];
 }
 
 export function spark(sizes) {
@@ -31,7 +31,7 @@ const path = (points) => points.map(([x, y], at) => `${at ? "L" : "M"}${x.toFixe
 
 /** Requests over time. `kind`: "size", "cost" or "predicted"; `pick(number)` when somebody chooses one. */
 export function overTime(kind, history, told, at, pick) {
-  const wide = innerWidth < 640 ? 460 : 1000, left = 52, right = 12, all = history.requests, last = Math.max(1, all.length - 1);
+  const wide = innerWidth < 640 ? 460 : 1000, left = 62, right = 12, all = history.requests, last = Math.max(1, all.length - 1);
   const x = (place) => left + ((wide - left - right) * place) / last;
   const made = { size: sizes, cost: costs, predicted }[kind](all, told, x, wide, left, right);
   const place = Math.max(0, all.findIndex((each) => each.number >= at));
@@ -147,8 +147,7 @@ export function requestMap(shown) {
   const away = 1 - Math.min(1, shown.request.tokens / total), below = Math.min(z + 34, high - 60);
   return el("svg", { class: "chart", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${t("history")}: ${n(total)} ${t("tokens")} → ${n(shown.request.tokens)} ${t("tokens")}` },
     back, front, el("text", { x: x1, y: 16 }, `${n(total)} ${t("tokens")}`), el("text", { x: x2, y: 16 }, `${n(shown.request.tokens)} ${t("tokens")}`), legend,
-    el("text", { class: "big", x: x2, y: below }, `${Math.round(100 * away)} % ${t("leftOut")}`),
-    shown.left_out.slice(0, 3).map((each, at) => el("text", { x: x2, y: below + 20 + at * 17 }, `${each.kind} ${each.fold}: ${n(each.messages)} ${t("messages").toLowerCase()}`)));
+    el("text", { class: "big", x: x2, y: below }, `${Math.round(100 * away)} % ${t("leftOut")}`));
 }
 
 function merged(runs) {

@@ -53,7 +53,7 @@ export function when(seconds, language) {
   if (old < 14 * 86400) return told.format(-Math.round(old / 86400), "day");
   return at.toLocaleDateString(language);
 }
-export const clock = (seconds, language) => new Date(seconds * 1000).toLocaleString(language);
+export const clock = (seconds, language) => new Date(seconds * 1000).toLocaleString(language, { dateStyle: "short", timeStyle: "medium" });
 
 export const kept = {
   get: (name) => { try { return localStorage.getItem(`contextfold.${name}`); } catch { return null; } },

@@ -19,10 +19,10 @@ export class SawPage {
     const left = shown.left_out.reduce((so, each) => so + each.tokens, 0), cost = shown.left_out.reduce((so, each) => so + each.cost, 0);
     this.side = el("section", { class: "card" });
     fill(this.main, el("div", { class: "head" }, el("h1", {}, t("saw")), el("span", { class: "soft" }, `${t("request")} ${one.number} ${t("of")} ${shown.total} · ${clock(one.at, state.language)}`), el("span", { class: `chip ${shown.is_exact ? "good" : "bad"}` }, shown.is_exact ? `✓ ${t("proven")}` : t("notProven")), el("span", { class: "grow" }),
-        el("button", { type: "button", disabled: one.number <= 1, onclick: () => this.step(-1) }, `← ${t("prev")}`), el("button", { type: "button", disabled: one.number >= shown.total, onclick: () => this.step(1) }, `${t("next")} →`)),
+        el("span", { class: "pair" }, el("button", { type: "button", disabled: one.number <= 1, onclick: () => this.step(-1) }, `← ${t("prev")}`), el("button", { type: "button", disabled: one.number >= shown.total, onclick: () => this.step(1) }, `${t("next")} →`))),
       !shown.is_exact && el("p", { class: "card wrong" }, shown.problem),
       el("section", { class: "card tiles" }, tile(n(one.tokens), t("counted")), tile(one.billed === undefined ? undefined : n(one.billed), t("billed")), tile(one.read === undefined || one.read === null ? undefined : n(one.read), t("read"), "good"), tile(n(one.written ?? 0), t("written")), tile(one.cost === undefined || one.cost === null ? undefined : money(one.cost), t("cost1")), left > 0 && tile(n(left), t("left")), left > 0 && tile(money(cost, shown.unit), t("inMoney"))),
-      el("div", { class: "see" }, el("section", { class: "card sticky" }, el("h2", {}, `${t("history")} → ${t("sentAs")}`), requestMap(shown), shown.left_out.length > 0 && el("dl", {}, shown.left_out.slice(0, 8).map((each) => [el("dt", {}, `${each.kind} ${each.fold}`), el("dd", {}, `${n(each.messages)} · ${k(each.tokens)} ${t("tokens")}${each.reason ? ` · ${each.reason}` : ""}`)]))), this.side));
+      el("div", { class: "see" }, el("section", { class: "card sticky" }, el("h2", {}, `${t("history")} → ${t("sentAs")}`), requestMap(shown), shown.left_out.length > 0 && el("ul", { class: "left" }, shown.left_out.slice(0, 8).map((each) => el("li", {}, t("leftOf", { kind: t(`f_${each.kind}`), fold: each.fold, messages: n(each.messages), tokens: k(each.tokens) }), each.reason && el("small", {}, each.reason))))), this.side));
     await this.draw();
   }
   stop() {}

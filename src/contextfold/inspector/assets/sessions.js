@@ -3,12 +3,12 @@
 import { get, of, state } from "./api.js";
 import { el, fill, k, money, n, percent, when } from "./dom.js";
 import { spark } from "./charts.js";
-import { t } from "./words.js";
+import { known, t } from "./words.js";
 
 export function address(thread, rest = "") { return `#/t/${encodeURIComponent(thread)}${rest}`; }
 
 export class Sessions {
-  constructor(main) { this.main = main; this.rows = new Map(); this.digests = new Map(); this.archived = false; this.after = null; }
+  constructor(main) { this.main = main; this.rows = new Map(); this.digests = new Map(); this.archived = false; this.after = null; this.wanted = new Set(); this.left = new AbortController(); }
 
   async show() {
     this.tiles = el("section", { class: "card tiles" });
@@ -18,11 +18,11 @@ export class Sessions {
     const choose = (archived) => el("button", { type: "button", "aria-pressed": String(this.archived === archived), onclick: () => { this.archived = archived; this.show(); } }, t(archived ? "archived" : "active"));
     this.table = el("table", { class: "sessions" }, el("caption", {}, t("sessions")), el("thead", {}, el("tr", {}, column(t("session")), column(t("model"), "hide-m"), column(t("messages"), "num hide-s"), column(t("context")), column(t("over"), "hide-m"), column(t("folds"), "num hide-s"), column(t("cost"), "num"), column(t("activity"), "num hide-s"))), this.body);
     fill(this.main, el("div", { class: "head" }, el("h1", {}, t("sessions")), el("span", { class: "grow" }), el("div", { class: "tabs", role: "group", "aria-label": t("show") }, choose(false), choose(true))), this.tiles, el("section", { class: "card" }, this.table, this.more));
-    this.look = new IntersectionObserver((entries) => entries.forEach((entry) => { if (entry.isIntersecting) { this.look.unobserve(entry.target); this.digest(entry.target.dataset.name); } }), { rootMargin: "200px" });
+    this.look = new IntersectionObserver((entries) => entries.forEach((entry) => { if (entry.isIntersecting) { this.look.unobserve(entry.target); this.wanted.add(entry.target.dataset.name); this.digest(); } }), { rootMargin: "200px" });
     this.rows.clear(); this.after = null;
     await this.page();
   }
-  stop() { this.look?.disconnect(); }
+  stop() { this.look?.disconnect(); this.left.abort(); }
 
   async page() {
     const page = await get("/threads", { archived: this.archived, after: this.after, limit: 50 });
@@ -50,27 +50,38 @@ export class Sessions {
   }
   row(session, depth) {
     const go = () => { location.hash = address(session.name); }, told = this.digests.get(session.name);
-    const relation = session.parent ? `${t("sub")} ${session.parent}` : session.origin ? `⑂ ${t("forkOf")} ${session.origin}` : "";
+    const relation = session.parent ? `${t("sub")} ${session.parent}` : session.origin ? `${t("forkOf")} ${session.origin}` : "";
     const fills = told && Math.min(1, told.used / Math.max(1, told.usable));
     return el("tr", { class: depth ? "inner" : "", "data-name": session.name, onclick: go },
       el("td", {}, el("div", {}, el("a", { class: "name", href: address(session.name), onclick: (event) => event.stopPropagation() }, session.name), " ", relation && el("span", { class: "chip" }, relation), session.is_forgotten && el("span", { class: "chip bad" }, t("forgotten"))), el("small", {}, told?.first ?? " ")),
       el("td", { class: "hide-m soft model" }, session.model), el("td", { class: "num hide-s" }, n(session.messages)),
       el("td", {}, told ? [el("div", { class: "bar thin", role: "img", "aria-label": `${t("context")}: ${percent(fills)}` }, el("i", { style: { width: percent(fills).replace(" ", ""), background: told.threshold && told.used >= told.threshold ? "var(--stand_in)" : "var(--user)" } }), told.threshold > 0 && el("u", { style: { left: `${(100 * told.threshold) / told.usable}%` } })), el("small", {}, `${k(told.used)} / ${k(told.usable)}`)] : ""),
       el("td", { class: "hide-m" }, told?.spark ? spark(told.spark) : ""), el("td", { class: "num hide-s" }, n(session.folds)),
-      el("td", { class: "num" }, told ? [money(told.spent ?? 0, told.unit), told.full > 0 && el("small", { class: told.spent <= told.full ? "good" : "bad" }, `${told.spent <= told.full ? "−" : "+"}${percent(Math.abs(1 - told.spent / told.full))}`)] : ""),
+      el("td", { class: "num" }, told ? [told.requests ? money(told.spent ?? 0, told.unit) : "–", told.full > 0 && el("small", { class: told.spent <= told.full ? "good" : "bad" }, `${told.spent <= told.full ? "−" : "+"}${percent(Math.abs(1 - told.spent / told.full))}`)] : ""),
       el("td", { class: "num hide-s soft" }, when(session.at, state.language)));
   }
-  async digest(name) {
-    try { this.digests.set(name, await get(of(name, "/digest"))); } catch { this.digests.set(name, null); return; }
+  /** What a look into the sessions in sight tells: one after the other, the short ones first, until somebody goes elsewhere. */
+  async digest() {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    while (this.wanted.size && !this.left.signal.aborted) {
+      const name = [...this.wanted].reduce((best, each) => ((this.rows.get(each)?.messages ?? 0) < (this.rows.get(best)?.messages ?? 0) ? each : best));
+      this.wanted.delete(name);
+      try { this.digests.set(name, await get(of(name, "/digest"), {}, this.left.signal)); this.told(name); } catch { this.digests.set(name, null); }
+    }
+    this.isLooking = false;
+  }
+  told(name) {
     const row = this.body.querySelector(`tr[data-name="${CSS.escape(name)}"]`);
     if (row && this.rows.has(name)) row.replaceWith(this.row(this.rows.get(name), row.classList.contains("inner") ? 1 : 0));
     this.total();
   }
   total() {
-    const known = [...this.rows.keys()].map((name) => this.digests.get(name)).filter((each) => each?.unit === "USD");
-    const sum = (of) => known.reduce((so, each) => so + (of(each) ?? 0), 0), spent = sum((each) => each.spent), full = sum((each) => each.full);
+    const own = [...this.rows.values()].filter((each) => !this.rows.has(each.origin)); // what a fork shares is paid for once
+    const priced = own.map((each) => this.digests.get(each.name)).filter((each) => each?.unit === "USD");
+    const sum = (of) => priced.reduce((so, each) => so + (of(each) ?? 0), 0), spent = sum((each) => each.spent), full = sum((each) => each.full);
     const tile = (value, words, kind) => el("div", { class: "tile" }, el("b", { class: kind }, value), el("span", {}, words));
-    fill(this.tiles, tile(n([...this.rows.values()].reduce((so, each) => so + each.messages, 0)), t("messages")), tile(n([...this.rows.values()].reduce((so, each) => so + each.folds, 0)), t("folds")), known.length > 0 && [tile(money(spent), t("spent")), full > 0 && tile(money(full), t("without")), full > 0 && tile(`${spent <= full ? "" : "−"}${percent(Math.abs(1 - spent / full))}`, t("saved"), spent <= full ? "good" : "bad")]);
+    fill(this.tiles, tile(n([...this.rows.values()].reduce((so, each) => so + each.messages, 0)), t("messages")), tile(n([...this.rows.values()].reduce((so, each) => so + each.folds, 0)), t("folds")), priced.length > 0 && [tile(money(spent), t("spent")), full > 0 && tile(money(full), t("without")), full > 0 && tile(`${spent <= full ? "" : "−"}${percent(Math.abs(1 - spent / full))}`, t("saved"), spent <= full ? "good" : "bad")]);
   }
   async heard(news) {
     for (const each of news.threads) this.digests.delete(each.thread);
@@ -91,7 +102,7 @@ export async function found(main, words, thread = "") {
 
 function passage(each, thread) {
   const name = each.thread || thread;
-  return el("a", { class: "passage", href: address(name, `/at/${each.seq}`) }, el("b", {}, name), " ", el("span", { class: "chip" }, each.seq), " ", el("span", { class: "soft" }, `${each.speaker} · ${when(each.at, state.language)}`), each.fold && [" ", el("span", { class: "chip amber" }, `${t("folded")} ${each.fold}`)], el("p", {}, marked(each.text, each.matched)));
+  return el("a", { class: "passage", href: address(name, `/at/${each.seq}`) }, el("b", {}, name), " ", el("span", { class: "chip" }, each.seq), " ", el("span", { class: "soft" }, `${known(`who_${each.speaker}`) ? t(`who_${each.speaker}`) : each.speaker} · ${when(each.at, state.language)}`), each.fold && [" ", el("span", { class: "chip amber" }, `${t("folded")} ${each.fold}`)], el("p", {}, marked(each.text, each.matched)));
 }
 
 function marked(text, matched) {

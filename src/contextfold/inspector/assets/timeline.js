@@ -133,8 +133,9 @@ export class Timeline {
       node.style.transform = `translateY(${this.offset(index)}px)`;
       node.classList.toggle("at", index === this.at);
     }
-    for (const page of [Math.floor(first / PAGE) - 1, Math.floor(last / PAGE) + 1]) if (page >= 0 && page * PAGE < this.total && !this.pages.has(page)) this.load(page);
+    for (const page of [1, 2].flatMap((far) => [Math.floor(first / PAGE) - far, Math.floor(last / PAGE) + far])) if (page >= 0 && page * PAGE < this.total && !this.pages.has(page)) this.load(page);
     this.isDrawing = false;
+    this.element.classList.toggle("empty", !this.total);
     if (!this.total) fill(this.space, el("p", { class: "soft", style: { padding: "10px 18px" } }, t("none")));
     else this.space.querySelector(":scope > p")?.remove();
   }
@@ -158,14 +159,14 @@ export class Timeline {
       el("span", { class: "txt" }, names && el("strong", {}, `${names}  `), isCode ? el("code", {}, row.text) : row.text, chips), el("span", { class: "tok" }, el("i", { style: { width: `${width}px`, background: `var(--${row.who})`, opacity: row.state === "visible" ? 0.75 : 0.35 } }), k(row.tokens ?? 0)));
   }
   card(row) {
-    const facts = row.facts, isOpen = this.openFolds.has(row.seq), why = facts.reason || facts.trigger || facts.strategy;
+    const facts = row.facts, isOpen = this.openFolds.has(row.seq);
     return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq),
       el("button", { class: "who", type: "button", tabindex: -1, "aria-expanded": isOpen ? "true" : "false", "aria-label": `${isOpen ? t("closeFold") : t("openFold")} (${row.seq})`, onclick: () => this.openFold(row.seq) }, isOpen ? "▾" : "▸"),
-      el("span", { class: "txt" }, el("strong", {}, `${facts.kind} `), `${t("hides")} ${n(facts.messages)} ${t("messages").toLowerCase()} · ${k(facts.hidden)} → ${k(row.tokens)} ${t("tokens")}`, why && ` · ${t("because")}: ${why}`),
+      el("span", { class: "txt" }, el("strong", {}, `${t(`f_${facts.kind}`)} `), t("card", { messages: n(facts.messages), hidden: k(facts.hidden), tokens: k(row.tokens) }), facts.reason && ` · ${facts.reason}`),
       el("button", { type: "button", tabindex: -1, onclick: () => this.acts.unfold(row.seq) }, t("unfold")));
   }
   event(row) {
-    const said = known(`e_${row.kind}`) ? t(`e_${row.kind}`, Object.fromEntries(Object.entries(row.facts ?? {}).map(([name, value]) => [name, typeof value === "number" ? n(value) : value]))) : row.kind;
+    const said = known(`e_${row.kind}`) ? t(`e_${row.kind}`, Object.fromEntries(Object.entries(row.facts ?? {}).map(([name, value]) => [name, typeof value === "number" ? n(value) : name === "kind" ? t(`f_${value}`) : value]))) : row.kind;
     const back = row.kind === "checkpointed" && el("button", { type: "button", tabindex: -1, onclick: () => this.acts.rewind({ to: row.seq }, row.facts?.files) }, t("rewindCheckpoint"));
     return el("div", { class: "line" }, el("span", { class: "seq" }, row.seq), el("span", { class: "who", "aria-hidden": true }, SIGNS[row.kind] ?? "·"), el("span", { class: "txt" }, said, row.text && ` · ${row.text}`, row.facts?.reason && ` · ${row.facts.reason}`), back || el("span"));
   }
