@@ -19,7 +19,17 @@ from .budget import (
 )
 from .clear import Clear
 from .decision import FoldDecision, Signals, after_folds, decide
-from .economics import CacheShares, Economy, Prediction, Rates, Standing, predicted, price_of_edit, rates_of
+from .economics import (
+    CacheShares,
+    Economy,
+    Prediction,
+    Rates,
+    Standing,
+    predicted,
+    price_of_edit,
+    rates_of,
+    worth_attaching,
+)
 from .effects import (
     Begin,
     Effect,
@@ -144,4 +154,5 @@ __all__ = [
     "strategy_names",
     "summarize",
     "tell",
+    "worth_attaching",
 ]

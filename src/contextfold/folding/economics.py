@@ -152,8 +152,22 @@ class Standing:
 
     def price_of_forgetting(self, rates: Rates) -> float:
         """The recalls that clearing will cause, each one more read of the prefix and an answer to carry."""
-        recall = self.size * rates.read + RECALLED * (rates.write + CARRIED * rates.read) + ASKED * rates.output
-        return self.recalls * recall
+        return self.recalls * price_of_recall(self.size, rates)
+
+
+def price_of_recall(size: int, rates: Rates) -> float:
+    """What it costs when the model asks for something folded: a request of this size once more, and the answer."""
+    return size * rates.read + RECALLED * _carried(rates) + ASKED * rates.output
+
+
+def worth_attaching(size: int, rates: Rates) -> int:
+    """Tokens that may be attached unasked: as many as cost no more than one recall that they spare the model."""
+    return int(price_of_recall(size, rates) / _carried(rates)) if _carried(rates) > 0 else RECALLED
+
+
+def _carried(rates: Rates) -> float:
+    """What one token that is added costs: written once, then read for a while."""
+    return rates.write + CARRIED * rates.read
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Auto-recall: folded passages that the newest words ask about, attached at the end of the view within a budget.
 
 Attached like anything else for the model: earlier bytes stay as they were, and a fold takes it later. It adds nothing
-unless a passage holds several of the words, and nothing that the view shows already.
+unless a passage holds several of the words, and nothing that the view shows already. Where a policy counts money, it
+adds no more than the model's own recall would cost.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from contextfold import recall
 from contextfold.domain import Attached, Attachment, Turn, ViewItem
+from contextfold.folding import worth_attaching
 from contextfold.store import Store, past_of
 
 from .desk import Desk, live_request
@@ -35,7 +37,7 @@ class AutoRecall:
         place = live_request(turn.view)
         since = turn.view.item(place).seq if turn.view.length else 0
         used = sum(self._desk.counter.tokens(item.shape) for item in shown if item.seq > since)
-        budget = min(self._desk.policy.auto_recall - used, turn.room)
+        budget = min(self._allowed(turn) - used, turn.room)
         question = self._question(turn, place)
         if budget < _LEAST or not question:
             return
@@ -54,6 +56,14 @@ class AutoRecall:
         if strong:
             text = recall.framed(strong)
             yield Attachment(RECALLED, text, details={"hits": len(strong), "tokens": turn.count(text)})
+
+    def _allowed(self, turn: Turn) -> int:
+        """Tokens that this turn may attach: the policy's, and no more than they are worth."""
+        most = self._desk.policy.auto_recall
+        if self._desk.policy.economy is None:
+            return most
+        size = turn.view.tokens() + self._desk.turn.frame.tokens
+        return min(most, worth_attaching(size, self._desk.rates(size)))
 
     def _question(self, turn: Turn, place: int) -> str:
         """What a person said last, and what the model has asked its tools since."""

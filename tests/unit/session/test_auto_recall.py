@@ -8,6 +8,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import recall
+from contextfold.folding import CacheShares, Rates, rates_of, worth_attaching
 from contextfold.session import Session
 
 MODEL = "claude-sonnet-5-5"
@@ -72,3 +73,25 @@ def test_what_is_attached_cannot_break_its_frame() -> None:
 
 def test_the_words_of_a_question_are_those_that_the_index_asks_for() -> None:
     assert recall.asked_terms("Which port did we choose for the proxy?") == ("port", "choose", "proxy")
+
+
+def test_no_more_is_attached_than_the_models_own_recall_would_cost() -> None:
+    long = [f"Port {8000 + n} belongs to proxy {n}, which " + "listens and forwards " * 25 for n in range(12)]
+    policy = cf.recipes.balanced(auto_recall=8_000)
+    attached = {}
+    for name, chosen in {"priced": policy, "unpriced": policy.with_(economy=None)}.items():
+        with Session.open(thread="talk", model=MODEL, policy=chosen) as session:
+            for place, text in enumerate(long):
+                session.append({"role": ("user", "assistant")[place % 2], "content": text})
+            session.thread.fold(range(1, 12), "Ports.")
+            session.append({"role": "user", "content": "Which port has which proxy?"})
+            attached[name] = session.prepare().report.recalled_tokens
+    size = 400
+    rates = rates_of(cf.model(MODEL), size, CacheShares())
+    assert 0 < attached["priced"] <= 1.2 * worth_attaching(size, rates) < attached["unpriced"]
+
+
+def test_what_is_worth_attaching_grows_with_the_request_that_a_recall_repeats() -> None:
+    rates = Rates(read=0.3, write=3.75, output=15.0)
+    assert [worth_attaching(size, rates) for size in (0, 10_000, 100_000)] == [753, 1_061, 3_830]
+    assert worth_attaching(10_000, Rates(0.0, 0.0, 0.0)) == 600
