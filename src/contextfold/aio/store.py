@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from contextfold import store as plain
 from contextfold.domain import ListedThread, Problem, ThreadChange, ThreadOrder
-from contextfold.recall import Passage
+from contextfold.recall import Encoder, Passage
 from contextfold.store import Kind, MemoryEntry
 from contextfold.store import Memory as PlainMemory
 
@@ -73,14 +73,17 @@ def open(
     space: str = "default",
     keep_bytes: int = plain.KEPT_BYTES,
     recall: bool = True,
+    encoder: Encoder | None = None,
     read_only: bool = False,
 ) -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.
 
-    With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
-    holds may take before the ones used least lately leave it. With `read_only` nothing is ever written.
+    With `recall`, a file keeps an index of every word in it, and with an `encoder` vectors beside it. `keep_bytes` is
+    how much memory the threads that nobody holds may take before the ones used least lately leave it. With `read_only`
+    nothing is ever written.
     """
-    return Store(plain.open(path, space=space, keep_bytes=keep_bytes, recall=recall, read_only=read_only))
+    opened = plain.open(path, space=space, keep_bytes=keep_bytes, recall=recall, encoder=encoder, read_only=read_only)
+    return Store(opened)
 
 
 class Store:

@@ -28,6 +28,7 @@ from .search import (
     search,
 )
 from .tools import FRAMED, RECALL, TOOLS, UNFOLD, framed, is_answer, say
+from .vectors import Encoder, VectorIndex, small
 from .words import asked_terms
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "RECALL",
     "TOOLS",
     "UNFOLD",
+    "Encoder",
     "Found",
     "Hit",
     "IndexReader",
@@ -49,6 +51,7 @@ __all__ = [
     "Sitting",
     "Stretch",
     "ThreadNumbers",
+    "VectorIndex",
     "asked_terms",
     "cut",
     "found_in",
@@ -62,6 +65,7 @@ __all__ = [
     "place_of",
     "say",
     "search",
+    "small",
     "span",
     "thread_of",
 ]

@@ -31,6 +31,7 @@ BESIDE = (0.5, 0.35)  # of the score of a neighbour, and of the one behind it
 SITTING = 0.25  # of the best score of the same sitting
 SPEAKER = 1.4  # times the score where the question names who spoke
 AGAIN = 0.3  # of the score of a passage that holds names the best passage tells
+_FUSED = 60  # ranks by which the first places of two rankings are evened out
 NAMES = 3  # that are asked for again
 
 
@@ -147,7 +148,7 @@ class Inquiry:
     """A question to an index: in which space, in which history, and what may be shown of it.
 
     Without a `history`, what matches in any thread of the space. `read` gives the words of a hit; with it, names that
-    the best one tells, where a person said it, are asked for again.
+    the best one tells, where a person said it, are asked for again. `nearest` are passages that an encoder finds alike.
     """
 
     question: str
@@ -155,6 +156,7 @@ class Inquiry:
     history: Sequence[Stretch] | None
     may_show: Callable[[Hit], bool] = lambda _: True
     read: Callable[[Hit], str] | None = None
+    nearest: Sequence[Hit] = ()
 
 
 def search(found: PassageIndex, inquiry: Inquiry) -> Iterator[Hit]:
@@ -164,10 +166,23 @@ def search(found: PassageIndex, inquiry: Inquiry) -> Iterator[Hit]:
     """
     seen: set[tuple[int, int, int, int]] = set()
     fill = () if inquiry.history is None else _newest(found, inquiry.history, inquiry.question)
-    for hit in chain(_matching(found, inquiry), fill):
+    matching = _matching(found, inquiry)
+    for hit in chain(fused(matching, inquiry.nearest) if inquiry.nearest else matching, fill):
         if hit.place not in seen and inquiry.may_show(hit):
             seen.add(hit.place)
             yield hit
+
+
+def fused(*rankings: Iterable[Hit]) -> list[Hit]:
+    """Several rankings as one: what stands high in any counts, and scores of different kinds are not compared."""
+    scores: dict[tuple[int, int, int, int], float] = {}
+    hits: dict[tuple[int, int, int, int], Hit] = {}
+    for ranking in rankings:
+        for rank, hit in enumerate(ranking, 1):
+            hits.setdefault(hit.place, hit)
+            scores[hit.place] = scores.get(hit.place, 0.0) + 1 / (_FUSED + rank)
+    best_first = sorted(scores, key=lambda place: (-scores[place], place))
+    return [hits[place]._replace(score=scores[place]) for place in best_first]
 
 
 def holding(found: PassageIndex, space: int, thread: int, question: str) -> list[int]:

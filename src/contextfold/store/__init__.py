@@ -7,8 +7,9 @@ from contextfold.thread.live import KEPT_BYTES
 from .belongings import snapshots_in
 from .far import one_look, shared_commit, unhurried
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
+from .open import open
 from .recollection import Recollection
-from .store import Store, beside, end_of, open, past_of
+from .store import Store, beside, end_of, past_of
 from .takeover import RecordingTakeover, Taken, take_task, task_source
 from .thread_end import ThreadEnd
 

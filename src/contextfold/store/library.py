@@ -21,6 +21,7 @@ from contextfold.logs import SqliteLog
 from contextfold.thread import LogStretch, Thread
 
 from .server_index import ServerIndex
+from .vectors import VectorShelf
 
 _BATCH = 512
 
@@ -85,8 +86,9 @@ def _beside(log: EventLog) -> ServerIndex | Shelf:
 class Library:
     """The index of one store."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: EventLog, vectors: recall.VectorIndex | None = None) -> None:
         self._log = log
+        self._vectors = VectorShelf(log, vectors, self._messages) if vectors and isinstance(log, SqliteLog) else None
         self._shelf: SqliteLog | ServerIndex | Shelf = (
             log if isinstance(log, SqliteLog) and log.keeps(recall.RecallIndex.name) else _beside(log)
         )
@@ -98,8 +100,17 @@ class Library:
             self._shelf = Shelf(self._log)
 
     def close(self) -> None:
+        if self._vectors is not None:
+            self._vectors.close()
         if isinstance(self._shelf, Shelf):
             self._shelf.close()
+
+    def _messages(self, thread: str, seqs: Sequence[int]) -> dict[int, Message]:
+        """Some messages of one thread, of those that can be read."""
+        bodies = self._log.bodies(thread, seqs)
+        logged = self._log.read(thread, after=seqs[0] - 1, upto=seqs[-1])
+        read_there = {entry.seq: read(entry, bodies[entry.seq]) for entry in logged if entry.seq in bodies}
+        return {seq: message for seq, message in read_there.items() if message is not None}
 
     def reindex(self) -> None:
         """Make the whole index anew, from what the log holds."""
@@ -109,6 +120,8 @@ class Library:
             self._shelf.begin_anew()
         else:
             self._shelf.rebuild(recall.RecallIndex.name)
+        if self._vectors is not None:
+            self._vectors.begin_anew([row.name for row in self._log.threads()])
 
     @contextmanager
     def _asking(self, threads: Sequence[str]) -> Iterator[tuple[recall.PassageIndex, Sequence[_Numbers]]]:
@@ -130,13 +143,14 @@ class Library:
     ) -> list[recall.Hit]:
         """Passages of one thread's history, best first, so many at most; in the end those that only fill a budget."""
         names = [stretch.thread for stretch in lineage]
+        nearest = () if self._vectors is None else self._vectors.nearest(lineage, question)
         with self._asking(names) as (index, found):
             history = [
                 recall.Stretch(number, stretch.upto)
                 for stretch, address in zip(lineage, found, strict=True)
                 if (number := index.number_of(address)) is not None
             ]
-            inquiry = recall.Inquiry(question, found[-1].space, history, may_show, read)
+            inquiry = recall.Inquiry(question, found[-1].space, history, may_show, read, nearest)
             return list(islice(recall.search(index, inquiry), most))
 
     def holding(self, thread: str, question: str) -> list[int]:

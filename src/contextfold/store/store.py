@@ -25,14 +25,14 @@ from contextfold.domain import (
     ThreadRow,
 )
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
-from contextfold.recall import Passage, RecallIndex
+from contextfold.recall import Passage, VectorIndex
 from contextfold.thread import Thread, locked
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock, words_for
 from contextfold.thread.moves import next_fork_name
 
 from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
 from .far import one_look
-from .library import Library, descent, lineage, read
+from .library import Library, descent, lineage
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
 from .takeover import outline_for, take_task
@@ -42,43 +42,22 @@ Beside = TypeVar("Beside", bound=Any)  # something outside the file that events 
 _MOST_NAMES = 10  # in an error
 
 
-def open(
-    path: str | os.PathLike[str] | None = None,
-    *,
-    space: str = "default",
-    keep_bytes: int = KEPT_BYTES,
-    recall: bool = True,
-    read_only: bool = False,
-) -> Store:
-    """Open a store: a SQLite file (mode 0600), made on first use, memory when no path is given, or `postgresql://…`.
-
-    With `recall`, a file keeps an index of every word in it. `keep_bytes` is how much memory the threads that nobody
-    holds may take before the ones used least lately leave it. With `read_only` nothing is ever written, a file must be
-    there, and every verb that would write raises `ReadOnly`.
-    """
-    if path is None or os.fspath(path) == ":memory:":
-        if read_only:
-            raise BadConfiguration("There is nothing to read in memory that is new. Name a file with read_only=True.")
-        return Store(logs.MemoryLog(), keep_bytes=keep_bytes)
-    if logs.is_postgres(path):
-        far = logs.postgres_logs().open_postgres(path, space=space, read_only=read_only)
-        return Store(far, keep_bytes=keep_bytes)
-    derived = (RecallIndex(read),) if recall and not read_only else ()
-    log = logs.open_sqlite(path, space=space, derived=derived, read_only=read_only)
-    return Store(log, keep_bytes=keep_bytes)
-
-
 class Store:
     """All threads of one space in one file."""
 
     def __init__(
-        self, log: logs.SealedLog, *, clock: Callable[[], float] = time.time, keep_bytes: int = KEPT_BYTES
+        self,
+        log: logs.SealedLog,
+        *,
+        clock: Callable[[], float] = time.time,
+        keep_bytes: int = KEPT_BYTES,
+        vectors: VectorIndex | None = None,
     ) -> None:
         self._log, self._clock = log, clock
         self.distant = log if isinstance(log, DistantLog) else None
         self.deferring = log if isinstance(log, DeferringLog) else None
         self._live = LiveThreads(keep_bytes)
-        self._library = Library(log)
+        self._library = Library(log, vectors)
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
         self._lock: AbstractContextManager[object] = ProcessLock()
 

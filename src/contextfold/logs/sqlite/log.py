@@ -68,6 +68,10 @@ class SqliteLog:
         with self._database.reading() as connection:
             yield connection, addresses
 
+    def deriving(self) -> AbstractContextManager[apsw.Connection]:
+        """One transaction in which a derived table of this process writes what it worked out by itself."""
+        return self._database.writing()
+
     def rebuild(self, table: str) -> None:
         """Make a derived table anew, from the first event on."""
         self._derivations.rebuild(self._database, table)
