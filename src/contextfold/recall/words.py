@@ -62,9 +62,15 @@ _DATES = tuple(
 )
 
 
+_SENTENCES = {
+    "\ufdfa": " \u0635\u0644\u0639\u0645 ",
+    "\ufdfb": " \u062c\u0644 ",
+}  # ligatures of blessings, as people shorten them
+
+
 def terms(text: str) -> Iterator[str]:
     """Every term of a text that is kept, in order; identifiers give several."""
-    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    text = text if text.isascii() else _normal(text)
     joined: list[str] = []
     end = -1
     for run in _RUN.finditer(text):
@@ -86,6 +92,13 @@ def terms(text: str) -> Iterator[str]:
             joined = []
     if joined:
         yield from _compound(joined)
+
+
+def _normal(text: str) -> str:
+    """One spelling of each sign; the two that stand for a whole sentence are said short, or a text would grow by 18."""
+    for sign, words in _SENTENCES.items():
+        text = text.replace(sign, words)
+    return unicodedata.normalize("NFKC", text)
 
 
 def _compound(words: list[str]) -> Iterator[str]:

@@ -67,3 +67,11 @@ def test_a_speaker_is_named_by_a_short_form_but_not_by_a_word_that_only_begins_a
     assert named("What did Mel buy?", speakers) == {"melanie"}
     assert named("Which car is it? Will it do?", speakers) == frozenset()
     assert named("What did we say to Carol?", speakers) == {"carol", "user"}
+
+
+@pytest.mark.finding("K2")
+def test_no_sign_makes_a_text_grow_beyond_measure() -> None:
+    for sign in ("\ufdfa", "\ufdfb", "㌖", "⑽", "ﬃ"):
+        text = sign * 1_000
+        assert sum(map(len, terms(text))) <= 12 * len(text), sign
+    assert list(terms("\ufdfa")) == list(terms("صلعم"))
