@@ -1,8 +1,8 @@
 """The inspector at size: 100,000 messages in one session, 100,000 sessions in one store, in a real browser.
 
-Measures answers of the server (median over many pages), and in Chromium the first useful paint, blank rows while
-scrolling, memory of the page, and how soon a turn of another process appears. `python -m benchmarks.inspector` runs
-everything; `--quick` a twentieth of the size.
+Measures answers of the server (median over many pages), and in Chromium the first useful paint of a session that was
+never read before, frames without real rows while scrolling, memory of the whole renderer, and how soon a turn of
+another process appears. `python -m benchmarks.inspector` runs everything; `--quick` a twentieth of the size.
 """
 
 from __future__ import annotations
@@ -27,20 +27,27 @@ import contextfold as cf
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 MANY, PAGES, TURNS = 100_000, 60, 9
 THREAD = "long"
-_SCROLL = """async () => {
-  const list = document.querySelector('.list'); let frames = 0, blank = 0, slowest = 0, before = performance.now();
-  const tall = list.scrollHeight - list.clientHeight;
-  for (let step = 0; step <= 240; step++) {
-    list.scrollTop = step < 160 ? step * 170 : tall * (step - 160) / 80;
+SPEEDS = (1_500, 3_000, 6_000, 12_000)  # pixels a second: from a wheel to a flick
+# Scrolls for so many milliseconds; counts frames in which no row, and in which not every row in sight, was a real one.
+_SCROLL = """async ([speed, ms]) => {
+  const list = document.querySelector('.list'), up = list.scrollTop > 1000 ? -1 : 1;
+  let frames = 0, blank = 0, partly = 0, slowest = 0, before = performance.now(), at = list.scrollTop;
+  for (const end = before + ms; performance.now() < end; frames++) {
     await new Promise(requestAnimationFrame);
-    const now = performance.now(); slowest = Math.max(slowest, now - before); before = now; frames++;
+    const now = performance.now(); slowest = Math.max(slowest, now - before);
+    at += up * speed * (now - before) / 1000; before = now; list.scrollTop = at;
+    await new Promise(done => {
+      const then = new MessageChannel(); then.port1.onmessage = done; then.port2.postMessage(0); });
     const box = list.getBoundingClientRect();
-    const rows = [...document.querySelectorAll('.row')].filter(row => {
-      const at = row.getBoundingClientRect(); return at.bottom > box.top && at.top < box.bottom; });
-    if (!rows.length) blank++;
+    const seen = [...document.querySelectorAll('.row')].filter(row => {
+      const place = row.getBoundingClientRect(); return place.bottom > box.top && place.top < box.bottom; });
+    const real = seen.filter(row => !row.classList.contains('ghost'));
+    if (!real.length) blank++;
+    if (real.length < seen.length) partly++;
   }
-  return [frames, blank, Math.round(slowest)];
+  return [frames, blank, partly, Math.round(slowest)];
 }"""
+_WHOLE = "() => document.querySelector('.row')?.getAttribute('aria-setsize') > 1000"
 _APPENDING = """
 import sys, time, contextfold as cf
 with cf.open(sys.argv[1], recall=False) as store:
@@ -101,7 +108,8 @@ def answers(link: str, many: int) -> None:
     """Pages as the server gives them, over a connection of their own each."""
     opener, base = build_opener(HTTPCookieProcessor(CookieJar())), link.partition("/launch")[0] + "/api/v1"
     opener.open(link, timeout=600).close()
-    cold = timed(lambda: read(opener, f"{base}/threads/{THREAD}/rows?limit=100"))
+    end = timed(lambda: read(opener, f"{base}/threads/{THREAD}/newest?limit=100"))
+    whole = timed(lambda: read(opener, f"{base}/threads/{THREAD}/rows?limit=100"))
     step = max(1, many // PAGES)
     rows = [
         timed(lambda at=at: read(opener, f"{base}/threads/{THREAD}/rows?start={at}&limit=100"))  # type: ignore[misc]
@@ -113,7 +121,8 @@ def answers(link: str, many: int) -> None:
         started = time.perf_counter()
         after = read(opener, asked)["after"]
         pages.append(1_000 * (time.perf_counter() - started))
-    tell("the long session, opened for the first time", f"{cold:,.0f} ms")
+    tell("the end of the long session, never read before", f"{end:,.0f} ms")
+    tell("the whole of it, read for the first time", f"{whole:,.0f} ms")
     tell(
         "a page of 100 rows, p50 / p95",
         f"{statistics.median(rows):.1f} / {statistics.quantiles(rows, n=20)[-1]:.1f} ms",
@@ -124,24 +133,74 @@ def answers(link: str, many: int) -> None:
     )
 
 
+def cold(browser: Any, path: Path) -> None:
+    """The long session, which nobody has opened in this process, from a link of its own and from the list."""
+    for way in ("its own address", "the list of sessions"):
+        found = []
+        for _ in range(3):
+            with inspected(path) as link:
+                page = browser.new_page(viewport={"width": 1280, "height": 900})
+                page.goto(link)
+                page.wait_for_selector("tr[data-name]")
+                if way == "its own address":
+                    page.goto("about:blank")
+                started = time.perf_counter()
+                page.goto(f"{link.partition('/launch')[0]}/#/t/{THREAD}")
+                page.wait_for_selector(".row[data-seq]")
+                found.append(1_000 * (time.perf_counter() - started))
+                page.close()
+        tell(f"first rows, never read before, from {way}", " / ".join(f"{each:,.0f}" for each in sorted(found)) + " ms")
+
+
+def renderers(browser: Any) -> dict[int, tuple[float, float]]:
+    """Of each process that draws pages: resident memory, and what no other process shares, in MB."""
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    found = {}
+    for each in processes:
+        if each["type"] == "renderer":
+            lines = Path(f"/proc/{each['id']}/smaps_rollup").read_text().splitlines()[1:]
+            sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in lines)}
+            found[each["id"]] = sizes["Rss"], sizes["Private_Clean"] + sizes["Private_Dirty"]
+    return found
+
+
+def weigh(what: str, now: dict[int, tuple[float, float]], empty: dict[int, tuple[float, float]]) -> None:
+    """The process that came since, beside one that draws an empty page."""
+    (whole, own), bare = max(each for number, each in now.items() if number not in empty), max(empty.values())
+    tell(
+        f"memory of the renderer {what}",
+        f"{whole:.0f} MB, {whole - bare[0]:.0f} above an empty page; {own:.0f} its own",
+    )
+
+
 def paint(browser: Any, link: str, path: Path) -> None:
     """What a person sees, and when."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.new_page().goto("about:blank")
+    empty, page = renderers(browser), context.new_page()
     page.set_default_timeout(120_000)
     page.goto(link)
     page.wait_for_selector("tr[data-name]")
     origin = link.partition("/launch")[0]
+    page.goto(f"{origin}/#/t/{THREAD}")
+    page.wait_for_function(_WHOLE)
+    page.wait_for_selector(".legend b")
+    weigh("with the long session open", renderers(browser), empty)
+    for speed in SPEEDS:
+        frames, blank, partly, slowest = page.evaluate(_SCROLL, [speed, 4_000])
+        found = f"{blank} blank, {partly} partly of {frames} frames, the slowest {slowest} ms"
+        tell(f"scrolling {speed:,} pixels a second", found)
+    weigh("after scrolling", renderers(browser), empty)
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    weigh("once garbage is collected", renderers(browser), empty)
+    heap = session.send("Runtime.getHeapUsage")["usedSize"] / 2**20
+    tell("memory of the page's scripts, elements in it", f"{heap:.0f} MB, {page.locator('*').count():,}")
     paints = []
     for _ in range(5):
         page.goto("about:blank")
         paints.append(timed(lambda: (page.goto(f"{origin}/#/t/{THREAD}"), page.wait_for_selector(".row[data-seq]"))))
-    tell("first rows of the long session, best of 5", f"{min(paints):,.0f} ms")
-    frames, blank, slowest = page.evaluate(_SCROLL)
-    tell("scrolling from end to end", f"{blank} blank of {frames} frames, the slowest {slowest} ms")
-    session = page.context.new_cdp_session(page)
-    session.send("HeapProfiler.collectGarbage")
-    heap = session.send("Runtime.getHeapUsage")["usedSize"] / 2**20
-    tell("memory of the page's scripts, elements in it", f"{heap:.0f} MB, {page.locator('*').count():,}")
+    tell("first rows of the long session, read before, best of 5", f"{min(paints):,.0f} ms")
     live(page, origin, path)
 
 
@@ -189,9 +248,11 @@ def main() -> None:
             return
         from playwright.sync_api import sync_playwright  # noqa: PLC0415  # only where there is a browser
 
-        with inspected(path) as link, sync_playwright() as running:
+        with sync_playwright() as running:
             browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            paint(browser, link, path)
+            cold(browser, path)
+            with inspected(path) as link:
+                paint(browser, link, path)
             browser.close()
 
 

@@ -26,6 +26,7 @@ from contextfold.cli.commands import COMMANDS, GROUPS, MEANINGS, OPTIONS, Comman
 from contextfold.configuration import SETTINGS
 from contextfold.domain import encode
 from contextfold.folding import Policy, Report
+from contextfold.inspector import ROUTES, description
 from contextfold.models import ModelSettings, Profile
 from contextfold.replay import schema
 from contextfold.testing import histories
@@ -293,11 +294,38 @@ def kind(part: dict[str, object]) -> str:
     return str(part.get("type", "any"))
 
 
+# -- the inspector's interface -----------------------------------------------------------------------------------------
+
+
+def inspector_page() -> Iterator[str]:
+    told = description(ROUTES, "")
+    yield from ("# The inspector's interface", "", MADE, "")
+    yield from (
+        str(told["info"]["description"]),
+        "`GET /api/v1/openapi.json` is the same for programs. See ../inspector.md.",
+    )
+    for path, methods in told["paths"].items():
+        for method, route in methods.items():
+            yield from ("", f"## {method.upper()} {path}", "", route["summary"], "")
+            body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            asked = [(f"`{each['name']}`", each["in"], kind(each["schema"])) for each in route["parameters"]]
+            asked += [("", "body", kind(body))] if body else []
+            yield from table(("asked", "in", "type"), asked)
+            (answer,) = route["responses"]["200"]["content"].items()
+            yield from ("", f"Answers {kind(answer[1]['schema'])} ({answer[0]}).")
+    for name, part in sorted(told["components"]["schemas"].items()):
+        yield from ("", f"## {name}", "", part.get("description", ""), "")
+        yield from table(
+            ("field", "type"), [(f"`{field}`", kind(each)) for field, each in part.get("properties", {}).items()]
+        )
+
+
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "commands.md": commands_page,
     "settings.md": settings_page,
     "api.md": api_page,
     "report.md": report_page,
+    "inspector.md": inspector_page,
 }
 
 

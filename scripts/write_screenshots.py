@@ -22,7 +22,7 @@ from contextfold.testing import SYSTEM, session, tools
 
 DOCS = Path(__file__).parent.parent / "docs"
 WINDOW = 24_000
-SIZE = {"width": 1120, "height": 800}
+SIZE = {"width": 1120, "height": 1060}
 REPORT_SIZE = {"width": 1120, "height": 1240}
 PHONE = 390
 PICTURES = (("inspector", "t/shop-refunds", ".legend b"), ("inspector-saw", "t/shop-refunds/saw/41", ".part"))

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from contextfold.domain import Appended, BlockShape, Folded, ViewItem
+from contextfold.domain import Appended, Attached, BlockShape, Folded, ViewItem
 from contextfold.session import Session
+from contextfold.session.desk import live_request
 
 _ORDER = (
     "system",
     "tools",
     "fixed",
+    "layer",
     "stand_in",
     "user",
     "answer",
@@ -44,6 +46,7 @@ class Gauge(Struct, frozen=True):
     window: int
     usable: int
     used: int
+    newest: int  # of it the newest turn, which no fold takes
     reserve: int
     threshold: int  # where folding begins by size; 0 where nothing begins it
     reason: str
@@ -58,7 +61,7 @@ class Gauge(Struct, frozen=True):
 def gauge_of(session: Session) -> Gauge:
     """The gauge of a session as it stands."""
     decision, budget, model = session.preview(), session.desk.budget(), session.model
-    count, lens = session.view.count, session.thread.lens
+    view, lens = session.view, session.thread.lens
     parts = _balanced(_parts(session), decision.used)
     fired = [firing for each in session.policy.triggers if (firing := each.fires(budget.window, budget, model))]
     threshold = min((firing.threshold for firing in fired), default=0) if session.policy.automatic else 0
@@ -68,12 +71,13 @@ def gauge_of(session: Session) -> Gauge:
         model.window,
         decision.usable,
         decision.used,
+        lens.calibration.scaled(view.tokens(live_request(view))),
         budget.reserve,
         min(threshold, decision.usable),
         decision.reason,
         decision.action,
-        count.exact,
-        count.method,
+        view.count.exact,
+        view.count.method,
         round(lens.calibration.factor, 4),
         model.assumed,
         parts,
@@ -102,7 +106,8 @@ def _of_item(session: Session, item: ViewItem, whole: int) -> Iterator[tuple[tup
         yield ("stand_in", event.kind if isinstance(event, Folded) else "fold"), whole
         return
     if item.kind == "attachment":
-        yield ("note", ""), whole
+        event = events[item.seq - 1].event
+        yield ("layer" if isinstance(event, Attached) and event.kind == "layer" else "note", ""), whole
         return
     weigh, left = session.thread.lens.counter, whole
     folded = {part.block for part in item.folded}

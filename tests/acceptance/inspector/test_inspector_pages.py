@@ -21,6 +21,7 @@ from tests.unit.inspector.visitor import make_store
 from .house import Visit, chromium, served, visiting
 
 REFUNDS = "shop/refunds"
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SCREENS = {
     "sessions": ("", "tr[data-name] .spark"),
     "thread": ("t/shop%2Frefunds", ".legend b"),
@@ -48,6 +49,9 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         thread = store.thread("to watch", model="claude-sonnet-5-5")
         for message in session(5, tokens=4_000, language="en"):
             thread.append(message)
+        picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DOT}}
+        shown = [{"type": "text", "text": "diff --git a/x b/x\n@@ -1 +1 @@\n-old\n+new"}, picture]
+        store.thread("pictured", model="claude-sonnet-5-5").append({"role": "user", "content": shown})
     return path
 
 
@@ -125,6 +129,15 @@ def test_what_a_fold_hides_is_listed_under_it_and_a_call_stands_with_its_result(
         assert page.locator(".row[data-seq]").count() > 0
     visit.button(visit.say("l_everything")).click()
     page.locator('.row[data-kind="sent"]').first.wait_for()
+
+
+def test_pictures_are_shown_and_diffs_are_coloured(visit: Visit) -> None:
+    page = visit.page
+    visit.thread("pictured", "/at/1")
+    page.locator("img.picture").wait_for()
+    page.wait_for_function("() => document.querySelector('img.picture').naturalWidth === 1")
+    assert page.locator(".detail .minus").inner_text() == "-old"
+    assert page.locator(".detail .plus").inner_text() == "+new"
 
 
 def test_the_gauge_adds_up_and_requests_are_walked_by_keyboard(spoken: Visit) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
+from contextfold import layers
 from contextfold.domain import Appended, Sent, decode
 from contextfold.inspector import ROUTES, Access, Inspector, OpenStores, description
 
@@ -42,6 +43,19 @@ async def test_the_parts_of_the_gauge_add_up_to_what_is_used(visitor: Visitor) -
     assert gauge["used"] + gauge["reserve"] <= gauge["window"]
     assert 0 < gauge["threshold"] <= gauge["usable"]
     assert {"system", "tools", "stand_in", "result"} <= {part["part"] for part in gauge["parts"]}
+    assert 0 < gauge["newest"] < gauge["used"]
+
+
+async def test_the_gauge_tells_layers_from_other_notes(visitor: Visitor, store_path: Path) -> None:
+    with cf.open(store_path) as store:
+        held = cf.Session.on(store, "layered", "claude-sonnet-5-5", window=12_000)
+        seq = held.append({"role": "user", "content": "Where were we?"})
+        held.note(layers.Fact("Refunds are made in cents.", source=seq))
+        held.prepare()
+        held.close()
+    parts = {part["part"]: part["tokens"] for part in (await visitor.get("/threads/layered/gauge")).json["parts"]}
+    assert parts["layer"] > 5
+    assert "note" not in parts
 
 
 async def test_folded_messages_are_listed_under_their_card_once_it_is_open(visitor: Visitor) -> None:

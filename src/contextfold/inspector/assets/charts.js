@@ -17,7 +17,7 @@ export function gauge(told) {
     el("u", { class: "end", title: `${t("ends")}: ${n(told.usable)}`, style: { left: share(told.usable) } }));
   const item = (mark, words, tokens, soft) => el("li", { class: soft && "soft" }, mark && el("span", { class: "k", style: { background: mark } }), words, el("b", {}, n(tokens)));
   const legend = el("ul", { class: "legend" }, told.parts.map((part) => item(colour(part.part), name(part), part.tokens)), item("", t("free"), free, true), item("", t("reserve"), told.reserve, true));
-  const source = [`${n(told.used)} / ${n(told.usable)} ${t("tokens")}`, told.is_exact ? t("exact") : `${t("estimated")} (${told.method.replace("estimate:", "")})`, told.factor !== 1 && `${t("corrected")}${told.factor}`, told.is_window_assumed && t("assumed")].filter(Boolean).join(" · ");
+  const source = [`${n(told.used)} / ${n(told.usable)} ${t("tokens")}`, told.newest > 0 && `${t("newestTurn")}: ${n(told.newest)}`, told.is_exact ? t("exact") : `${t("estimated")} (${told.method.replace("estimate:", "")})`, told.factor !== 1 && `${t("corrected")}${told.factor}`, told.is_window_assumed && t("assumed")].filter(Boolean).join(" · ");
   const marks = [told.threshold > 0 && `┃ ${t("begins")}: ${n(told.threshold)}`, `${t("policy")}: ${told.policy}`].filter(Boolean).join(" · ");
   return [bar, legend, el("div", { class: "scale" }, el("span", {}, source), el("span", {}, marks)), el("div", { class: "scale" }, el("span", {}, `${t("decision")}: ${t(`a_${told.action}`)} – ${told.reason}`))];
 }

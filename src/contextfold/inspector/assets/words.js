@@ -2,7 +2,7 @@
 
 const WORDS = {
   skip: ["Skip to content", "本文へ移動"], sessions: ["Sessions", "セッション"], live: ["live", "接続中"], offline: ["reconnecting…", "再接続中…"],
-  readonly: ["read only", "読み取り専用"], find: ["Words, or a number to go to", "言葉、または移動先の番号"], theme: ["Light or dark", "明るさを切り替え"], help: ["Keyboard", "キーボード"],
+  readonly: ["read only", "読み取り専用"], find: ["Words, or a number", "言葉、または番号"], theme: ["Light or dark", "明るさを切り替え"], help: ["Keyboard", "キーボード"],
   otherLanguage: ["日本語", "English"], space: ["Space", "スペース"], session: ["Session", "セッション"], model: ["Model", "モデル"], messages: ["Messages", "メッセージ"],
   context: ["Context now", "現在のコンテキスト"], over: ["Context over time", "コンテキストの推移"], folds: ["Folds", "折りたたみ"], cost: ["Input cost", "入力コスト"], activity: ["Last activity", "最終更新"],
   saved: ["saved", "節約"], spent: ["spent on input", "入力の費用"], without: ["without folding", "折りたたみなし"], archived: ["Archived", "保管済み"], active: ["Active", "使用中"],
@@ -10,7 +10,7 @@ const WORDS = {
   fork: ["Fork", "フォーク"], forkOf: ["fork of", "フォーク元"], sub: ["sub-agent of", "サブエージェント元"], results: ["Found", "検索結果"], noResults: ["Nothing was found.", "見つかりませんでした。"], folded: ["folded", "折りたたみ中"],
   gauge: ["What fills the window now", "ウィンドウの内訳"], free: ["free", "空き"], reserve: ["for the answer", "回答用"], begins: ["folding begins", "折りたたみ開始"], ends: ["input ends", "入力の上限"],
   exact: ["counted exactly", "正確な計測"], estimated: ["estimated", "推定"], corrected: ["corrected by bills ×", "請求による補正 ×"], assumed: ["window assumed", "ウィンドウは仮定"], policy: ["policy", "ポリシー"], decision: ["next request", "次のリクエスト"], a_send: ["goes as it is", "そのまま送信"], a_fold: ["folds first", "先に折りたたむ"], a_warn: ["goes as it is, folding is near", "そのまま送信（折りたたみ間近）"], a_ahead: ["goes as it is, a summary is being written", "そのまま送信（要約を準備中）"],
-  p_system: ["system", "システム"], p_tools: ["tools", "ツール定義"], p_fixed: ["other", "その他"], p_stand_in: ["stand-ins", "代わりの文"], p_user: ["you", "利用者"], p_answer: ["answers", "応答"], p_reasoning: ["reasoning", "思考"], p_call: ["tool calls", "ツール呼び出し"], p_result: ["tool results", "ツール結果"], p_cleared: ["cleared results", "消去した結果"], p_note: ["notes", "メモ"],
+  p_system: ["system", "システム"], p_tools: ["tools", "ツール定義"], p_fixed: ["other", "その他"], p_stand_in: ["stand-ins", "代わりの文"], p_user: ["you", "利用者"], p_answer: ["answers", "応答"], p_reasoning: ["reasoning", "思考"], p_call: ["tool calls", "ツール呼び出し"], p_result: ["tool results", "ツール結果"], p_cleared: ["cleared results", "消去した結果"], p_note: ["notes", "メモ"], p_layer: ["layers", "レイヤー"], newestTurn: ["of it the newest turn", "うち最新のやりとり"],
   unfoldedSize: ["without folding", "折りたたみなし"], cacheRead: ["from the cache", "キャッシュから"], cacheWritten: ["written to it", "キャッシュへ"], fresh: ["fresh", "新規"], freshInput: ["Fresh", "新規"], size: ["size of a request", "リクエストの大きさ"], predicted: ["Counted against billed", "計測と請求の差"],
   costs: ["Cost of each request", "リクエストごとの費用"], answerCost: ["answer", "回答"], fold: ["fold", "折りたたみ"], rewindMark: ["rewind", "巻き戻し"], request: ["Request", "リクエスト"], of: ["of", "/"], tokens: ["tokens", "トークン"],
   counted: ["Counted", "計測"], billed: ["Billed", "請求"], read: ["From the cache", "キャッシュから"], written: ["Written to the cache", "キャッシュへ"], cost1: ["Cost", "費用"], why: ["Why", "理由"], left: ["Left out", "除外"], leftOut: ["left out", "除外"], at: ["Sent", "送信"], output: ["Answer", "回答"],
