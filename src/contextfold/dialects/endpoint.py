@@ -18,8 +18,6 @@ from contextfold.errors import BadMessage
 
 from .splices import Splice
 
-Words = Callable[[str], str]  # what is left of a text when what a client adds by itself is taken out
-
 _BODY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _TOO_LONG = re.compile(
@@ -80,7 +78,7 @@ class ProviderAddress:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One way to ask for a turn. `normal` brings a message into the form in which two of them are compared."""
+    """One way to ask for a turn."""
 
     provider: ProviderAddress
     path: re.Pattern[bytes]
@@ -88,11 +86,11 @@ class Endpoint:
     system: str
     tools: str
     output: tuple[str, ...]  # names of the longest answer wanted, the first that is there counts
-    normal: Callable[[Mapping[str, Any], Words], object]
     refusal: Callable[[int, str, str], object]  # status, kind and words of an error, in this format
     schema: tuple[str, ...]  # fields that ask for an answer in a given form
     family: tuple[str, ...] = ()  # fields in which clients name a conversation
     chain: str = ""
+    ids: bool = True  # calls have ids, which clients keep
     streaming: str = "stream"
     words: Callable[[Any], Any] = _as_it_is  # the system prompt as it is weighed
     said: Callable[[str], Mapping[str, Any]] = _of_a_user  # a message in which a user says this

@@ -268,7 +268,7 @@ class Ledger:
         return found
 
     def _normaliser(self, asking: Asking) -> Normaliser:
-        return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.endpoint))
+        return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.dialect))
 
 
 def _summarized(policy: str | None, model: str, writer: ClientsModel | None) -> Policy | str | None:

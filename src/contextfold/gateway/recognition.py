@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from contextfold.dialects.endpoint import Endpoint
-from contextfold.domain import decode
+from contextfold.dialects import Dialect
+from contextfold.domain import form_of
+from contextfold.errors import ContextFoldError
 
 START = "gw:"  # what every key of a prefix begins with; the prefix of nothing at all
 _SIZE = 16  # bytes of a number
@@ -50,8 +51,8 @@ class _History(NamedTuple):
 class Normaliser:
     """Normal forms by bytes: a history that only grows costs what is new."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._known: dict[bytes, bytes] = {}
         self._histories: OrderedDict[tuple[object, ...], _History] = OrderedDict()
         self._size = 0  # bytes of the histories
@@ -84,7 +85,7 @@ class Normaliser:
         if form is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            form = self._known[own] = _normal(self._endpoint, raw)
+            form = self._known[own] = _normal(self._dialect, raw)
         return form
 
 
@@ -118,12 +119,14 @@ def _without_reminders(text: str) -> str:
     return "".join([*kept, text[end:]])
 
 
-def _normal(endpoint: Endpoint, raw: bytes) -> bytes:
-    value = decode(raw)
-    form = endpoint.normal(value if isinstance(value, dict) else {"content": value}, said)
-    if form is None:
-        return b""
-    return blake2b(msgspec.json.encode(form, order="sorted"), digest_size=_SIZE).digest()
+def _normal(dialect: Dialect, raw: bytes) -> bytes:
+    """The form of a message that can be read; else of its bytes."""
+    endpoint = dialect.endpoint
+    try:
+        message = dialect.parse(raw if endpoint is None else endpoint.unmarked(raw))
+    except ContextFoldError:
+        return blake2b(raw, digest_size=_SIZE).digest()
+    return form_of(message, said, ids=endpoint is None or endpoint.ids)
 
 
 def _rolled(forms: Iterable[bytes], start: str) -> Iterator[str]:

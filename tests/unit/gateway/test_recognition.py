@@ -3,7 +3,7 @@ import json
 import pytest
 
 from contextfold.dialects import find
-from contextfold.domain import Cover
+from contextfold.domain import Cover, form_of
 from contextfold.gateway.recognition import START, Normaliser, said
 from contextfold.gateway.refold import moved, paired
 
@@ -28,9 +28,7 @@ FORMATS = {
 
 
 def normaliser(format: str) -> Normaliser:
-    endpoint = find(format).endpoint
-    assert endpoint is not None
-    return Normaliser(endpoint)
+    return Normaliser(find(format))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -102,3 +100,22 @@ def test_of_many_histories_only_the_newest_are_remembered() -> None:
     ]
     before = [known.keys(history) for history in histories]
     assert [known.keys(history) for history in histories] == before
+
+
+def test_marks_on_blocks_that_nobody_knows_are_no_other_message() -> None:
+    block = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "herons"}}
+    marked = {**block, "cache_control": {"type": "ephemeral"}}
+    one, other = (json.dumps({"role": "assistant", "content": [each]}).encode() for each in (block, marked))
+    known = normaliser("anthropic")
+    assert known.form(one) == known.form(other) != b""
+
+
+def test_a_message_that_cannot_be_read_is_known_by_its_bytes() -> None:
+    known = normaliser("anthropic")
+    assert known.form(b'{"role": 7}') == known.form(b'{"role": 7}') != known.form(b'{"role": 8}')
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_whoever_follows_a_list_takes_the_same_messages_for_equal(format: str) -> None:
+    one, other = (find(format).parse(json.dumps(message).encode()) for message in FORMATS[format])
+    assert form_of(one) == form_of(other) != b""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text, partial
-from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
+from contextfold.dialects.endpoint import Endpoint, ProviderAddress
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
 from contextfold.dialects.splices import MessagesSplice
@@ -15,34 +15,6 @@ from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
 _MARK = "cache_control"
-_SEALED = frozenset({"thinking", "redacted_thinking"})
-_UNSEEN = frozenset({_MARK, "citations", "caller"})  # marks, and what a server adds to its answers
-
-
-def _normal(message: Mapping[str, Any], words: Words) -> object:
-    content = message.get("content")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    kept = [_block(block, words) for block in blocks or () if _is_readable(block)]
-    said = [block for block in kept if block is not None]
-    return [message.get("role"), said] if said else None
-
-
-def _is_readable(block: object) -> bool:
-    return not (isinstance(block, Mapping) and block.get("type") in _SEALED)
-
-
-def _block(block: Any, words: Words) -> object:
-    if not isinstance(block, Mapping):
-        return block
-    if block.get("type") == "text":
-        text = words(str(block.get("text", "")))
-        return ["text", text] if text else None
-    kept = {name: value for name, value in block.items() if name not in _UNSEEN and value is not None}
-    if block.get("type") == "tool_result":
-        inner = block.get("content")
-        blocks = [{"type": "text", "text": inner}] if isinstance(inner, str) else inner or ()
-        kept["content"] = [_block(each, words) for each in blocks]
-    return kept
 
 
 def _unmarked(chunk: bytes) -> bytes:
@@ -78,7 +50,6 @@ ENDPOINT = Endpoint(
     system="system",
     tools="tools",
     output=("max_tokens",),
-    normal=_normal,
     refusal=_refusal,
     schema=("output_config.format", "output_format"),
     family=("metadata.user_id",),

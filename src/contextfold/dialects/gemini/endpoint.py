@@ -10,35 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
-from contextfold.dialects.endpoint import Endpoint, ProviderAddress, Words
+from contextfold.dialects.endpoint import Endpoint, ProviderAddress
 from contextfold.dialects.neutral import is_blank
 from contextfold.dialects.repairs import copied
 from contextfold.dialects.splices import GeminiSplice
 from contextfold.domain import decode, encode
-
-_UNSEEN = frozenset({"thoughtSignature", "thought_signature", "id"})
-
-
-def _normal(content: Mapping[str, Any], words: Words) -> object:
-    said: list[Any] = []
-    for part in (_part(each, words) for each in content.get("parts") or ()):
-        if isinstance(part, str) and said and isinstance(said[-1], str):
-            said[-1] += part  # a streamed text comes in pieces, and goes back in one
-        elif part:
-            said.append(part)
-    return [content.get("role", "user"), said] if said else None
-
-
-def _part(part: Any, words: Words) -> object:
-    if not isinstance(part, Mapping) or part.get("thought"):
-        return None
-    if isinstance(part.get("text"), str):
-        return words(part["text"])
-    return {name: _plain(value) for name, value in part.items() if name not in _UNSEEN}
-
-
-def _plain(value: Any) -> Any:
-    return {name: each for name, each in value.items() if name not in _UNSEEN} if isinstance(value, Mapping) else value
 
 
 def _mended(contents: Sequence[bytes]) -> Sequence[bytes]:
@@ -119,7 +95,7 @@ ENDPOINT = Endpoint(
     system="systemInstruction",
     tools="tools",
     output=("generationConfig.maxOutputTokens",),
-    normal=_normal,
+    ids=False,
     refusal=_refusal,
     schema=("generationConfig.responseSchema", "generationConfig.responseJsonSchema"),
     words=_words,

@@ -6,41 +6,14 @@ Items are what other formats call messages.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
-from contextfold.dialects.endpoint import Endpoint, Words
+from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.openai_chat.endpoint import OPENAI, read
+from contextfold.dialects.openai_chat.endpoint import OPENAI
 from contextfold.dialects.repairs import copied
 from contextfold.dialects.splices import ResponsesSplice
-
-_SEALED = frozenset({"reasoning", "item_reference"})
-_UNSEEN = frozenset({"id", "status", "phase", "annotations", "logprobs"})  # ids of items, which clients rename
-
-
-def _normal(item: Mapping[str, Any], words: Words) -> object:
-    kind = item.get("type", "message")
-    if kind in _SEALED:
-        return None
-    if kind == "message" or "role" in item:
-        content = item.get("content")
-        parts = [{"text": content}] if isinstance(content, str) else content or ()
-        said = [part for part in (_part(each, words) for each in parts) if part is not None]
-        return [item.get("role"), said] if said else None
-    return {
-        name: read(value) if name == "arguments" else value
-        for name, value in item.items()
-        if name not in _UNSEEN and not name.startswith("internal_")
-    }
-
-
-def _part(part: Any, words: Words) -> object:
-    if isinstance(part, Mapping) and isinstance(part.get("text"), str):
-        text = words(part["text"])
-        return ["text", text] if text else None
-    return part
 
 
 def _refusal(status: int, kind: str, words: str) -> object:
@@ -56,7 +29,6 @@ ENDPOINT = Endpoint(
     system="instructions",
     tools="tools",
     output=("max_output_tokens",),
-    normal=_normal,
     refusal=_refusal,
     schema=("text.format.schema",),
     family=("prompt_cache_key",),
