@@ -16,7 +16,7 @@ from contextfold.configuration import configure
 from contextfold.dialects import Dialect, find
 from contextfold.dialects.endpoint import Endpoint, Envelope
 from contextfold.domain import decode
-from contextfold.errors import BadConfiguration, BadMessage, CannotFit, ContextFoldError
+from contextfold.errors import BadConfiguration, BadMessage, CannotFit, ContextFoldError, KeyConflict
 from contextfold.folding import Effect, Policy, Steps
 from contextfold.preferences import policy_for
 from contextfold.session import Request, Session
@@ -145,7 +145,8 @@ class Ledger:
         kept = self._thread(thread, asking, policy)
         if kept.busy is not None:
             return BusyThread(kept.busy)
-        followed = kept.follow(index, envelope.messages, keys, 0 if chained is None else chained[1].place.seq)
+        base = 0 if chained is None else chained[1].place.seq
+        followed = _beside_others(lambda: kept.follow(index, envelope.messages, keys, base))
         self._tell_gaps(kept)
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
@@ -162,6 +163,9 @@ class Ledger:
 
     def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
         """Keep what came back."""
+        _beside_others(lambda: self._answered(turn, reply))
+
+    def _answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
         with self.store.batch():
             seq = turn.thread.answered(turn.index, reply, turn.followed, turn.request)
             if turn.is_compaction:
@@ -289,6 +293,14 @@ def _begun(turn: KeptTurn, steps: Steps[FittedTurn]) -> KeptTurn | OpenTurn | Ca
         return replace(turn, fitted=first.value)
     turn.thread.occupy()
     return OpenTurn(turn, steps, first)
+
+
+def _beside_others(work: Callable[[], T]) -> T:
+    """Another gateway may keep the same message a moment before, from the client's next request; then it is known."""
+    try:
+        return work()
+    except KeyConflict:
+        return work()
 
 
 def _fitted(turn: KeptTurn, asking: Asking) -> Steps[FittedTurn]:
