@@ -96,7 +96,7 @@ def side_by_side(session: cf.Session) -> Costs:
 
     (cold,) = best([rest], elsewhere=ELSEWHERE)
     counter, dialect = tokens.counter_for(MODEL), dialects.find("anthropic")
-    chunks = [encode(each) for each in session.prepare(max_tokens=1_000).body["messages"]]
+    chunks = [encode(each) for each in session.prepare(max_tokens=1_000, cache=False).body["messages"]]
     settings = {"model": MODEL, "max_tokens": 1_000}
 
     def prepare(_: int) -> None:
@@ -109,7 +109,7 @@ def side_by_side(session: cf.Session) -> Costs:
         dialect.body(chunks, settings, None)
 
     warm = best([rest, prepare, floor])
-    if len(session.prepare(max_tokens=1_000).json) != len(dialect.body(chunks, settings, None)):
+    if len(session.prepare(max_tokens=1_000, cache=False).json) != len(dialect.body(chunks, settings, None)):
         raise RuntimeError("the session folded while it was measured, so the floor joined another history")
     return Costs(cold, *warm[1:])
 
