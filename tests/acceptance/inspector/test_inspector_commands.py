@@ -73,6 +73,18 @@ def test_inspect_prints_one_link_that_opens_the_page(store_path: Path, tmp_path:
             read(browser(), told["link"])
 
 
+def test_an_inspector_that_may_only_read_changes_nothing(store_path: Path, tmp_path: Path) -> None:
+    with started(tmp_path, "inspect", str(store_path), "--no-open", "--read-only") as told:
+        opener, base = browser(), told["link"].partition("/launch")[0]
+        read(opener, told["link"])
+        about = json.loads(read(opener, f"{base}/api/v1/about"))
+        assert about["is_read_only"]
+        sent = {"x-contextfold-csrf": about["csrf"], "content-type": "application/json"}
+        change = urllib.request.Request(f"{base}/api/v1/threads/one/pin", b'{"seq": 1}', sent)  # noqa: S310  # our own
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            opener.open(change, timeout=30)
+
+
 def test_serve_shows_what_it_keeps_beside_the_gateway(store_path: Path, tmp_path: Path) -> None:
     with started(tmp_path, "serve", "--port", "0", "--store", str(store_path)) as told:
         opener = browser()

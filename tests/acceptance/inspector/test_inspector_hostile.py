@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import apsw
 import pytest
 
 import contextfold as cf
@@ -125,3 +127,19 @@ def test_a_long_session_is_a_short_page_whose_every_row_can_be_reached(place: tu
         visit.thread("long", "/at/1234")
         page.locator('.row.at[data-seq="1234"] .detail .words', has_text="message number 1233").wait_for()
         visit.check()
+
+
+def test_a_session_whose_beginning_is_damaged_shows_what_is_wrong_and_what_to_do(
+    place: tuple[Any, str, Access], store_path: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "agent.db"
+    with cf.open(store_path, read_only=True) as store:
+        store.backup(path)
+    with closing(apsw.Connection(str(path))) as file:
+        ((guard,),) = file.execute("SELECT sql FROM sqlite_schema WHERE name = 'events_stay'")
+        file.execute("DROP TRIGGER events_stay; UPDATE events SET at = at + 1 WHERE seq = 5")
+        file.execute(guard)
+    with served(path) as (origin, access), visiting(place[0], origin, access) as visit:
+        visit.page.goto(f"{origin}/#/t/long")
+        visit.page.locator(".wrong").wait_for()
+        assert "contextfold verify" in visit.page.locator(".wrong").inner_text()
