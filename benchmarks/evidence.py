@@ -135,7 +135,7 @@ class Evidence:
         meant = named(question, self.speakers)
         names = frozenset[str]().union(*(called(speaker, question) for speaker in self.speakers))
         asked = words.asked_terms(question, names)
-        scores = self._ask(asked)
+        scores: Mapping[int, float] = self._ask(asked)
         best = next(iter(ranked(scores, self.places, meant)), None)
         if best is not None:
             scores = asked_again(scores, self.turns[best].text, {*asked, *self.names}, self._ask)

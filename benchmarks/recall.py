@@ -23,6 +23,7 @@ from typing import Any
 import apsw
 
 import contextfold as cf
+from benchmarks.ablation import ablations
 from benchmarks.evidence import Evidence, counted, select, spoken
 from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
 from benchmarks.log import bare as bare_commit
@@ -51,7 +52,8 @@ _SENTENCE = re.compile(r"(?<=[.!?。])\s|\\n|\n")
 
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        return [*evidence(), *japanese(), *agent_runs(), *handles(), *costs(Path(folder))]
+        found = [*evidence(), *ablations(_longest()), *japanese(), *agent_runs(), *handles()]
+        return [*found, *costs(Path(folder))]
 
 
 # -- evidence sets --------------------------------------------------------------------------------------------------
@@ -79,6 +81,11 @@ def _questions() -> Iterator[Any]:
         with gzip.open(path) as file:
             loaded = json.load(file)
         yield from loaded if isinstance(loaded, list) else [loaded]
+
+
+def _longest() -> list[dict[str, Any]]:
+    """The turns of the longest conversation of LongMemEval."""
+    return max((_turns(asked)[0] for asked in _questions()), key=len, default=[])
 
 
 def _turns(asked: Any) -> tuple[list[dict[str, Any]], set[str]]:

@@ -74,12 +74,13 @@ _SEARCH_IN = (
     "SELECT rowid, -rank FROM derived_recall WHERE derived_recall MATCH ? AND rowid BETWEEN ? AND ?"
     " ORDER BY rank LIMIT ?"
 )
+# A sitting is one of its thread: with the thread's first place added, sittings of two threads stay apart.
 _FOUND = (
-    "SELECT id, seq, block, start, sitting, speaker FROM derived_recall_passages"
-    " WHERE id IN (SELECT value FROM json_each(?))"
+    "SELECT id, seq, block, start, (id >> 28 << 28) + sitting, speaker FROM derived_recall_passages"
+    " WHERE id IN (SELECT value FROM json_each(?)) AND seq > 0"
 )
 _NEWEST = (
-    "SELECT id, seq, block, start, sitting, speaker FROM derived_recall_passages"
+    "SELECT id, seq, block, start, (id >> 28 << 28) + sitting, speaker FROM derived_recall_passages"
     " WHERE id BETWEEN ? AND ? AND seq > 0 ORDER BY id DESC LIMIT ?"
 )
 
@@ -242,18 +243,16 @@ class IndexReader:
     def found(self, passages: Iterable[int]) -> dict[int, Found]:
         """Where these passages stand; those that do not exist, or were forgotten, are missing."""
         listed = "[" + ",".join(str(passage) for passage in passages) + "]"
-        return {row[0]: found_in(row) for row in self._connection.execute(_FOUND, (listed,)) if row[1]}
+        return {place.id: place for place in map(_found, self._connection.execute(_FOUND, (listed,)))}
 
     def newest(self, number: int, limit: int) -> list[Found]:
         """The last passages of a thread, newest first."""
-        return [found_in(row) for row in self._connection.execute(_NEWEST, (*span(number), limit))]
+        return [_found(row) for row in self._connection.execute(_NEWEST, (*span(number), limit))]
 
 
-def found_in(row: Sequence[Any]) -> Found:
-    """A row as it is read: a sitting is one of its thread, so that sittings of two threads stay apart."""
-    passage, seq, block, start, sitting, speaker = row
-    first = passage - passage % _PLACES
-    return Found(passage, seq, block, start, first + sitting, _SPEAKERS.get(speaker, speaker))
+def _found(row: tuple[Any, ...]) -> Found:
+    speaker = _SPEAKERS.get(row[5])
+    return Found._make(row) if speaker is None else Found._make((*row[:5], speaker))
 
 
 def thread_of(passage: int) -> int:

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, tee
 from typing import NamedTuple, Protocol
 
 from contextfold.domain import Message
@@ -78,12 +78,12 @@ def near(places: Collection[int]) -> set[int]:
 
 def asked_again(
     scores: Mapping[int, float], best: str, asked: Collection[str], ask: Callable[[Sequence[str]], Mapping[int, float]]
-) -> dict[int, float]:
+) -> Mapping[int, float]:
     """Scores with those of the names and days in the `best` passage added, at a part of their weight."""
     names = [name for name in names_in(best) if name not in asked][:NAMES]
     more = ask(names) if names else {}
     if not more:
-        return dict(scores)
+        return scores
     share = AGAIN * min(1.0, max(scores.values()) / max(more.values()))
     return {place: scores.get(place, 0.0) + share * more.get(place, 0.0) for place in dict.fromkeys([*scores, *more])}
 
@@ -208,12 +208,14 @@ def _matching(found: PassageIndex, inquiry: Inquiry) -> Iterable[Hit]:
         return (_hit(places[place], score) for place, score in ranked(scores, places, meant).items())
 
     scores = ask(words)
-    hits = list(weighed(scores))
-    best = next((hit for hit in hits if inquiry.may_show(hit)), None) if inquiry.read is not None else None
-    if best is None or inquiry.read is None or best.speaker != _PERSON:  # what tools print is full of capitals
-        return hits
-    again = asked_again(scores, inquiry.read(best), words, ask)
-    return hits if again == scores else weighed(again)
+    if inquiry.read is None:
+        return weighed(scores)
+    hits, again = tee(weighed(scores))
+    best = next(filter(inquiry.may_show, hits), None)
+    if best is None or best.speaker != _PERSON:  # what tools print is full of capitals
+        return again
+    more = asked_again(scores, inquiry.read(best), words, ask)
+    return again if more is scores else weighed(more)
 
 
 def _newest(found: PassageIndex, history: Sequence[Stretch], question: str) -> Iterator[Hit]:
@@ -234,6 +236,8 @@ def _hit(found: index.Found, score: float) -> Hit:
 
 def _within(places: dict[int, index.Found], history: Sequence[Stretch]) -> dict[int, index.Found]:
     """Without what stands after the place where the history leaves a thread."""
+    if all(stretch.upto is None for stretch in history):
+        return places
     ends = {stretch.number: stretch.upto for stretch in history}
     return {
         place: found

@@ -74,5 +74,6 @@ def _id(thread: int, place: int) -> int:
 
 
 def _found(row: Sequence[Any]) -> recall.Found:
-    thread, place, *rest = row
-    return recall.found_in((_id(thread, place), *rest))
+    thread, place, seq, block, start, sitting, speaker = row
+    first = _id(thread, 0)  # sittings of two threads stay apart
+    return recall.Found(first + place, seq, block, start, first + sitting, speaker)

@@ -42,6 +42,28 @@ def test_a_question_finds_the_message_and_tells_the_fold_that_hides_it(store: St
     assert (best.seq, best.fold, best.speaker, best.matched) == (said[20], fold, "user", ("port", "proxy"))
 
 
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("出雲大社の旅館を予約しました。", "旅館の予約はどうなりましたか?"),
+        ("API設計v2はTanakaさんの担当です。", "Tanakaさんは何の担当?"),
+        ("GraphQLのスキーマを直しました", "graphql スキーマ"),
+        ("parse_args drops the --verbose flag.", "what is wrong with parseArgs?"),
+        ("Open src/contextfold/app.py and look.", "app.py"),
+        ("The HTTPServer class listens.", "http server"),
+        ("Der Schlüssel liegt unter der Matte.", "schlussel"),
+    ],
+)
+def test_questions_in_any_script_and_about_identifiers_find_their_message(
+    store: Store, said: str, question: str
+) -> None:
+    talk(store)
+    seq = store.thread("talk").append({"role": "user", "content": said})
+    store.thread("talk").append({"role": "assistant", "content": "Chapter 41 speaks of nothing."})
+    best = max(store.recall(question, "talk"), key=lambda passage: passage.score)
+    assert (best.seq, best.text, best.score > 0) == (seq, said, True)
+
+
 def test_what_the_view_shows_is_left_out_where_only_the_folded_is_wanted(store: Store) -> None:
     said = talk(store)
     store.thread("talk").fold(said[10:30], "Ten chapters.")
