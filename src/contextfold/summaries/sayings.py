@@ -53,8 +53,11 @@ def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
     """Every sentence that was typed, weighed by what it says."""
     out: list[Saying] = []
     pieces, fenced = list(_pieces(text)), False
+    skipped = range(_MOST_PIECES // 2, len(pieces) - _MOST_PIECES // 2)  # of a paste only its ends are weighed
     is_brief = len(text) <= _BRIEF and len(pieces) <= _FEW
     for index, (piece, opens_line) in enumerate(pieces):
+        if index in skipped:
+            continue
         if _FENCE.search(piece):
             fenced = not fenced
         weight = _weight(piece, index, len(pieces), fenced)
@@ -85,6 +88,7 @@ def lasting(said: dict[int, list[Saying]]) -> None:
 
 
 _MOST_SAYINGS = 2_000
+_MOST_PIECES = 40_000  # sentences or lines of one message; a book has fewer
 _NEWEST = 20  # messages
 _LEAST_ROOM = 2  # tokens that a line costs beside its words
 
