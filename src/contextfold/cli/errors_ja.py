@@ -255,6 +255,10 @@ SENTENCES: dict[str, str] = {
     "The log says that snapshot {a} of {b} is kept in {c}. contextfold does not run git where a log says: it may come from anybody. If you know that directory, take its snapshots over with `{d}`.": "ログによると、{b} のスナップショット {a} は {c} にあります。ログは誰が書いたものか分からないため、contextfold はログの示す場所では git を実行しません。そのディレクトリに心当たりがあれば、`{d}` でスナップショットを引き継いでください。",
     "No request of the client is under way, and no key of its is kept.": "クライアントのリクエストが進行中でなく、そのキーも保存していません。",
     "{a} gave no answer for {b} that can be read.": "{a} は {b} について読める回答を返しませんでした。",
+    "A message of Agent Framework is a dict with a role and its contents, a list.": "Agent Framework のメッセージは、ロールと内容の一覧を持つ辞書です。",
+    "Event {a} does not continue thread {b}. {c}": "イベント {a} はスレッド {b} の続きではありません。{c}",
+    "An encoder needs sqlite-vec: pip install 'contextfold[embeddings]'.": "エンコーダーには sqlite-vec が必要です: pip install 'contextfold[embeddings]'",
+    "Vectors stand beside the index of a file: name one, with recall, to write to.": "ベクトルはファイルの索引の横に置きます。検索を有効にして、書き込めるファイルを指定してください。",
     # -- warnings
     "{a} lies in the working directory, so these settings are left out: {b}. If the file is yours, use --trust or CONTEXTFOLD_TRUST=1, or move them to your own settings file.": "{a} は作業ディレクトリにあるため、次の設定は使いません: {b}。ご自身のファイルなら --trust か CONTEXTFOLD_TRUST=1 を使うか、利用者の設定ファイルに移してください。",
     "{a} is an older name and is read as a limit of input tokens. Use {b} instead.": "{a} は古い名前で、入力トークンの上限として読みます。代わりに {b} を使ってください。",
