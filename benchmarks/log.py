@@ -32,6 +32,7 @@ from contextfold.domain import (
     link,
 )
 from contextfold.logs import SqliteLog, open_sqlite
+from contextfold.logs.sqlite.schema import PAGE_SIZE
 from contextfold.testing import histories
 
 MODEL = "claude-sonnet-5-5"
@@ -60,7 +61,7 @@ def message(text: str) -> dict[str, object]:
 def bare(path: Path, vfs: str | None = None) -> Callable[[bytes], None]:
     """Nothing but the bytes in a table, as durable as ours."""
     connection = apsw.Connection(str(path), vfs=vfs)
-    connection.pragma("page_size", 16384)
+    connection.pragma("page_size", PAGE_SIZE)
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     connection.wal_autocheckpoint(2_000)

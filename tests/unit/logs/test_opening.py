@@ -19,7 +19,7 @@ from contextfold.domain import ThreadRow
 from contextfold.errors import ContextFoldError, Corrupt, DiskFull, NotFound, NotOurs, ReadOnly, StoreError, TooNew
 from contextfold.logs import open_sqlite
 from contextfold.logs.sqlite.open import mount_kind, refuse_network
-from contextfold.logs.sqlite.schema import APPLICATION_ID, VERSION, version_of
+from contextfold.logs.sqlite.schema import APPLICATION_ID, PAGE_SIZE, VERSION, version_of
 from contextfold.testing.log_contract import appended
 from tests.crash.disk import Disk, failing, full_disk, lost_fsync
 
@@ -61,7 +61,7 @@ def test_a_new_store_is_private_and_ours(path: Path) -> None:
             modes = {file.name: S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
             assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600}
             pragmas = ("application_id", "page_size", "journal_mode", "synchronous", "secure_delete")
-            assert [log.connection.pragma(name) for name in pragmas] == [APPLICATION_ID, 16384, "wal", 2, 1]
+            assert [log.connection.pragma(name) for name in pragmas] == [APPLICATION_ID, PAGE_SIZE, "wal", 2, 1]
             assert version_of(log.connection) == VERSION
             assert [log.connection.pragma(name) for name in ("foreign_keys", "trusted_schema", "mmap_size")] == [
                 1,
@@ -155,7 +155,7 @@ def test_a_damaged_store_is_refused(store: Path) -> None:
 
 
 def test_a_store_cut_short_is_found_out(store: Path) -> None:
-    store.write_bytes(store.read_bytes()[: 16384 * 3])
+    store.write_bytes(store.read_bytes()[: PAGE_SIZE * 3])
     assert isinstance(refusal(store), Corrupt)
 
 

@@ -155,7 +155,7 @@ def mount_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 BUSY_SECONDS = 30.0
 SHORT_WAIT, LONG_WAIT, SHORT_WAITS = 0.002, 0.02, 500  # seconds at most; the short ones first, this many
-CHECKPOINT_PAGES = 450  # 7 MB of WAL; see docs/storage.md
+CHECKPOINT_BYTES = 450 * 16_384  # of WAL; see docs/storage.md
 
 _WAL_RESET_BUG = range(3_007_000, 3_051_003)
 
@@ -313,8 +313,10 @@ def _set_manners(connection: apsw.Connection) -> None:
     connection.pragma("recursive_triggers", True)  # else INSERT OR REPLACE would get past the guards
     connection.pragma("mmap_size", 0)
     connection.pragma("temp_store", "memory")  # what is said must not reach another disk
-    connection.wal_autocheckpoint(CHECKPOINT_PAGES)
-    connection.pragma("journal_size_limit", CHECKPOINT_PAGES * PAGE_SIZE)  # after an import the WAL shrinks again
+    connection.wal_autocheckpoint(
+        CHECKPOINT_BYTES // int(connection.pragma("page_size"))
+    )  # older files have larger ones
+    connection.pragma("journal_size_limit", CHECKPOINT_BYTES)  # after an import the WAL shrinks again
 
 
 def _migrate(connection: apsw.Connection, real: Path) -> None:
