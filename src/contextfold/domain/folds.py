@@ -42,6 +42,7 @@ class FoldTree:
         self._folds: dict[int, Fold] = {}
         self._unfolded: list[tuple[int, int]] = []  # (seq of the unfolding, fold)
         self._showing: dict[int, Fold] | None = {}  # by seq; None where it has to be found out anew
+        self.changes = 0  # how often something was folded, taken back or left
 
     def __getitem__(self, seq: int) -> Fold:
         return self._folds[seq]
@@ -51,6 +52,11 @@ class FoldTree:
 
     def __iter__(self) -> Iterator[Fold]:
         return iter(self._folds.values())
+
+    @property
+    def live(self) -> int:
+        """How many are live."""
+        return len(self._folds) - len(self._unfolded)
 
     def after(self, seq: int) -> Iterator[Fold]:
         """The folds made after this seq, newest first."""
@@ -65,6 +71,7 @@ class FoldTree:
 
     def add(self, seq: int, event: Folded, own: Spans) -> Fold:
         """Take a new fold in; `own` are the positions it names itself."""
+        self.changes += 1
         inherited = [span for inner in event.cover.folds if inner in self._folds for span in self._folds[inner].spans]
         fold = self._folds[seq] = Fold(seq, event, merged([*own, *inherited]))
         if self._showing is not None and self._showing.keys() >= set(event.cover.folds):
@@ -81,6 +88,7 @@ class FoldTree:
         if found is None or not found.is_live:
             return None
         found.is_live = False
+        self.changes += 1
         self._showing = None
         self._unfolded.append((seq, fold))
         return found
@@ -89,6 +97,7 @@ class FoldTree:
         """Undo whatever came after this seq: the folds that vanish, and the folds that live again."""
         revived = []
         self._showing = None
+        self.changes += 1
         while self._unfolded and self._unfolded[-1][0] > after:
             fold = self._folds[self._unfolded.pop()[1]]
             fold.is_live = True

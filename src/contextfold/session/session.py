@@ -329,7 +329,7 @@ class Session(Travels, Layered, Recalls):
             view.length,
             view.count.tokens,
             max(0, told.said - view.tokens()),
-            len(self.folds),
+            self.thread.branch.folds.live,
             told.requests,
             told.billed,
             paid.input if told.bills and unit == "USD" else account.bill,

@@ -6,8 +6,8 @@ from .lens import FORGOTTEN, Bodies, LogStretch, ModelLens
 from .live import Drafting, locked
 from .moves import RewindReport
 from .past_request import PastRequest, RequestPart, RequestTerms, body_digest, parts_of
-from .thread import Covered, FoldInfo, Thread
-from .timeline import TimelineRow
+from .thread import Covered, Thread
+from .timeline import FoldInfo, TimelineRow
 
 __all__ = [
     "FORGOTTEN",

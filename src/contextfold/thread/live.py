@@ -41,7 +41,7 @@ from contextfold.errors import Conflict, Corrupt, KeyConflict, NotFound, StoreEr
 
 from .lens import Bodies, LogStretch
 from .request_bytes import Rendering
-from .timeline import Timeline
+from .timeline import FoldList, Timeline
 
 MOST_TRIES = 1000  # each lost race means that somebody else made progress
 _LOST_RACES = 3  # after which a log on another machine is asked to keep the others waiting
@@ -109,7 +109,7 @@ class Live:
         self._erasures = self.bodies.erasures
         self._looked = 0  # the store's look at the log that this one has caught up with
         self._written: Callable[[Live], None] | None = None  # told after each write, since it grew
-        self.timeline = Timeline()
+        self.timeline, self.fold_list = Timeline(), FoldList()
         self.renderings: dict[tuple[str, str, bool], Rendering] = {}
         if twin is not None:  # of somebody who has read everything already
             self.projection = twin
@@ -208,6 +208,7 @@ class Live:
         """Something was forgotten: keep no words of it in memory."""
         self.bodies.drop()
         self.renderings.clear()
+        self.fold_list = FoldList()
 
     def write(
         self, drafting: Drafting, *, expected: int | None = None, blobs: Sequence[bytes] = ()

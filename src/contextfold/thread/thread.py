@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from contextfold import dialects
@@ -50,24 +49,10 @@ from .live import Drafting, Live, locked
 from .moves import RewindReport, head_at, on_path, outcome
 from .past_request import PastRequest, rebuilt
 from .request_bytes import Rendering
-from .timeline import TimelineRow
+from .timeline import FoldInfo, TimelineRow
 
 T = TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class FoldInfo:
-    """A live fold: its id, what it hides, and what stands there."""
-
-    id: int
-    kind: FoldKind
-    cover: Cover
-    stand_in: StandIn
-    is_showing: bool  # not itself covered by another fold
-    before: int
-    after: int
-    details: Mapping[str, Detail]
 
 
 class Thread:
@@ -119,30 +104,14 @@ class Thread:
         events = self._live.projection.events
         if not 0 < seq <= len(events):
             raise NotFound(f"There is no event {seq} in thread {self.name!r}. The newest is {len(events)}.")
-        past = Projection(self._live.words)
-        past.begin_at(events, head_at(events[seq - 1]))
-        return past.view(self._lens)
+        return self._live.projection.fork(head_at(events[seq - 1])).view(self._lens)
 
     @property
     @locked
     def folds(self) -> tuple[FoldInfo, ...]:
         """The live folds, oldest first."""
         self._sync()
-        showing = {fold.seq for fold in self._live.projection.folds.outermost()}
-        return tuple(
-            FoldInfo(
-                fold.seq,
-                fold.event.kind,
-                fold.event.cover,
-                self._lens.stand_in(fold.seq),
-                fold.seq in showing or bool(fold.event.cover.blocks),
-                fold.event.before,
-                fold.event.after,
-                fold.event.details,
-            )
-            for fold in self._live.projection.folds
-            if fold.is_live
-        )
+        return self._live.fold_list.of(self._live.projection.folds, self._lens.stand_in)
 
     @property
     @locked

@@ -7,7 +7,7 @@ happened since. Reads no words, unless bodies are asked for.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -16,12 +16,17 @@ from contextfold.domain import (
     Appended,
     Attached,
     BlockShape,
+    Cover,
+    Detail,
+    Fold,
     Folded,
+    FoldKind,
     FoldTree,
     LiveBranch,
     Logged,
     Noted,
     PathItems,
+    StandIn,
 )
 
 from .lens import Bodies
@@ -45,6 +50,43 @@ class TimelineRow:
     fold: int | None = None
     is_pinned: bool = False
     body: bytes | None = None  # when asked for; a forgotten one has none
+
+
+@dataclass(frozen=True, slots=True)
+class FoldInfo:
+    """A live fold: its id, what it hides, and what stands there."""
+
+    id: int
+    kind: FoldKind
+    cover: Cover
+    stand_in: StandIn
+    is_showing: bool  # not itself covered by another fold
+    before: int
+    after: int
+    details: Mapping[str, Detail]
+
+
+class FoldList:
+    """The live folds of one thread as they were last asked for, until one is made, taken back or left."""
+
+    def __init__(self) -> None:
+        self._of: tuple[FoldTree | None, int] = (None, 0)
+        self._told: tuple[FoldInfo, ...] = ()
+
+    def of(self, folds: FoldTree, stand_in: Callable[[int], StandIn]) -> tuple[FoldInfo, ...]:
+        """The live folds, oldest first, with what stands there."""
+        if self._of[0] is not folds or self._of[1] != folds.changes:
+            showing = {fold.seq for fold in folds.outermost()}
+            self._told = tuple(_info(fold, stand_in, fold.seq in showing) for fold in folds if fold.is_live)
+            self._of = folds, folds.changes
+        return self._told
+
+
+def _info(fold: Fold, stand_in: Callable[[int], StandIn], is_showing: bool) -> FoldInfo:
+    event = fold.event
+    shows = is_showing or bool(event.cover.blocks)
+    words = stand_in(fold.seq)
+    return FoldInfo(fold.seq, event.kind, event.cover, words, shows, event.before, event.after, event.details)
 
 
 class Timeline:
