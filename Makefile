@@ -17,7 +17,7 @@ help:
 	@echo "make clients install coding agents from the npm registry, drive them, write docs/clients.md"
 	@echo "make compare fold recorded runs beside other frameworks' ways, write docs/compared.md"
 	@echo "make check   format, lint, types, floors, walk, wheel"
-	@echo "make bench   measured comparisons"
+	@echo "make bench   measured comparisons, written to docs/performance.md"
 	@echo "make soak    the crash and slow suites, ten times as long; then the gateway for MINUTES (10), for its memory"
 	@echo "make mutants change the code in small ways and see whether a test notices"
 	@echo "make reference  write docs/reference/ from code and help"
@@ -74,7 +74,7 @@ check: setup
 	@echo "wheel" && $(PYTHON) scripts/check_wheel.py
 
 bench: setup
-	@$(PYTHON) -m benchmarks $(ARGS)
+	@$(PYTHON) -m benchmarks --page docs/performance.md $(ARGS)
 
 soak: setup
 	@CONTEXTFOLD_SOAK=10 $(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "crash or slow" $(ARGS)

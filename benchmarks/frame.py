@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -87,6 +87,28 @@ def table(rows: Iterable[Row]) -> str:
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[4]]).rstrip()
         for line in lines
+    )
+
+
+def page(found: Iterable[tuple[str, str, Sequence[Row]]], facts: Mapping[str, str]) -> str:
+    """What was measured as a page of documentation: of each benchmark its name, what it times, and its rows."""
+    lines = ["# Performance", "", "Written by `make bench`; gates that were missed stand beside those that were met."]
+    lines += [
+        "Ratios are measured side by side in one run. Plain times depend on the machine and what else it does.",
+        "",
+    ]
+    lines += [f"- {name}: {value}" for name, value in facts.items()]
+    for name, timed, rows in found:
+        lines += ["", f"## {name}", "", *timed.strip().splitlines(), ""]
+        lines += ["| what | value | bar | | |", "|---|---|---|---|---|", *(_line(row) for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row) -> str:
+    value = "-" if row.value is None else f"{row.value:.4g} {row.unit}".strip()
+    verdict = {True: "met", False: "**missed**", None: ""}[row.passed]
+    return " | ".join(("|", row.name, value, row.bar, verdict, row.note.replace("|", "/"), "|")).replace(
+        "| | ", "| ", 1
     )
 
 
