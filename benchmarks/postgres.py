@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import count
 from statistics import median, quantiles
+from typing import Any, Literal
 from uuid import uuid4
 
 import contextfold as cf
@@ -38,7 +38,7 @@ def run() -> list[Row]:
     except ImportError:
         return [absent("PostgreSQL", "pip install 'contextfold[postgres]'")]
     with server() as address:
-        measures = (beside_a_bare_insert, bytes_kept, beside_a_saver, large, processes)
+        measures = (beside_a_bare_insert, bytes_kept, beside_a_saver, large, long, processes)
         return [row for measure in measures for row in measure(address)]
 
 
@@ -114,10 +114,12 @@ def sizes(address: str) -> int:
         return int(connection.execute(statement, (settings.schema,)).fetchone()[0])  # type: ignore[index]
 
 
-def turn(session: cf.Session, question: str, answer: str) -> None:
+def turn(session: cf.Session, question: str, answer: str) -> float:
+    """A question, a request and its answer; how long making the request took."""
     session.append({"role": "user", "content": question})
-    session.prepare(system="Be brief.")
+    preparing = timed(lambda: session.prepare(system="Be brief."))
     session.append({"role": "assistant", "content": [{"type": "text", "text": answer}]})
+    return preparing
 
 
 def bytes_kept(address: str) -> list[Row]:
@@ -125,16 +127,22 @@ def bytes_kept(address: str) -> list[Row]:
     empty = sizes(made)
     raw, spoken = 0, texts(2_000)
     times: list[float] = []
+    preparing: list[float] = []
     with cf.open(made) as store:
         session = cf.Session.on(store, "t", MODEL)
         for _ in range(500):
             question, answer = next(spoken), next(spoken)
             raw += len(question.encode()) + len(answer.encode())
-            times.append(timed(lambda: turn(session, question, answer)))  # noqa: B023
+            times.append(timed(lambda: preparing.append(turn(session, question, answer))))  # noqa: B023
+    writing = [whole - part for whole, part in zip(times, preparing, strict=True)]
+    longer = "the request is five times as long, and is written whole"
     return [
         at_most("bytes stored / raw", (sizes(made) - empty) / raw, 1.35, note="500 turns of 2 x 2 KB, no folding"),
         reported("a turn of 2 x 2 KB, p50", 1_000 * median(times[20:]), "ms"),
-        reported("a turn at 500 / at 100", median(times[450:]) / median(times[60:140])),
+        at_most("both appends of a turn, at 500 / at 100", median(writing[450:]) / median(writing[60:140]), 1.3),
+        reported(
+            "the request of a turn, at 500 / at 100", median(preparing[450:]) / median(preparing[60:140]), "", longer
+        ),
     ]
 
 
@@ -186,6 +194,36 @@ def large(address: str) -> list[Row]:
     ]
 
 
+def long(address: str) -> list[Row]:
+    """A turn in a thread of very many messages and in one of 100, whose views show the same."""
+    made = fresh(address)
+    log = postgres_logs().open_postgres(made)
+    for name, messages in (("short", 100), ("long", MANY)):
+        log.create(ThreadRow(name, settings={"model": MODEL}))
+        for start in range(0, messages, 2_000):
+            seqs = range(start, min(messages, start + 2_000))
+            log.append(name, [_said(seq) for seq in seqs], expected=start)
+    log.close()
+    times: tuple[list[float], list[float]] = ([], [])
+    with cf.open(made) as store:
+        sessions = [cf.Session.on(store, name, MODEL) for name in ("short", "long")]
+        sessions[1].thread.fold(range(1, MANY - 99), "All of that.")
+        spoken = texts(2_000)
+        for _ in range(TURNS):
+            question, answer = next(spoken), next(spoken)
+            for session, spent in zip(sessions, times, strict=True):
+                spent.append(timed(lambda: turn(session, question, answer)))  # noqa: B023
+    ratio = median(times[1][10:]) / median(times[0][10:])
+    return [at_most("a turn behind many messages / behind 100", ratio, 1.3, note=f"{MANY:,} messages in one thread")]
+
+
+def _said(seq: int) -> NewEvent:
+    role: Literal["user", "assistant"] = "assistant" if seq % 2 else "user"
+    body = b'{"role":"%s","content":"%07d"}' % (role.encode(), seq)
+    shape = Shape(role, (BlockShape("text", 7, Measure((7, 2))),), len(body))
+    return NewEvent(Appended(shape, "anthropic"), seq, 1.5, body)
+
+
 def filled(address: str, threads: int) -> None:
     """Threads with a message each, written by the server itself from one that was written by us."""
     import psycopg  # noqa: PLC0415  # an extra
@@ -219,30 +257,52 @@ _MORE_EVENTS = (
 
 
 def processes(address: str) -> list[Row]:
-    """Turns in a second of one process and of four, on 100 threads each."""
+    """Turns in a second of one process and of four, on 100 threads each, beside bare inserts of one and of four."""
     made = fresh(address)
-    one, four = (sum(_speak(made, many)) for many in (1, 4))
+    postgres = postgres_logs().PostgresSettings.of(made)
+    with _connected(postgres.dsn) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS bare_turns (id bigserial PRIMARY KEY, body bytea)")
+    bare = [sum(_speak("bare", postgres.dsn, many)) for many in (1, 4)]
+    one, four = (sum(_speak("turns", made, many)) for many in (1, 4))
+    with _connected(postgres.dsn) as connection:
+        connection.execute("DROP TABLE bare_turns")
     cores = os.cpu_count() or 1
-    note = f"{cores} cores for clients and server together" if cores < 8 else ""
-    row = at_least("turns a second, four processes / one", four / one, 2.5, note=note)
+    note = f"{cores} cores for clients and server together"
+    scaled = at_least("turns a second, four processes / one", four / one, 2.5, note=note)
+    limit = reported(
+        "bare inserts a second, four processes / one", bare[1] / bare[0], "", "what the database itself gains"
+    )
     if cores < 8:
-        row = Row(row.name, row.value, row.bar, None, note=f"{note}: not held to the bar")
-    return [reported("turns a second, one process", one), reported("turns a second, four processes", four), row]
+        scaled = Row(scaled.name, scaled.value, scaled.bar, None, note=f"{note}: not held to the bar")
+    gained = at_least("gain of four processes / gain of bare inserts", four / one / (bare[1] / bare[0]), 0.8)
+    return [
+        reported("turns a second, one process", one),
+        reported("turns a second, four processes", four),
+        reported("bare inserts a second, one process", bare[0]),
+        limit,
+        scaled,
+        gained,
+    ]
 
 
-def _speak(address: str, many: int) -> list[float]:
-    with tempfile.TemporaryDirectory():
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-        running = [
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.postgres", address, str(number)],
-                env={**os.environ, "PYTHONPATH": path},
-                cwd=ROOT,
-                stdout=subprocess.PIPE,
-            )
-            for number in range(many)
-        ]
-        return [float(each.communicate(timeout=120)[0]) for each in running]
+def _connected(dsn: str) -> Any:
+    import psycopg  # noqa: PLC0415  # an extra
+
+    return psycopg.connect(dsn, autocommit=True)
+
+
+def _speak(what: str, address: str, many: int) -> list[float]:
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.postgres", what, address, str(number)],
+            env={**os.environ, "PYTHONPATH": path},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+        )
+        for number in range(many)
+    ]
+    return [float(each.communicate(timeout=120)[0]) for each in running]
 
 
 def speak(address: str, number: str) -> float:
@@ -259,5 +319,16 @@ def speak(address: str, number: str) -> float:
     return done / SECONDS
 
 
+def insert(dsn: str) -> float:
+    """Bare inserts a second of what turns would keep."""
+    spoken = texts(2_000)
+    with _connected(dsn) as connection:
+        done, end = 0, time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            connection.execute("INSERT INTO bare_turns (body) VALUES (%s)", (next(spoken).encode(),))
+            done += 1
+    return done / SECONDS
+
+
 if __name__ == "__main__":
-    print(speak(*sys.argv[1:]))
+    print(speak(sys.argv[2], sys.argv[3]) if sys.argv[1] == "turns" else insert(sys.argv[2]))

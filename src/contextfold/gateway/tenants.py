@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -54,8 +54,14 @@ def secrets_in(directory: Path) -> GatewaySecrets:
 def _kept(path: Path, make: Callable[[], bytes]) -> bytes:
     found = path.read_bytes().strip() if path.exists() else b""
     if not found:
-        found = make()
-        write_private(path, found)
+        if path.exists() and not path.read_bytes().strip():
+            path.unlink(missing_ok=True)
+        beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        write_private(beside, make())
+        with suppress(FileExistsError):
+            os.link(beside, path)  # of several gateways that begin together one makes it
+        beside.unlink()
+        found = path.read_bytes().strip()
     elif os.name == "posix" and path.stat().st_mode & 0o077:
         path.chmod(0o600)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import anthropic
 
 import contextfold as cf
 from contextfold.gateway.door import Visit
-from contextfold.gateway.tenants import secrets_in, space_of
+from contextfold.gateway.tenants import GatewaySecrets, secrets_in, space_of
 from tests.acceptance.gateway.house import said
 from tests.acceptance.gateway.plain_upstream import Answer, plain_upstream
 from tests.acceptance.inspector.test_inspector_commands import browser, read, started
@@ -93,3 +94,17 @@ def test_the_inspector_alone_shows_a_store_in_postgresql_without_its_password(
         assert [each["name"] for each in json.loads(listed)["sessions"]] == ["one"]
         assert b"hello" in read(opener, f"{base}/api/v1/threads/one/messages/1")
         assert b"hunter2" not in listed
+
+
+def test_gateways_that_begin_together_have_one_token_and_one_key(tmp_path: Path) -> None:
+    barrier = threading.Barrier(8)
+
+    def begin(state: Path) -> GatewaySecrets:
+        barrier.wait(20)
+        return secrets_in(state)
+
+    with ThreadPoolExecutor(8) as aside:
+        for number in range(30):
+            state = tmp_path / str(number)
+            assert len(set(aside.map(begin, [state] * 8))) == 1
+            assert sorted(file.name for file in state.iterdir()) == ["gateway-key", "gateway-token"]
