@@ -1,7 +1,7 @@
 # Every command sets itself up: the first one makes .venv from requirements/dev.txt, a changed lock makes it anew.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agents compare clients demo test check bench soak reference lock clean
+.PHONY: help setup agents frameworks mcp-conformance compare clients demo test check bench soak reference lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
@@ -15,6 +15,8 @@ help:
 	@echo "make test    the whole test suite, with coverage thresholds"
 	@echo "make agents  install the agents that the tests drive, in .venv-agents; without them those tests are skipped"
 	@echo "make clients install coding agents from the npm registry, drive them, write docs/clients.md"
+	@echo "make frameworks  install and drive frameworks that are too large for every run of the tests"
+	@echo "make mcp-conformance  hold contextfold mcp against the official suite, with both releases of the SDK"
 	@echo "make compare fold recorded runs beside other frameworks' ways, write docs/compared.md"
 	@echo "make check   format, lint, types, floors, walk, wheel"
 	@echo "make bench   measured comparisons, written to docs/performance.md"
@@ -41,6 +43,20 @@ agents: .venv-agents/.locked
 .venv-agents/.locked: requirements/agents.txt
 	@scripts/venv .venv-agents requirements/agents.txt
 	@touch $@
+
+# Too large for every run of the tests: half a gigabyte, and a minute to import.
+frameworks: setup .venv-frameworks/.locked
+	@$(PYTHON) -m pytest -n 0 -q tests/acceptance/test_further_frameworks.py $(ARGS)
+
+.venv-frameworks/.locked: requirements/frameworks.txt
+	@scripts/venv .venv-frameworks requirements/frameworks.txt
+	@touch $@
+
+# The suite wants Node 22. The SDK's second release is in .venv-agents, its first in .venv-frameworks.
+mcp-conformance: agents .venv-frameworks/.locked
+	@npm install --silent --no-audit --no-fund --prefix .clients @modelcontextprotocol/conformance@0.1.16 node@22
+	@for each in .venv-agents .venv-frameworks; do PYTHONPATH=src $$each/bin/python -W ignore scripts/mcp_conformance.py \
+	    .clients/node_modules/node/bin/node .clients/node_modules/@modelcontextprotocol/conformance/dist/index.js || exit 1; done
 
 compare: agents
 	@PYTHONPATH=src:. .venv-agents/bin/python -W ignore scripts/compare.py
@@ -100,6 +116,7 @@ COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-ha
 lock:
 	@$(COMPILE) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/agents.txt requirements/agents.in
+	@$(COMPILE) --output-file requirements/frameworks.txt requirements/frameworks.in
 
 clean:
 	@rm -rf build dist .coverage .coverage.* coverage.json .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -35,6 +35,7 @@ ROOF = (
     "adk",
     "agent_framework",
     "langchain",
+    "litellm",
     "openai_agents",
     "pydantic_ai",
     "dialects/agent_framework",

@@ -2,7 +2,7 @@
 
 Except those that signatures here show: the errors of `contextfold.errors`, `Policy` and `Report` of
 `contextfold.folding`; and modules of their own: `providers`, and for frameworks `adk`,
-`agent_framework`, `langchain`, `openai_agents` and `pydantic_ai`.
+`agent_framework`, `langchain`, `litellm`, `openai_agents` and `pydantic_ai`.
 
 Names are imported when they are first used, so that `import contextfold` costs nothing.
 """
@@ -69,7 +69,16 @@ _MODULES = {
     "recipes": "contextfold.folding.recipes",
     **{
         name: f"contextfold.{name}"
-        for name in ("adk", "agent_framework", "aio", "langchain", "openai_agents", "providers", "pydantic_ai")
+        for name in (
+            "adk",
+            "agent_framework",
+            "aio",
+            "langchain",
+            "litellm",
+            "openai_agents",
+            "providers",
+            "pydantic_ai",
+        )
     },
 }
 

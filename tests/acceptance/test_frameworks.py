@@ -37,11 +37,13 @@ def both(asked: Question) -> Say:
     return Say("I read both.", tuple(Call("read", {"path": path}) for path in PATHS), thought)
 
 
-def run(program: str, *arguments: str, server: StrictServer, directory: Path) -> dict[str, Any]:
+def run(
+    program: str, *arguments: str, server: StrictServer, directory: Path, installed: Path = INSTALLED
+) -> dict[str, Any]:
     for _ in range(TURNS):
         server.answer(both, Say("Both are fine."))
     done = subprocess.run(
-        [str(INSTALLED / "python"), str(PROGRAMS / program), *arguments],
+        [str(installed / "python"), str(PROGRAMS / program), *arguments],
         cwd=directory,
         env={**environment(server.url, server.token, directory), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         stdin=subprocess.DEVNULL,

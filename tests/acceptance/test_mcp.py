@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -139,3 +140,9 @@ async def test_over_http_token_host_and_origin_are_looked_at_first(
                 answer = await sender.post(url, json=HELLO, headers={**WANTED, **headers})
     assert answer.status_code == status
     assert TOKEN not in answer.text
+
+
+def test_the_server_needs_nothing_of_the_gateways_own_extra() -> None:
+    without = "import sys; sys.modules['aiohttp'] = None; import contextfold.mcp"
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr

@@ -28,7 +28,9 @@ from contextfold.summaries.passages import split
 from contextfold.summaries.sayings import sentences
 from contextfold.summaries.terms import terms_in
 
-ADAPTERS = {f"contextfold.{name}" for name in ("adk", "agent_framework", "langchain", "openai_agents", "pydantic_ai")}
+ADAPTERS = {
+    f"contextfold.{name}" for name in ("adk", "agent_framework", "langchain", "litellm", "openai_agents", "pydantic_ai")
+}
 SHORT, LONG = 2_000, 16_000
 EXPONENT = 1.2
 UNSUSPICIOUS = (

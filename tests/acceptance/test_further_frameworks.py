@@ -1,0 +1,40 @@
+"""Frameworks that are too large for every run: forty turns through LiteLLM's proxy. `make frameworks` installs them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import contextfold as cf
+from contextfold.testing.server import StrictServer
+from tests.acceptance.agents.drive import ROOT
+from tests.acceptance.frameworks.task import TURNS
+from tests.acceptance.judge import strict_server
+from tests.acceptance.test_frameworks import run
+
+INSTALLED = ROOT / ".venv-frameworks" / "bin"
+pytestmark = pytest.mark.skipif(
+    not INSTALLED.is_dir(), reason="These frameworks are not installed. `make frameworks` installs and drives them."
+)
+
+
+@pytest.fixture
+def server() -> Iterator[StrictServer]:
+    with strict_server() as server:
+        yield server
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["openai/gpt-4.1", "anthropic/claude-sonnet-5-5"])
+def test_forty_turns_through_a_proxy_fold_and_nothing_is_refused(
+    model: str, server: StrictServer, tmp_path: Path
+) -> None:
+    store = tmp_path / "agent.db"
+    told = run("litellm_run.py", model, str(store), server=server, directory=tmp_path, installed=INSTALLED)
+    assert [exchange.refused for exchange in server.exchanges if exchange.status != 200] == []
+    assert len(server.exchanges) == 2 * TURNS
+    assert told["folds"] >= 10
+    assert told["changed"] == 0
+    with cf.open(store, read_only=True) as opened:
+        (thread,) = opened.threads()
+        assert thread.messages == told["messages"], "nothing twice, nothing lost"
