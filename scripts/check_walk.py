@@ -34,6 +34,7 @@ ROOF = (
     "wrapped",
     "adk",
     "agent_framework",
+    "claude_agent",
     "langchain",
     "litellm",
     "openai_agents",

@@ -2,7 +2,7 @@
 
 Except those that signatures here show: the errors of `contextfold.errors`, `Policy` and `Report` of
 `contextfold.folding`; and modules of their own: `providers`, and for frameworks `adk`,
-`agent_framework`, `langchain`, `litellm`, `openai_agents` and `pydantic_ai`.
+`agent_framework`, `claude_agent`, `langchain`, `litellm`, `openai_agents` and `pydantic_ai`.
 
 Names are imported when they are first used, so that `import contextfold` costs nothing.
 """
@@ -73,6 +73,7 @@ _MODULES = {
             "adk",
             "agent_framework",
             "aio",
+            "claude_agent",
             "langchain",
             "litellm",
             "openai_agents",

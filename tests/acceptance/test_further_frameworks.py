@@ -1,4 +1,4 @@
-"""Frameworks that are too large for every run: forty turns through LiteLLM's proxy. `make frameworks` installs them."""
+"""Frameworks that are too large for every run: LiteLLM's proxy, the Claude Agent SDK. `make frameworks` drives them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,3 +38,12 @@ def test_forty_turns_through_a_proxy_fold_and_nothing_is_refused(
     with cf.open(store, read_only=True) as opened:
         (thread,) = opened.threads()
         assert thread.messages == told["messages"], "nothing twice, nothing lost"
+
+
+def test_a_session_store_of_the_claude_agent_sdk_keeps_its_contracts(server: StrictServer, tmp_path: Path) -> None:
+    told = run("claude_agent_run.py", str(tmp_path), server=server, directory=tmp_path, installed=INSTALLED)
+    user, mode = {"type": "user", "uuid": "a", "n": 1}, {"type": "mode"}
+    assert told["files"] >= 14, "each contract had a file of its own"
+    assert told["kept"] == [user, mode, mode], "an entry that has an identity comes once"
+    assert told["after"] == [user, mode], "what was deleted may come again"
+    assert told["problems"] == 0
