@@ -1,7 +1,7 @@
 # Every command sets itself up: the first one makes .venv from requirements/dev.txt, a changed lock makes it anew.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup agents frameworks mcp-conformance compare clients demo test check bench soak reference lock clean
+.PHONY: help setup agents frameworks oldest mcp-conformance compare clients demo test check bench soak reference lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
@@ -16,6 +16,7 @@ help:
 	@echo "make agents  install the agents that the tests drive, in .venv-agents; without them those tests are skipped"
 	@echo "make clients install coding agents from the npm registry, drive them, write docs/clients.md"
 	@echo "make frameworks  install and drive frameworks that are too large for every run of the tests"
+	@echo "make oldest  drive the oldest supported release of each framework"
 	@echo "make mcp-conformance  hold contextfold mcp against the official suite, with both releases of the SDK"
 	@echo "make compare fold recorded runs beside other frameworks' ways, write docs/compared.md"
 	@echo "make check   format, lint, types, floors, walk, wheel"
@@ -50,6 +51,13 @@ frameworks: setup .venv-frameworks/.locked
 
 .venv-frameworks/.locked: requirements/frameworks.txt
 	@scripts/venv .venv-frameworks requirements/frameworks.txt
+	@touch $@
+
+oldest: setup .venv-oldest/.locked
+	@CONTEXTFOLD_FRAMEWORKS=.venv-oldest/bin $(PYTHON) -m pytest -n 0 -q tests/acceptance/test_frameworks.py $(ARGS)
+
+.venv-oldest/.locked: requirements/oldest.txt
+	@scripts/venv .venv-oldest requirements/oldest.txt
 	@touch $@
 
 # The suite wants Node 22. The SDK's second release is in .venv-agents, its first in .venv-frameworks.
@@ -117,6 +125,7 @@ lock:
 	@$(COMPILE) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/agents.txt requirements/agents.in
 	@$(COMPILE) --output-file requirements/frameworks.txt requirements/frameworks.in
+	@$(COMPILE) --resolution lowest-direct --output-file requirements/oldest.txt requirements/oldest.in
 
 clean:
 	@rm -rf build dist .coverage .coverage.* coverage.json .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

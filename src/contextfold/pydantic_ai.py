@@ -25,7 +25,6 @@ except ModuleNotFoundError as error:
     raise MissingExtra("Pydantic AI", "pydantic-ai") from error
 
 NAME = "pydantic-ai"
-_BY_ATTEMPT = hasattr(AbstractCapability, "prepare_model_request")  # else once for each step of a run
 
 
 class Fold(AbstractCapability):
@@ -45,10 +44,6 @@ class Fold(AbstractCapability):
         super().__init__()
         self.conversations = Conversations(store, FoldSettings(policy, profile, window, limit, on_fold))
         self.thread = thread
-
-    async def before_model_request(self, ctx: Any, request_context: Any) -> Any:
-        """Ask with what fits, where this release knows no later moment."""
-        return request_context if _BY_ATTEMPT else await self._fold(ctx, request_context)
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Ask with what fits the model that will answer."""

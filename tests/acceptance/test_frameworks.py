@@ -4,6 +4,7 @@ The strict server refuses nothing, the owner's messages stay as they are, and th
 """
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,12 +14,15 @@ import pytest
 
 import contextfold as cf
 from contextfold.testing.server import Call, Question, Say, StrictServer
-from tests.acceptance.agents.drive import INSTALLED, ROOT, environment
+from tests.acceptance.agents.drive import INSTALLED as NEWEST
+from tests.acceptance.agents.drive import ROOT, environment
 from tests.acceptance.frameworks.task import PATHS, TURNS
 from tests.acceptance.judge import strict_server
 from tests.conftest import SOAK
 
 PROGRAMS = Path(__file__).parent / "frameworks"
+EXAMPLES = ROOT / "examples" / "frameworks"
+INSTALLED = ROOT / os.environ.get("CONTEXTFOLD_FRAMEWORKS", NEWEST)  # `make oldest` has the oldest releases elsewhere
 LONGEST = 240  # seconds for one run, on a busy machine
 
 pytestmark = pytest.mark.skipif(
@@ -42,19 +46,26 @@ def run(
 ) -> dict[str, Any]:
     for _ in range(TURNS):
         server.answer(both, Say("Both are fine."))
+    told: dict[str, Any] = json.loads(
+        printed(PROGRAMS / program, *arguments, server=server, at=directory, by=installed)
+    )
+    return told
+
+
+def printed(program: Path, *arguments: str, server: StrictServer, at: Path, by: Path) -> str:
+    """The last line that a program prints which sees the server as every provider."""
     done = subprocess.run(
-        [str(installed / "python"), str(PROGRAMS / program), *arguments],
-        cwd=directory,
-        env={**environment(server.url, server.token, directory), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        [str(by / "python"), str(program), *arguments],
+        cwd=at,
+        env={**environment(server.url, server.token, at), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=LONGEST,
         check=False,
     )
-    assert done.returncode == 0, f"{program} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    assert done.returncode == 0, f"{program.name} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout.splitlines()[-1]
 
 
 # Each framework with the provider that binds its reasoning most; the others come with `make soak`.
@@ -88,3 +99,45 @@ def test_forty_turns_fold_and_nothing_is_refused_or_changed(
     with cf.open(tmp_path / "agent.db", read_only=True) as store:
         (thread,) = store.threads()
         assert thread.messages == told["messages"], "nothing twice, nothing lost"
+
+
+READS = tuple(Call("read", {"path": path}) for path in PATHS)
+TASK = Call("task", {"description": "Look at both files.", "subagent_type": "general-purpose"})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(INSTALLED != NEWEST, reason="Deep agents are driven with the newest releases.")
+def test_a_deep_agent_folds_and_each_run_of_its_sub_agent_is_a_thread_of_its_own(
+    server: StrictServer, tmp_path: Path
+) -> None:
+    for _ in range(12):
+        server.answer(Say("I have it looked at.", (*READS, TASK)), Say("", READS), "They are fine.", "Both are fine.")
+    program, store = PROGRAMS / "deepagents_run.py", tmp_path / "agent.db"
+    arguments = "anthropic:claude-sonnet-4-5", str(store)
+    told = json.loads(printed(program, *arguments, server=server, at=tmp_path, by=INSTALLED))
+    assert [exchange.refused for exchange in server.exchanges if exchange.status != 200] == []
+    assert len(server.exchanges) == 4 * told["turns"]
+    assert told["changed"] == 0
+    with cf.open(store, read_only=True) as opened:
+        threads = {thread.title: thread for thread in opened.threads()}
+    deep = threads.pop("deep")
+    assert deep.messages == told["messages"], "nothing of the sub-agents, nothing twice"
+    assert deep.folds >= 1
+    assert len(threads) == told["turns"]
+    assert {(title.partition("/")[0], thread.messages) for title, thread in threads.items()} == {("deep", 5)}
+
+
+@soak
+@pytest.mark.slow
+@pytest.mark.parametrize("example", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_every_example_for_a_framework_reads_its_file_and_answers(
+    example: str, server: StrictServer, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("Three notes: one, two, three.\n")
+    server.answer(Say("Let me look.", (Call("read_file", {"path": "notes.md"}),)), "There are three notes.")
+    said = printed(EXAMPLES / f"{example}.py", server=server, at=tmp_path, by=INSTALLED)
+    assert said.endswith("There are three notes.")
+    assert [exchange.status for exchange in server.exchanges] == [200, 200]
+    with cf.open(tmp_path / "agent.db", read_only=True) as store:
+        (thread,) = store.threads()
+        assert thread.messages == 4

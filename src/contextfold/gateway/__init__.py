@@ -12,10 +12,18 @@ from .settings import ClientPolicy, GatewaySettings, gateway_settings
 
 if TYPE_CHECKING:
     from .app import Gateway
-    from .tenants import GatewaySecrets, secrets_in
+    from .tenants import GatewaySecrets, secrets_in, spaces_in
 
-__all__ = ["ClientPolicy", "Gateway", "GatewaySecrets", "GatewaySettings", "gateway_settings", "secrets_in"]
-_LATE = {"Gateway": "app", "GatewaySecrets": "tenants", "secrets_in": "tenants"}  # need aiohttp
+__all__ = [
+    "ClientPolicy",
+    "Gateway",
+    "GatewaySecrets",
+    "GatewaySettings",
+    "gateway_settings",
+    "secrets_in",
+    "spaces_in",
+]
+_LATE = {"Gateway": "app", "GatewaySecrets": "tenants", "secrets_in": "tenants", "spaces_in": "tenants"}  # need aiohttp
 
 
 def __getattr__(name: str) -> object:
