@@ -1,8 +1,8 @@
 """What an adapter adds to a turn, beside the same messages said to a session by hand.
 
 The frameworks live in `.venv-agents`, so they are measured there, in a process of its own. In memory, so that no disk
-hides what is measured; processor time, the least of several rounds in which all take turns. A turn is a question, a
-request, and an answer.
+hides what is measured; processor time, of each round the median turn, and of the rounds the least. A turn is a
+question, a request, and an answer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from statistics import median
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -58,13 +59,13 @@ class Clock:
 async def one_round(turn: Turn) -> float:
     """Seconds of one turn, behind BEFORE messages."""
     await turn(-1, Clock())
-    clock = Clock()
+    clocks = [Clock() for _ in range(TURNS)]
     gc.collect()
     gc.disable()  # a framework's imports make each collection long, whoever is measured
-    for number in range(TURNS):
+    for number, clock in enumerate(clocks):
         await turn(number, clock)
     gc.enable()
-    return clock.spent / TURNS
+    return median(clock.spent for clock in clocks)
 
 
 Turn = Callable[[int, Clock], Awaitable[None]]
