@@ -17,7 +17,7 @@ import apsw
 from contextfold import tokens
 from contextfold.domain import Message, Text
 from contextfold.recall import index, words
-from contextfold.recall.search import CANDIDATES, asked_again, called, named, ranked
+from contextfold.recall.search import asked_again, called, named, ranked
 
 _ID = ("id", "dia_id", "turn_id", "uid", "seq")
 _TEXT = ("text", "content", "utterance", "message", "clean_text")
@@ -143,7 +143,7 @@ class Evidence:
         return list(dict.fromkeys([*ranked(scores, self.places, meant), *rest]))
 
     def _ask(self, terms: Sequence[str]) -> dict[int, float]:
-        return index.IndexReader(self.connection).matches(1, terms, None, CANDIDATES)
+        return index.IndexReader(self.connection).matches(1, terms, None, len(self.turns))
 
     def select(self, question: str, budget: int) -> list[Any]:
         chosen = []

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from contextfold import store as plain
 from contextfold.domain import ListedThread, Problem, ThreadChange, ThreadOrder
-from contextfold.recall import Encoder, Passage
+from contextfold.recall import Passage, PassageEncoder
 from contextfold.store import Kind, MemoryEntry
 from contextfold.store import Memory as PlainMemory
 
@@ -73,7 +73,7 @@ def open(
     space: str = "default",
     keep_bytes: int = plain.KEPT_BYTES,
     recall: bool = True,
-    encoder: Encoder | None = None,
+    encoder: PassageEncoder | None = None,
     read_only: bool = False,
 ) -> Store:
     """Open a store, made on first use: a SQLite file (mode 0600), or memory when no path is given.

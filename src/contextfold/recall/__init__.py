@@ -27,7 +27,7 @@ from .search import (
     search,
 )
 from .tools import FRAMED, RECALL, TOOLS, UNFOLD, framed, is_answer, say
-from .vectors import Encoder, VectorIndex, small
+from .vectors import PassageEncoder, VectorIndex, small
 from .words import asked_terms
 
 __all__ = [
@@ -36,12 +36,12 @@ __all__ = [
     "RECALL",
     "TOOLS",
     "UNFOLD",
-    "Encoder",
     "Found",
     "Hit",
     "IndexReader",
     "Inquiry",
     "Passage",
+    "PassageEncoder",
     "PassageIndex",
     "PassageSource",
     "PassageTerms",

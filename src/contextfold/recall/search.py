@@ -88,7 +88,7 @@ def asked_again(
     return {place: scores.get(place, 0.0) + share * more.get(place, 0.0) for place in dict.fromkeys([*scores, *more])}
 
 
-CANDIDATES = 1_000  # passages that are weighed; more hold only the plainest words of a question
+CANDIDATES = 700  # passages that are weighed; more hold only the plainest words of a question
 FILLED = 400  # passages that fill a budget when nothing more matches: the newest
 
 _PERSON = "user"

@@ -50,7 +50,7 @@ _NEAREST = (
 _CAN_COMPARE = "SELECT EXISTS (SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine')"
 
 
-class Encoder(Protocol):
+class PassageEncoder(Protocol):
     """What makes vectors of texts, all of one length. Questions and passages may be encoded differently."""
 
     @property
@@ -78,7 +78,7 @@ class VectorIndex:
     name = "vectors"
     lag = LAG
 
-    def __init__(self, encoder: Encoder, read: Callable[[Logged, bytes], Message | None]) -> None:
+    def __init__(self, encoder: PassageEncoder, read: Callable[[Logged, bytes], Message | None]) -> None:
         self.encoder, self._read = encoder, read
         self.version = _VERSION << 24 | int.from_bytes(sha256(encoder.name.encode()).digest()[:3])
         self._extension = _extension()

@@ -6,7 +6,7 @@ import os
 
 from contextfold import logs
 from contextfold.errors import BadConfiguration
-from contextfold.recall import Encoder, RecallIndex, VectorIndex
+from contextfold.recall import PassageEncoder, RecallIndex, VectorIndex
 from contextfold.thread.live import KEPT_BYTES
 
 from .library import read
@@ -19,7 +19,7 @@ def open(
     space: str = "default",
     keep_bytes: int = KEPT_BYTES,
     recall: bool = True,
-    encoder: Encoder | None = None,
+    encoder: PassageEncoder | None = None,
     read_only: bool = False,
 ) -> Store:
     """Open a store: a SQLite file (mode 0600), made on first use, memory when no path is given, or `postgresql://…`.
