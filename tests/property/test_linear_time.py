@@ -23,8 +23,8 @@ from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
 from contextfold.replay.literals import literals_in, phrases_in, without_gutters
 from contextfold.replay.sentences import sentences_in
 from contextfold.summaries import SourceMessage, SummaryRequest, check, digest, guarded, language_of
+from contextfold.summaries.cuts import split
 from contextfold.summaries.earlier import entries
-from contextfold.summaries.passages import split
 from contextfold.summaries.sayings import sentences
 from contextfold.summaries.terms import terms_in
 

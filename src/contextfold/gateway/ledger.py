@@ -20,7 +20,7 @@ from contextfold.errors import BadConfiguration, BadMessage, CannotFit, ContextF
 from contextfold.folding import Effect, Policy, Steps
 from contextfold.preferences import policy_for
 from contextfold.session import Request, Session
-from contextfold.session.drivers import Ended, started
+from contextfold.session.drivers import StepsEnd, started
 from contextfold.session.telemetry import FoldNotice, Hooks, journal
 from contextfold.store import Store, shared_commit
 from contextfold.thread import Thread
@@ -289,7 +289,7 @@ def _begun(turn: KeptTurn, steps: Steps[FittedTurn]) -> KeptTurn | OpenTurn | Ca
         first = started(steps, turn.thread.session.desk)
     except CannotFit as error:
         return error
-    if isinstance(first, Ended):
+    if isinstance(first, StepsEnd):
         return replace(turn, fitted=first.value)
     turn.thread.occupy()
     return OpenTurn(turn, steps, first)

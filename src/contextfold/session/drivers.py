@@ -59,11 +59,11 @@ def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     return _drive(steps, doing, started(steps, doing, look=look))
 
 
-def _drive(steps: Steps[T], doing: Doing, effect: Effect | Ended, *, aside: bool = False) -> T:
+def _drive(steps: Steps[T], doing: Doing, effect: Effect | StepsEnd, *, aside: bool = False) -> T:
     """Go on from what was asked for first; `aside` where the steps only ask and tell, and need no thread."""
     alone = _at_once if aside else doing.alone
     try:
-        while not isinstance(effect, Ended):
+        while not isinstance(effect, StepsEnd):
             answer, error = None, None
             try:
                 answer = _do(effect, doing)
@@ -80,10 +80,10 @@ def _at_once(work: Callable[[], T]) -> T:
     return work()
 
 
-def started(steps: Steps[Any], doing: Doing, *, look: bool = True) -> Effect | Ended:
+def started(steps: Steps[Any], doing: Doing, *, look: bool = True) -> Effect | StepsEnd:
     """Begin steps, with what others wrote taken before: what they ask for first, or their end."""
 
-    def begin() -> Effect | Ended:
+    def begin() -> Effect | StepsEnd:
         if look:
             doing.look()
         return _next(steps, None, None)
@@ -144,7 +144,7 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
     """
     future: Future[Any] = Future()
     first = _next(steps, None, None)
-    if isinstance(first, Ended):
+    if isinstance(first, StepsEnd):
         future.set_result(first.value)
         return future
 
@@ -218,13 +218,13 @@ Run = Callable[[Callable[[], Any]], Any]
 
 
 async def drive_async(
-    steps: Steps[T], doing: Doing, run: Run, first: Effect | Ended | None = None, *, look: bool = True
+    steps: Steps[T], doing: Doing, run: Run, first: Effect | StepsEnd | None = None, *, look: bool = True
 ) -> T:
     """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
     try:
         alone = doing.alone if first is None else _at_once  # steps that were begun in the background need no thread
         effect = await run(lambda: started(steps, doing, look=look)) if first is None else first
-        while not isinstance(effect, Ended):
+        while not isinstance(effect, StepsEnd):
             answer, error = None, None
             try:
                 answer = await _do_async(effect, doing, run)
@@ -240,19 +240,19 @@ async def drive_async(
         raise
 
 
-class Ended:
+class StepsEnd:
     """The end of some steps, and what they came to."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
-def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | Ended:
+def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | StepsEnd:
     """One step forward; a generator's end cannot travel through a future as StopIteration."""
     try:
         return steps.throw(error) if error is not None else steps.send(answer)
     except StopIteration as end:
-        return Ended(end.value)
+        return StepsEnd(end.value)
 
 
 async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
@@ -273,7 +273,7 @@ async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
             return _begun_async(effect.steps, doing, first)
 
 
-def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | Ended) -> Future[Any]:
+def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | StepsEnd) -> Future[Any]:
     """Steps as a task of this loop: a summarizer that is awaited belongs here."""
     loop, future = asyncio.get_running_loop(), Future[Any]()
     task = loop.create_task(drive_async(steps, doing, asyncio.to_thread, first))

@@ -1,4 +1,4 @@
-"""Shorter texts: cut to a number of tokens, or with one mark for the directory that most paths begin with.
+"""Shorter texts: cut to a number of tokens, into lines, or with one mark for the directory that most paths begin with.
 
 Cuts are never made inside a character and never without a mark. Tokens are counted by whoever asks; counting a prefix
 is no prefix of counting, so every result is counted once more before it is handed out. Agents write paths from the top
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 Count: TypeAlias = Callable[[str], int]
@@ -106,3 +106,45 @@ def _below(root: str) -> re.Pattern[str]:
 
 _BEGIN = r"(?<![^\s=\"'`])"
 _MARKED = re.compile(rf"{_BEGIN}{MARK}(?=/)")
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
+
+_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
+_CLAUSE = re.compile(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
+_BLANK = re.compile(r"\A[\W_]*+\Z")
+_RUN = re.compile(r"(\S)\1{15,}")
+
+
+def split(text: str) -> Iterator[str]:
+    """The lines of a text that say anything."""
+    for raw in text.splitlines():
+        line = _GUTTER.sub("", raw).strip()
+        if len(line) <= LONGEST:
+            if not _BLANK.match(line):
+                yield line
+            continue
+        for piece in _pieces(_RUN.sub(r"\1\1\1…", line)):
+            if not _BLANK.match(piece):
+                yield piece
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Sentences, joined while they stay short, cut at clauses when one alone is too long."""
+    held = ""
+    for sentence in _SENTENCE.split(line):
+        if len(held) + len(sentence) < LONGEST:
+            held = f"{held} {sentence}".strip()
+            continue
+        if held:
+            yield held
+        held = ""
+        if len(sentence) <= LONGEST:
+            held = sentence
+        else:
+            yield from (piece.strip() for piece in _CLAUSE.findall(sentence))
+    if held:
+        yield held

@@ -15,12 +15,12 @@ from typing import TypeAlias
 
 from .chances import Chances, WordChances, plain_words
 from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Worth, without_alike
-from .cuts import MARK, Count, common_root, head, shortened
+from .cuts import MARK, Count, common_root, head, shortened, split
 from .frames import neutral
 from .layout import Page, heading
 from .notebook import Notebook
 from .outcomes import telling
-from .passages import DigestLine, Topic, split
+from .passages import DigestLine, Topic
 from .request import SummaryRequest
 from .sayings import by_recency, keep, needed, sentences, told
 from .terms import Term, terms_in

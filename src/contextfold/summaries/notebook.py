@@ -16,9 +16,9 @@ from typing import Any
 
 from .chances import Chances, TermUses, plain_words
 from .coverage import SIZE_POWER
-from .cuts import Count
+from .cuts import Count, split
 from .journal import Journal, put
-from .passages import DEFINES, DigestLine, HistoryPassage, PassageReader, Topic, manner_of, split
+from .passages import DEFINES, DigestLine, HistoryPassage, PassageReader, Topic, manner_of
 from .request import SourceMessage, SummaryRequest
 from .sayings import Saying, lasting, sayings
 from .terms import Term, terms_in

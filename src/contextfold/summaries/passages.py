@@ -320,15 +320,6 @@ def _texts(result: ToolResult) -> Iterator[str]:
 
 # -- lines ------------------------------------------------------------------------------------------------------------
 
-LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
-
-_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
-_CLAUSE = re.compile(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
-_BLANK = re.compile(r"\A[\W_]*+\Z")
-_RUN = re.compile(r"(\S)\1{15,}")
-
-
 DEFINES = re.compile(
     r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
     r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
@@ -377,34 +368,3 @@ def manner_of(text: str) -> float:
     if text.count(" ") < 3 and text.isascii():
         factor *= 0.6
     return factor
-
-
-def split(text: str) -> Iterator[str]:
-    """The lines of a text that say anything."""
-    for raw in text.splitlines():
-        line = _GUTTER.sub("", raw).strip()
-        if len(line) <= LONGEST:
-            if not _BLANK.match(line):
-                yield line
-            continue
-        for piece in _pieces(_RUN.sub(r"\1\1\1…", line)):
-            if not _BLANK.match(piece):
-                yield piece
-
-
-def _pieces(line: str) -> Iterator[str]:
-    """Sentences, joined while they stay short, cut at clauses when one alone is too long."""
-    held = ""
-    for sentence in _SENTENCE.split(line):
-        if len(held) + len(sentence) < LONGEST:
-            held = f"{held} {sentence}".strip()
-            continue
-        if held:
-            yield held
-        held = ""
-        if len(sentence) <= LONGEST:
-            held = sentence
-        else:
-            yield from (piece.strip() for piece in _CLAUSE.findall(sentence))
-    if held:
-        yield held
