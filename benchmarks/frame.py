@@ -107,9 +107,8 @@ def page(found: Iterable[tuple[str, str, Sequence[Row]]], facts: Mapping[str, st
 def _line(row: Row) -> str:
     value = "-" if row.value is None else f"{row.value:.4g} {row.unit}".strip()
     verdict = {True: "met", False: "**missed**", None: ""}[row.passed]
-    return " | ".join(("|", row.name, value, row.bar, verdict, row.note.replace("|", "/"), "|")).replace(
-        "| | ", "| ", 1
-    )
+    cells = row.name, value, row.bar, verdict, row.note.replace("|", "/")
+    return f"| {' | '.join(cells)} |"
 
 
 def as_json(rows: Iterable[Row]) -> str:
