@@ -26,6 +26,18 @@ BUG = 70  # ours; please report
 INTERRUPTED = 130  # Ctrl-C
 CLOSED = 141  # whoever read our output went away, as `head` does
 
+# The headline of an error, in English and Japanese.
+HEADLINES: dict[int, tuple[str, str]] = {
+    USAGE: ("not understood", "指定が正しくありません"),
+    NOT_FOUND: ("not found", "見つかりません"),
+    CANNOT: ("not possible", "できません"),
+    STORE: ("the store cannot be used", "ストアを使えません"),
+    CONFLICT: ("somebody was faster", "他の書き込みと衝突しました"),
+    BAD_INPUT: ("not readable", "読み取れません"),
+    REFUSED: ("nothing was done", "何も変更していません"),
+    BUG: ("a bug in contextfold", "contextfold の不具合です"),
+}
+
 MEANINGS: dict[int, str] = {
     DONE: "done",
     PROBLEMS: "done, and problems were found (verify, validate, doctor, replay)",

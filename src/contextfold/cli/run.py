@@ -22,7 +22,7 @@ from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE, ModelSettings, m
 
 from . import words
 from .arguments import UsageError, parser_for, told_in
-from .commands import BUG, CLOSED, COMMANDS, INTERRUPTED, Command, code_of
+from .commands import BUG, CLOSED, COMMANDS, HEADLINES, INTERRUPTED, Command, code_of
 from .invocation import Invocation
 from .paper import Ink, Paper, standard, wants_color
 from .translation import error_in, label_in
@@ -130,7 +130,7 @@ def _fail(error: Exception, language: words.Language, is_json: bool) -> int:
     if is_json:
         Paper(sys.stderr, color=False).json({"error": {"kind": kind, "exit": code, "message": told}})
     else:
-        _complain(words.headline(code, language), error_in(language, told), language)
+        _complain(HEADLINES[code][language == "ja"], error_in(language, told), language)
     return code
 
 

@@ -1,4 +1,4 @@
-"""What people read most, in English and Japanese: headlines of errors, notes, what `doctor` says.
+"""What people read most, in English and Japanese: notes, questions, what `doctor` says.
 
 Names of commands, options and JSON fields are English everywhere; a program reads those.
 """
@@ -9,21 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from .commands import BAD_INPUT, BUG, CANNOT, CONFLICT, NOT_FOUND, REFUSED, STORE, USAGE
-
 Language: TypeAlias = Literal["en", "ja"]
 _LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")
-
-_HEADLINES: dict[int, tuple[str, str]] = {
-    USAGE: ("not understood", "指定が正しくありません"),
-    NOT_FOUND: ("not found", "見つかりません"),
-    CANNOT: ("not possible", "できません"),
-    STORE: ("the store cannot be used", "ストアを使えません"),
-    CONFLICT: ("somebody was faster", "他の書き込みと衝突しました"),
-    BAD_INPUT: ("not readable", "読み取れません"),
-    REFUSED: ("nothing was done", "何も変更していません"),
-    BUG: ("a bug in contextfold", "contextfold の不具合です"),
-}
 
 _WORDS: dict[str, tuple[str, str]] = {
     "colon": (": ", "："),
@@ -405,8 +392,3 @@ def say(key: str, language: Language, **values: object) -> str:
     for name in [name for name, value in values.items() if str(value) == "1"]:
         template = re.sub(rf"({{{name}}} [a-z]+)s\b", r"\1", template)
     return template.format(**values)
-
-
-def headline(code: int, language: Language) -> str:
-    """What kind of error an exit code means."""
-    return _HEADLINES[code][language == "ja"]

@@ -124,8 +124,7 @@ class FollowedThread:
         known = index.longest(keys, thread.name)
         length, seq = (known[0], known[1].seq) if known is not None else (0, base)
         fresh = [self._read(raw, key) for raw, key in self._joined(messages[length:], keys[length:])]
-        end = seq
-        target = _target(thread.branch, seq)
+        end, target = seq, _target(thread.branch, seq)
         if fresh or target != thread.branch.head:
             with self.session.store.batch():
                 end = self._write(target, fresh) or seq

@@ -226,3 +226,9 @@ def _text(desk: Desk, entry: Logged) -> str:
     if not isinstance(event, Attached):
         return ""
     return desk.lens.read(ViewItem(entry.seq, "attachment", event.shape)).text
+
+
+def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
+    """Add something for the model at the end of the view."""
+    event = Attached(kind, desk.counter.shape(Message("user", (Text(text),))))
+    yield from record(lambda now: [NewEvent(event, now.head, desk.now(), encode(text))])

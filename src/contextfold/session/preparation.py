@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from contextfold import dialects, tokens
-from contextfold.domain import Attached, Message, NewEvent, Text, View, encode
+from contextfold.domain import View, encode
 from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
@@ -34,7 +34,7 @@ from contextfold.thread import RequestPart, RequestTerms, parts_of
 from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
 from . import attachments, notes, tools
-from .attachments import AskedAttachments
+from .attachments import AskedAttachments, attach
 from .desk import LOOSE, Desk
 from .layer_state import surrounded, without_sections
 from .request import FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
@@ -382,12 +382,6 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
     ):
         # Models without prefill reject a request that ends with their own words.
         yield from attach(desk, "continue", go_on_text(desk.language()))
-
-
-def attach(desk: Desk, kind: str, text: str) -> Steps[None]:
-    """Add something for the model at the end of the view."""
-    event = Attached(kind, desk.counter.shape(Message("user", (Text(text),))))
-    yield from record(lambda now: [NewEvent(event, now.head, desk.now(), encode(text))])
 
 
 def fold_now(desk: Desk, instructions: str, to: int | None, *, silently: bool = False) -> Steps[Report]:
