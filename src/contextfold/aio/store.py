@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -20,7 +19,7 @@ from contextfold.store import Kind, MemoryEntry
 from contextfold.store import Memory as PlainMemory
 
 from .thread import Thread
-from .worker import Hands, hands_for
+from .worker import AwaitedBatch, Hands, hands_for
 
 
 class Memory:
@@ -106,9 +105,12 @@ class Store:
         await asyncio.to_thread(self.worker.stop)
         self.plain.close()
 
-    def batch(self) -> AbstractContextManager[None]:
-        """Appends inside share one commit. Appends that wait at the same moment do so by themselves."""
-        return self.plain.batch()
+    def batch(self) -> AwaitedBatch:
+        """`async with store.batch():` appends inside reach the disk together, when it ends; what was appended stays.
+
+        Appends that wait at the same moment share a commit without it.
+        """
+        return AwaitedBatch(self.worker)
 
     async def flush(self) -> None:
         """Have on the disk whatever was appended with `durable=False`; costs nothing where there is nothing."""

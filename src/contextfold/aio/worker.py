@@ -11,6 +11,7 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar
 from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from typing import Any, Protocol, TypeVar
@@ -18,12 +19,38 @@ from weakref import WeakValueDictionary
 
 from contextfold.errors import StoreError
 from contextfold.store import Store, beside
+from contextfold.store.far import unhurried
 from contextfold.thread.live import LiveThreads
 
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]"]
 
 MOST_JOBS = 256  # in one batch, so that the first caller does not wait for an endless queue
+_SHARING: ContextVar[Store | None] = ContextVar("contextfold_sharing", default=None)  # whose batch a task is in
+
+
+class AwaitedBatch:
+    """What is awaited inside, in this task and in those it starts, reaches the disk together, when the batch ends.
+
+    Other tasks wait for nothing meanwhile, so it holds no lock. A log on another machine commits each append by itself.
+    """
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+
+    def __enter__(self) -> None:
+        self._token = _SHARING.set(self._hands.store)
+
+    def __exit__(self, *_: object) -> None:
+        _SHARING.reset(self._token)
+        self._hands.store.flush()
+
+    async def __aenter__(self) -> None:
+        self.__enter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        _SHARING.reset(self._token)
+        await self._hands.run(self._hands.store.flush)
 
 
 class Hands(Protocol):
@@ -67,8 +94,15 @@ class Worker:
         if self._is_stopped:
             raise _closed()
         future: Future[T] = Future()
-        self._jobs.put((job, future))
+        self._jobs.put((self._deferred(job) if _SHARING.get() is self.store else job, future))
         return await asyncio.shield(asyncio.wrap_future(future))
+
+    def _deferred(self, job: Callable[[], T]) -> Callable[[], T]:
+        def unhurriedly() -> T:
+            with unhurried(self.store.deferring):
+                return job()
+
+        return unhurriedly
 
     def stop(self) -> None:
         self._is_stopped = True

@@ -87,3 +87,40 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await thread.append(user("x"))
+
+
+@pytest.mark.parametrize("is_awaited", [True, False])
+async def test_a_batch_waits_for_the_disk_once_and_for_nobody_else(tmp_path: Path, is_awaited: bool) -> None:
+    async with cf.aio.open(tmp_path / "a.db") as store:
+        ours, theirs = await store.thread("ours", model="gpt-6-sol"), await store.thread("theirs", model="gpt-6-sol")
+
+        async def append() -> None:
+            await ours.append(user("one"))
+            await asyncio.gather(*(ours.append(user(text)) for text in "abc"))
+            await asyncio.wait_for(other, 10)
+
+        other = asyncio.create_task(theirs.append(user("beside")))  # in no batch, and needed by the one in it
+        if is_awaited:
+            async with store.batch():
+                await append()
+        else:
+            with store.batch():
+                await append()
+        assert len(await ours.view) == 4
+        assert len(await theirs.view) == 1
+        assert await store.verify() == []
+
+
+async def test_what_a_failed_batch_appended_stays(tmp_path: Path) -> None:
+    async with cf.aio.open(tmp_path / "a.db") as store:
+        thread = await store.thread("t", model="gpt-6-sol")
+
+        async def fail() -> None:
+            async with store.batch():
+                await thread.append(user("said"))
+                raise LookupError
+
+        with pytest.raises(LookupError):
+            await fail()
+    with cf.open(tmp_path / "a.db") as again:
+        assert len(again.thread("t").view) == 1
