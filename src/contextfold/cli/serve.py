@@ -45,9 +45,13 @@ def run(call: Invocation) -> int:
             sys.stdout.flush()
 
         # Whatever else is to answer on this socket, such as pages for people, is composed here and given as `page`.
-        server = GatewayServer(found.gateway, ready, page=page)
-        server.ending = None if page is None else page.inspector.close
-        server.reload = lambda: gateway_settings(gateway_table(call, said))
+        server = GatewayServer(
+            found.gateway,
+            ready,
+            page=page,
+            reload=lambda: gateway_settings(gateway_table(call, said)),
+            ending=None if page is None else page.inspector.close,
+        )
         serve(server, found.socket)
     call.note(call.say("serve.stopped"))
     return DONE

@@ -35,7 +35,7 @@ _JSON = [(b"content-type", b"application/json")]
 
 
 class Gateway:
-    """One listener's application. `close` when it ended; `is_closing` makes it say that it is not ready."""
+    """One listener's application. `close` when it ended; `begin_to_close` makes it say that it is not ready."""
 
     def __init__(
         self, settings: GatewaySettings, secrets: GatewaySecrets, open_space: Callable[[str], Store], *, port: int = 0
@@ -69,7 +69,11 @@ class Gateway:
         self._settings, self._door = settings, self._hung(settings)
         self._upstreams.take(settings.addresses())
         self.tenants.take(settings)
-        self._keeper.settings = settings
+        self._keeper.go_by(settings)
+
+    def begin_to_close(self) -> None:
+        """Say from now on that it is not ready; what is under way goes on."""
+        self.is_closing = True
 
     def _hung(self, settings: GatewaySettings) -> Door:
         names = frozenset(name.lower() for name in settings.hosts)

@@ -66,6 +66,10 @@ class Keeper:
         self.settings, self.metrics, self._upstreams = settings, metrics, upstreams
         self._pending: set[asyncio.Task[None]] = set()
 
+    def go_by(self, settings: GatewaySettings) -> None:
+        """Other settings hold from now on."""
+        self.settings = settings
+
     async def take(self, ledger: Ledger, arrival: Arrival) -> Outgoing | RefusedTurn:
         """Keep a request, and say what goes out for it."""
         plain = Outgoing(arrival.upstream, arrival.visit, arrival.body)
@@ -196,6 +200,29 @@ class Keeper:
                 raise
 
 
+class HeardBytes:
+    """An answer's bytes as they pass, as long as they can be read and are not too many."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.is_stream = self.is_deaf = False
+        self._size = self._line = 0
+
+    def begin(self, *, is_stream: bool, is_deaf: bool) -> None:
+        self.is_stream, self.is_deaf = is_stream, is_deaf
+
+    def hear(self, piece: bytes, settings: GatewaySettings) -> bool:
+        """Take one more piece; False where that makes it too long, and nothing of it is held any more."""
+        self._size += len(piece)
+        end = piece.rfind(b"\n")
+        self._line = self._line + len(piece) if end < 0 else len(piece) - end
+        if self._size > settings.most_answer_bytes or (self.is_stream and self._line > settings.most_event_bytes):
+            self.is_deaf, self.pieces = True, []
+            return False
+        self.pieces.append(piece)
+        return True
+
+
 class TurnAnswer:
     """The answer to one turn: told what comes back, and asked once whether to try again."""
 
@@ -205,10 +232,9 @@ class TurnAnswer:
         self._keeper, self._arrival, self._plain = keeper, arrival, plain
         self._asking: Asking | None = None
         self._kept: tuple[Asking, KeptTurn] | None = None
-        self._pieces: list[bytes] = []
+        self._heard = HeardBytes()
         self._further: list[bytes] = []  # what was asked and answered between us and the model
-        self._size = self._line = self._rounds = 0
-        self._is_stream = self._is_deaf = self._was_retried = False
+        self._rounds, self._was_retried = 0, False
 
     @property
     def is_taken(self) -> bool:
@@ -285,26 +311,17 @@ class TurnAnswer:
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
-        self._is_stream = "event-stream" in headers.get("content-type", "")
-        self._is_deaf = status >= 400 or encoding not in _IDENTITY
+        is_stream = "event-stream" in headers.get("content-type", "")
+        self._heard.begin(is_stream=is_stream, is_deaf=status >= 400 or encoding not in _IDENTITY)
         if encoding not in _IDENTITY:
             self._keeper.metrics.add("unread_total", why="compressed answer")
 
     def heard(self, piece: bytes) -> None:
-        if self._is_deaf:
-            return
-        settings = self._keeper.settings
-        self._size += len(piece)
-        end = piece.rfind(b"\n")
-        self._line = self._line + len(piece) if end < 0 else len(piece) - end
-        if self._size > settings.most_answer_bytes or (self._is_stream and self._line > settings.most_event_bytes):
-            self._is_deaf, self._pieces = True, []
+        if not self._heard.is_deaf and not self._heard.hear(piece, self._keeper.settings):
             self._keeper.metrics.add("unread_total", why="an answer that is too long")
-            return
-        self._pieces.append(piece)
 
     async def ended(self, error: BaseException | None) -> None:
-        if not self._is_deaf:
+        if not self._heard.is_deaf:
             await self._keeper.kept(self, error)
 
     async def again(self, status: int, refusal: bytes) -> Outgoing | None:
@@ -332,7 +349,8 @@ class TurnAnswer:
         if self._kept is None:
             return
         _, turn = self._kept
-        found = answer_in(self._pieces, self._arrival.dialect.name, is_stream=self._is_stream, error=error)
+        heard = self._heard
+        found = answer_in(heard.pieces, self._arrival.dialect.name, is_stream=heard.is_stream, error=error)
         if found is not None:
             self.ledger.answered(turn, found)
 

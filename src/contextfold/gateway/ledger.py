@@ -103,6 +103,10 @@ class Ledger:
         self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
         self.clerk = Clerk(lambda: shared_commit(self.store.distant, self.store.batch), self._start_over)
 
+    def go_by(self, settings: GatewaySettings) -> None:
+        """Other settings hold from now on."""
+        self.settings = settings
+
     def _start_over(self) -> None:
         """What was written may have been taken back: believe nothing but the log."""
         self._families.clear()

@@ -62,9 +62,18 @@ class GatewayServer(uvicorn.Server):
     """A web server around one gateway; `serve_gateway` ends when it is told to stop and all is kept."""
 
     def __init__(
-        self, gateway: Gateway, ready: Callable[[], None] = lambda: None, *, page: AsgiApp | None = None
+        self,
+        gateway: Gateway,
+        ready: Callable[[], None] = lambda: None,
+        *,
+        page: AsgiApp | None = None,
+        reload: Callable[[], GatewaySettings] | None = None,
+        ending: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`page` is asked instead of the gateway where something stands in front of it; it passes on the rest."""
+        """`page` is asked instead of the gateway where something stands in front of it; it passes on the rest.
+
+        `reload` gives the settings as they are now, on SIGHUP; `ending` stops whatever else stops when this does.
+        """
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
         super().__init__(
             uvicorn.Config(
@@ -78,14 +87,13 @@ class GatewayServer(uvicorn.Server):
             )
         )
         self._gateway, self._tell_ready = gateway, ready
-        self.reload: Callable[[], GatewaySettings] | None = None  # the settings as they are now, on SIGHUP
-        self.ending: Callable[[], Awaitable[None]] | None = None  # whatever else stops when this does
+        self._reload, self._ending = reload, ending
 
     def _reloaded(self) -> None:
         """Settings that cannot be read change nothing."""
         try:
-            if self.reload is not None:
-                self._gateway.take(self.reload())
+            if self._reload is not None:
+                self._gateway.take(self._reload())
                 journal(logging.INFO, "settings read again")
         except ContextFoldError as error:
             journal(logging.ERROR, "settings stay as they were", why=str(error))
@@ -97,7 +105,7 @@ class GatewayServer(uvicorn.Server):
             yield
             return
         before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
-        if self.reload is not None and hasattr(signal, "SIGHUP"):
+        if self._reload is not None and hasattr(signal, "SIGHUP"):
             before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: self._reloaded())
         try:
             yield
@@ -110,9 +118,9 @@ class GatewayServer(uvicorn.Server):
         self._tell_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._gateway.is_closing = True
-        if self.ending is not None:
-            await self.ending()
+        self._gateway.begin_to_close()
+        if self._ending is not None:
+            await self._ending()
         await super().shutdown(sockets)
 
     async def serve_gateway(self, listening: socket.socket) -> None:

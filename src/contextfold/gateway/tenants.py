@@ -110,7 +110,7 @@ class Tenants:
         """Go by other settings from now on."""
         self._settings = settings
         for ledger in self._ledgers.values():
-            ledger.settings = settings
+            ledger.go_by(settings)
 
     def space(self, visit: Visit) -> str:
         return space_of(visit, self._key)

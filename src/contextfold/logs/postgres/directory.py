@@ -265,6 +265,13 @@ class ThreadDirectory:
                 self.own.clear()
             self.own.add(moment)
 
+    def made_all_of(self, moments: set[int], since: int) -> bool:
+        """Whether these changes are all our own. What is older than `since` is asked about no more, and let go."""
+        with self._lock:
+            is_ours = moments <= self.own
+            self.own = {moment for moment in moments | self.own if moment >= since}
+        return is_ours
+
     # -- making and changing ------------------------------------------------------------------------------------------
 
     def create(self, new: ThreadRow, link: bytes = GENESIS, sealed_by: bytes = b"") -> ThreadRow | None:

@@ -104,10 +104,8 @@ class ThreadFeed:
         values = {"space": self._directory.space, "base": self._directory.base, "since": self._since}
         (_, since), *found = self._connections.read(_NEWS, values)
         moments = {moment for moment, _ in found}
-        is_current = moments <= self._directory.own
         self._since = since
-        self._directory.own = {moment for moment in moments | self._directory.own if moment >= since}
-        return is_current
+        return self._directory.made_all_of(moments, since)
 
 
 def _listed(found: Row) -> ListedThread:
