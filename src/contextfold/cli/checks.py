@@ -157,7 +157,11 @@ def _requirements() -> list[tuple[str, str]]:
     except PackageNotFoundError:  # run from a source tree that was never installed
         return []
     found = [_REQUIRED.match(each) for each in listed]
-    return [(each["name"], each["extra"] or "") for each in found if each is not None]
+    first: dict[str, str] = {}  # of several extras that bring the same
+    for each in found:
+        if each is not None:
+            first.setdefault(each["name"], each["extra"] or "")
+    return list(first.items())
 
 
 def _version(name: str) -> str:

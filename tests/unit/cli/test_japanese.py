@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from importlib.metadata import distributions
+from importlib.metadata import distributions, requires
 from pathlib import Path
 from typing import Any
 
@@ -384,8 +384,13 @@ def test_every_command_is_among_those_whose_words_are_looked_at() -> None:
 def english_in(shown: str) -> list[str]:
     told = re.sub(r"`[^`]*`|--[a-z-]+", "", shown)  # what people may type
     words = {word.strip(".-:/") for word in re.findall(r"[A-Za-z/][A-Za-z_./:0-9-]+", told)}
+    packages = {
+        name for each in requires("contextfold") or [] for name in re.findall(r"\A[\w.-]+|[\w-]+(?=[\"']\Z)", each)
+    }
     installed = {str(each.name) for each in distributions()} | {"git", "/usr/bin/git", "usr/bin/git"}
-    return sorted(each for each in words - NAMES - installed if not re.fullmatch(r"/?folded-[0-9a-f]+|", each))
+    return sorted(
+        each for each in words - NAMES - installed - packages if not re.fullmatch(r"/?folded-[0-9a-f]+|", each)
+    )
 
 
 def japanese_messages() -> Iterator[dict[str, Any]]:
