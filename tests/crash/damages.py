@@ -17,7 +17,7 @@ from contextfold.logs import open_sqlite
 from contextfold.store import Store
 from tests.crash.disk import UNSYNCED
 
-PAGE = 8192
+PAGE = 16384
 MODEL = "claude-sonnet-5-5"
 SYSTEM = "You are careful. " * 300
 Ask = Callable[[Store], Any]

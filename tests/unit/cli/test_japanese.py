@@ -382,15 +382,12 @@ def test_every_command_is_among_those_whose_words_are_looked_at() -> None:
 
 
 def english_in(shown: str) -> list[str]:
-    told = re.sub(r"`[^`]*`|--[a-z-]+", "", shown)  # what people may type
+    told = re.sub(r"`[^`]*`|--[a-z-]+|pip install \S+", "", shown)  # what people may type
     words = {word.strip(".-:/") for word in re.findall(r"[A-Za-z/][A-Za-z_./:0-9-]+", told)}
-    packages = {
-        name for each in requires("contextfold") or [] for name in re.findall(r"\A[\w.-]+|[\w-]+(?=[\"']\Z)", each)
-    }
+    needed = " ".join(requires("contextfold") or [])
     installed = {str(each.name) for each in distributions()} | {"git", "/usr/bin/git", "usr/bin/git"}
-    return sorted(
-        each for each in words - NAMES - installed - packages if not re.fullmatch(r"/?folded-[0-9a-f]+|", each)
-    )
+    known = NAMES | installed | set(re.findall(r"[A-Za-z][\w.-]*\w", needed))
+    return sorted(each for each in words - known if not re.fullmatch(r"/?folded-[0-9a-f]+|", each))
 
 
 def japanese_messages() -> Iterator[dict[str, Any]]:

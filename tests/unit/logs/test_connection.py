@@ -217,20 +217,20 @@ def test_a_small_append_writes_few_bytes(tmp_path: Path) -> None:
         before = wal.stat().st_size
         for number in range(100):
             appended(log, "a", b"%d" % number)
-        assert (wal.stat().st_size - before) / 100 <= 45_000
+        assert (wal.stat().st_size - before) / 100 <= 90_000
 
 
 @pytest.mark.finding("P12")
-def test_a_file_of_larger_pages_keeps_them_and_has_no_longer_wal(tmp_path: Path) -> None:
+def test_a_file_of_other_pages_keeps_them_and_has_no_longer_wal(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     open_sqlite(path).close()
     with closing(apsw.Connection(str(path))) as made:
         made.pragma("journal_mode", "delete")
-        made.pragma("page_size", 16_384)
+        made.pragma("page_size", 8_192)
         made.execute("VACUUM")
     with closing(open_sqlite(path)) as log:
         log.create(ThreadRow("a"))
         for number in range(500):
             appended(log, "a", b"%d" % number)
-        assert log.connection.pragma("page_size") == 16_384
+        assert log.connection.pragma("page_size") == 8_192
         assert path.with_name("store.db-wal").stat().st_size <= 8_000_000

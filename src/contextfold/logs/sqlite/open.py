@@ -313,9 +313,7 @@ def _set_manners(connection: apsw.Connection) -> None:
     connection.pragma("recursive_triggers", True)  # else INSERT OR REPLACE would get past the guards
     connection.pragma("mmap_size", 0)
     connection.pragma("temp_store", "memory")  # what is said must not reach another disk
-    connection.wal_autocheckpoint(
-        CHECKPOINT_BYTES // int(connection.pragma("page_size"))
-    )  # older files have larger ones
+    connection.wal_autocheckpoint(CHECKPOINT_BYTES // int(connection.pragma("page_size")))
     connection.pragma("journal_size_limit", CHECKPOINT_BYTES)  # after an import the WAL shrinks again
 
 
