@@ -11,6 +11,7 @@ from typing import Any
 
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
 from contextfold.domain import decode, encode
+from contextfold.errors import MissingExtra
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook
@@ -18,9 +19,7 @@ from contextfold.session import Hook
 try:
     from agent_framework import ChatMiddleware, Message
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "Agent Framework is not installed: pip install 'contextfold[agent-framework]'."
-    ) from error
+    raise MissingExtra("Agent Framework", "agent-framework") from error
 
 NAME = "agent-framework"
 

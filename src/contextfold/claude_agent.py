@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 
 from contextfold.conversations import Conversations, Place
 from contextfold.domain import Message, NewEvent, Noted, Projection, Text, decode, encode
+from contextfold.errors import MissingExtra
 from contextfold.store import Store
 from contextfold.thread import Thread
 
@@ -157,8 +158,7 @@ def _summed_up(before: dict[str, Any], key: Key, entries: Sequence[Entry]) -> di
     try:
         from claude_agent_sdk import fold_session_summary  # noqa: PLC0415  # an extra
     except ModuleNotFoundError as error:
-        hint = "pip install 'contextfold[claude-agent]'"
-        raise ModuleNotFoundError(f"The Claude Agent SDK is not installed: {hint}.") from error
+        raise MissingExtra("Claude Agent SDK", "claude-agent") from error
     previous = {"session_id": key["session_id"], "mtime": 0, "data": before} if before else None
     data: dict[str, Any] = fold_session_summary(previous, key, list(entries))["data"]
     return data

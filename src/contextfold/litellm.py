@@ -20,7 +20,7 @@ from contextfold.conversations import MOST_OPEN, Conversation, Conversations, Fo
 from contextfold.dialects import Dialect, Listener, plain
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
 from contextfold.domain import decode, encode
-from contextfold.errors import CannotFit, ContextFoldError
+from contextfold.errors import CannotFit, ContextFoldError, MissingExtra
 from contextfold.folding import Policy
 from contextfold.loggers import logger
 from contextfold.preferences import Chosen
@@ -30,7 +30,7 @@ try:
     from litellm.exceptions import ContextWindowExceededError
     from litellm.integrations.custom_logger import CustomLogger
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("LiteLLM is not installed: pip install 'contextfold[litellm]'.") from error
+    raise MissingExtra("LiteLLM", "litellm") from error
 
 # What LiteLLM calls a turn, in each of the three formats that its proxy is spoken to.
 _TURNS: Mapping[str, str] = {

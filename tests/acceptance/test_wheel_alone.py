@@ -23,7 +23,9 @@ LACKING = {
 }
 ADAPTERS = {
     "adk": "adk",
+    "agent_framework": "agent-framework",
     "langchain": "langchain",
+    "litellm": "litellm",
     "mcp": "mcp",
     "openai_agents": "openai-agents",
     "pydantic_ai": "pydantic-ai",
