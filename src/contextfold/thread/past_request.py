@@ -82,8 +82,8 @@ def rebuilt(seq: int, sent: Sent, view: View, lens: ModelLens, blob: Callable[[s
     """The request behind a `Sent`, given the view it was made for; `NotFound` where it cannot be what was sent."""
     if not sent.settings:
         raise NotFound(
-            f"The settings of request {seq} are not here: an older version kept none, or something that it showed was "
-            f"forgotten. Its bytes are not known. "
+            f"The settings of request {seq} are not here: it went through the gateway, an older version kept none, or "
+            f"something that it showed was forgotten. Its bytes are not known. "
             f"`view_at({seq})` shows its messages."
         )
     terms = msgspec.json.decode(blob(sent.settings), type=RequestTerms)
