@@ -11,6 +11,7 @@ import stat
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from random import random
 from threading import Event
@@ -301,7 +302,20 @@ def _prepare(connection: apsw.Connection, real: Path) -> None:
             _migrate(connection, real)
         _refuse_foreign_schema(connection, real)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        connection.pragma("journal_mode", "wal")
+        _write_ahead(connection)
+
+
+def _write_ahead(connection: apsw.Connection) -> None:
+    """Keep a WAL from now on. SQLite itself never waits here: two who begin at once could wait for one another."""
+    patience = Patience()
+    for tries in count():
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if not patience(tries):
+                raise
+        else:
+            return
 
 
 def _set_manners(connection: apsw.Connection) -> None:
