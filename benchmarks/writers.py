@@ -66,9 +66,14 @@ def slice_of(side: str, path: Path) -> list[int]:
     return [int(writer.communicate(timeout=120)[0]) for writer in writers]
 
 
+def _wait_a_little(_tries: int) -> bool:
+    time.sleep(random() * 0.002)  # noqa: TID251  # as a handler of SQLite's does
+    return True
+
+
 def bare(path: Path) -> apsw.Connection:
     connection = apsw.Connection(str(path))
-    connection.set_busy_handler(lambda _tries: time.sleep(random() * 0.002) is None)  # noqa: TID251
+    connection.set_busy_handler(_wait_a_little)
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
     return connection
