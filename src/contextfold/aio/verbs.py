@@ -28,11 +28,11 @@ from contextfold.session import (
 )
 from contextfold.session import checkpoints as places
 from contextfold.session.drivers import drive_async
-from contextfold.store import Memory, unhurried
+from contextfold.store import Memory
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
-from .worker import Hands
+from .worker import Hands, deferred
 
 T = TypeVar("T")
 
@@ -52,14 +52,7 @@ class Travels:
         return await drive_async(steps, self.desk, self._worker.run if durable else self._run_unhurried, look=look)
 
     async def _run_unhurried(self, job: Callable[[], T]) -> T:
-        """A job whose writes need not be on the disk when it ends."""
-
-        def deferred() -> T:
-            with unhurried(self._session.store.deferring):
-                return job()
-
-        done: T = await self._worker.run(deferred)
-        return done
+        return await self._worker.run(deferred(job, self._session.store))
 
     async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""

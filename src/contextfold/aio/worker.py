@@ -18,8 +18,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from contextfold.errors import StoreError
-from contextfold.store import Store, beside
-from contextfold.store.far import unhurried
+from contextfold.store import Store, beside, unhurried
 from contextfold.thread.live import LiveThreads
 
 T = TypeVar("T")
@@ -94,15 +93,8 @@ class Worker:
         if self._is_stopped:
             raise _closed()
         future: Future[T] = Future()
-        self._jobs.put((self._deferred(job) if _SHARING.get() is self.store else job, future))
+        self._jobs.put((deferred(job, self.store) if _SHARING.get() is self.store else job, future))
         return await asyncio.shield(asyncio.wrap_future(future))
-
-    def _deferred(self, job: Callable[[], T]) -> Callable[[], T]:
-        def unhurriedly() -> T:
-            with unhurried(self.store.deferring):
-                return job()
-
-        return unhurriedly
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -224,6 +216,16 @@ class Lane:
 
     def stop(self) -> None:
         self._lanes.stop()
+
+
+def deferred(job: Callable[[], T], store: Store) -> Callable[[], T]:
+    """The job, so that what it writes need not be on the disk when it ends."""
+
+    def unhurriedly() -> T:
+        with unhurried(store.deferring):
+            return job()
+
+    return unhurriedly
 
 
 def _closed() -> StoreError:
