@@ -75,19 +75,17 @@ def compaction_options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], 
 
 def compaction_in(message: Message) -> int | None:
     """Where an answer holds what its provider made of everything before it."""
-    places = [place for place, block in enumerate(message.blocks) if _is_compaction(block)]
-    return places[-1] if places else None
+    found = None
+    for place, block in enumerate(message.blocks):
+        if isinstance(block, Opaque) and block.kind == "compaction":
+            found = place
+    return found
 
 
-def _is_compaction(block: object) -> bool:
-    return isinstance(block, Opaque) and block.kind == "compaction"
-
-
-def compaction_drafts(desk: Desk, now: Projection, before: list[NewEvent], reply: Reply) -> list[NewEvent]:
-    """The fold of what the provider left out for this answer, which is in `before`."""
-    place = compaction_in(reply.message)
-    if place is None and not reply.cleared:
-        return []
+def compaction_drafts(
+    desk: Desk, now: Projection, before: list[NewEvent], place: int | None, cleared: int
+) -> list[NewEvent]:
+    """The fold of what the provider left out for this answer, which is in `before`: all, or so many results."""
     then = now.copy()
     for draft in before:
         then.take(Logged(then.last + 1, draft.parent, draft.at, draft.event))
@@ -96,7 +94,7 @@ def compaction_drafts(desk: Desk, now: Projection, before: list[NewEvent], reply
     front = [item for item in view.items if item.seq < answered and item.shape.role != "system"]
     details: dict[str, Detail] = {"trigger": "provider", "strategy": "native", "model": desk.model.name}
     if place is None:
-        planned = _cleared_by_provider(desk, front, reply.cleared)
+        planned = _cleared_by_provider(desk, front, cleared)
     else:
         planned = _compacted_by_provider(desk, front, then.last + 1)
         details |= {"form": "threshold", "message": answered, "block": place}
@@ -182,7 +180,8 @@ def append(
     refuse_empty(message)
     request = desk.requests.newest if message.role == "assistant" else None
     event = Appended(desk.counter.shape(message), message.dialect)
-    billed = bill.input
+    billed, compacted = bill.input, compaction_in(message)
+    is_whole = compacted is None and not reply.cleared  # else the provider read something else than was sent
     blobs = () if request is None else request.record.blobs
     refused = tools.rulings(desk, message) if desk.tools.tools is not None and message.calls else ()
     if message.results:
@@ -192,7 +191,8 @@ def append(
         drafts = [] if request is None else [NewEvent(_sent(desk, request), now.head, desk.now())]
         drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
         drafts.append(NewEvent(event, now.head, desk.now(), message.raw, key or ""))
-        drafts += compaction_drafts(desk, now, drafts, reply)
+        if not is_whole:
+            drafts += compaction_drafts(desk, now, drafts, compacted, reply.cleared)
         if request is not None and billed:
             seq = now.last + len(drafts)
             account = desk.books.settled(desk.model, bill)
@@ -209,18 +209,19 @@ def append(
         return [*drafts, *tools.refusals(desk, refused, now.head)] if refused else drafts
 
     logged = yield from record(drafting, blobs)
-    seq = next(entry.seq for entry in logged if isinstance(entry.event, Appended))
+    (seq,) = [entry.seq for entry in logged if isinstance(entry.event, Appended)]
     if request is not None:
         desk.requests.answer()
         desk.turn.rest()
         desk.books.answered(desk.model, bill)
-    is_whole = compaction_in(message) is None and not reply.cleared  # else it was billed for something else
     if request is not None and billed and is_whole:
         yield from learn(desk, request, billed)
-    yield from offload(desk, seq)
-    too_early = yield from desk.background.begin(desk, desk.policy.stages, desk.view().head)
-    if too_early is not None:  # nothing to summarize yet: look again when there is more
-        desk.turn.signal(after_folds(too_early, 0, folds=0))
+    if message.results:
+        yield from offload(desk, seq)
+    if desk.background.wanted is not None:
+        too_early = yield from desk.background.begin(desk, desk.policy.stages, desk.view().head)
+        if too_early is not None:  # nothing to summarize yet: look again when there is more
+            desk.turn.signal(after_folds(too_early, 0, folds=0))
     return seq
 
 

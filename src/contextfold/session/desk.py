@@ -172,12 +172,13 @@ class Desk:
         counter = self.counter
         return self._openings.of(counter, lambda: max(counter.tokens(counter.shape(each)) for each in _OPENERS))
 
-    def decide(self, view: View | None = None) -> FoldDecision:
-        """What to do about a view, the present one where none is given."""
+    def decide(self, view: View | None = None, budget: Budget | None = None) -> FoldDecision:
+        """What to do about a view and its budget, the present ones where none are given."""
         shown = self.view() if view is None else view
-        budget, model, calibration = self.budget(shown), self.model, self.lens.calibration
+        budget = self.budget(shown) if budget is None else budget
+        model, calibration = self.lens.model, self.lens.calibration
         turn, ahead = self.turn, self.background.ahead
-        standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.now())
+        standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.thread.now())
         compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
         state: Literal["", "working", "ready"] = "" if ahead is None else "ready" if ahead.is_ready else "working"
         asked = shown.array, shown.length, budget, model, calibration, turn.signals, standing, compacts_at, state

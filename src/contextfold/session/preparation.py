@@ -85,12 +85,14 @@ def prepare(
     turn.speak(dialect)
     if desk.natives.live():
         yield from answer.let_go(desk)
-    yield from hand_over(desk, dialect)
+    before = yield from hand_over(desk, dialect)
     attached = yield from _attached(desk)
-    before = desk.view()
-    decision = desk.decide(before)
+    if desk.attachers.all:
+        before = desk.view()
+    budget = desk.budget(before)
+    decision = desk.decide(before, budget)
     turn.propose(WholeRequest(dialect, decision.used, lambda: _whole(desk, dialect, settings, before, cache)))
-    made = Made()
+    made, view, now = Made(), before, decision
     if decision.will_fold:
         made = yield from fold(desk, decision)
         attached += yield from _attached_again(desk, decision, made, given)
@@ -102,10 +104,12 @@ def prepare(
         desk.background.want(decision)
     if decision.action == "send":
         turn.calm()
-    made += yield from _caught_up(desk, dialect, before)
-    view = desk.view()
-    now = yield from _fitting(desk, view)
-    budget, outcome = desk.budget(view), FoldOutcome(decision, now, before, view, made)
+    else:  # something may have been folded, and others may have spoken meanwhile
+        made += yield from _caught_up(desk, dialect, before)
+        view = desk.view()
+        budget = desk.budget(view)
+        now = desk.decide(view, budget)
+    outcome = FoldOutcome(decision, (yield from _fitting(desk, now)), before, view, made)
     request = desk.requests.ask(_request(desk, dialect, settings, outcome, cache, attached))
     desk.books.prepared(desk.thread, view, budget, turn.frame.tokens, desk.now())
     return request
@@ -156,7 +160,7 @@ def fitted(
             made = yield from fold(desk, decision)
         elif decision.action == "ahead":
             desk.background.want(decision)
-        now = yield from _fitting(desk, desk.view())
+        now = yield from _fitting(desk, desk.decide())
     view = desk.view()
     outcome = FoldOutcome(decision, now, before, view, made)
     prefix = ""
@@ -231,9 +235,9 @@ def _stages(desk: Desk, decision: FoldDecision) -> tuple[Sequence[Strategy], Seq
     return policy.stages, policy.last_resort
 
 
-def _fitting(desk: Desk, view: View) -> Steps[FoldDecision]:
+def _fitting(desk: Desk, now: FoldDecision) -> Steps[FoldDecision]:
     """The decision on the request as it will be sent, which fits."""
-    now = _borrowing(desk, desk.decide(view))
+    now = _borrowing(desk, now)
     if not now.fits:
         error = _cannot_fit(desk, now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
@@ -366,8 +370,8 @@ def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object
     return wire.merged(fields, settings)
 
 
-def hand_over(desk: Desk, dialect: str) -> Steps[None]:
-    """Make it the model's turn. What is added is recorded, so that it stays where the model saw it.
+def hand_over(desk: Desk, dialect: str) -> Steps[View]:
+    """Make it the model's turn; the view then. What is added is recorded, so that it stays where the model saw it.
 
     Asking while calls are open means going on without them: a result that comes later stays late.
     """
@@ -382,6 +386,9 @@ def hand_over(desk: Desk, dialect: str) -> Steps[None]:
     ):
         # Models without prefill reject a request that ends with their own words.
         yield from attach(desk, "continue", go_on_text(desk.language()))
+    else:
+        return view
+    return desk.view()
 
 
 def fold_now(desk: Desk, instructions: str, to: int | None, *, silently: bool = False) -> Steps[Report]:
