@@ -121,16 +121,21 @@ class DeferringLog(Protocol):
 
 
 @runtime_checkable
-class DistantLog(Protocol):
+class StandingLog(Protocol):
+    """A log that tells where a thread stands without reading it."""
+
+    def standing(self, threads: Sequence[str]) -> tuple[int, int]:
+        """The newest seq of the last of these threads, and how many events of all of them were forgotten: one look."""
+        ...
+
+
+@runtime_checkable
+class DistantLog(StandingLog, Protocol):
     """What a log can do beside, where each question costs a trip over a network."""
 
     @property
     def at_once(self) -> int:
         """How many questions it takes at the same time."""
-        ...
-
-    def standing(self, threads: Sequence[str]) -> tuple[int, int]:
-        """The newest seq of the last of these threads, and how many events of all of them were forgotten: one trip."""
         ...
 
     def spaces(self) -> Sequence[str]:

@@ -31,6 +31,7 @@ from contextfold.domain import (
     Sent,
     Shape,
     StandIn,
+    StandingLog,
     Text,
     ToolCall,
     ToolResult,
@@ -55,23 +56,22 @@ class Bodies:
 
     def __init__(self, log: EventLog, lineage: Sequence[LogStretch], room: int = KEPT_BYTES) -> None:
         self._log, self._lineage, self._room = log, tuple(lineage), room
-        self._distant = log if isinstance(log, DistantLog) else None
+        self.is_far = isinstance(log, DistantLog)  # each look at the log costs a trip over a network
+        self._telling = log if isinstance(log, StandingLog) else None
         self._kept: dict[int, bytes] = {}
         self._size = 0
         self.times_dropped = 0
 
     @property
-    def is_far(self) -> bool:
-        """Whether looking at the log costs a trip over a network."""
-        return self._distant is not None
-
-    @property
     def erasures(self) -> int:
         """How many events were forgotten so far, whoever did it: words that were read before may not be used after."""
-        names = [thread for thread, _ in self._lineage]
-        if self._distant is not None:
-            return self._distant.standing(names)[1]
-        return sum(len(self._log.forgotten(thread)) for thread in names)
+        standing = self.standing
+        return sum(len(self._log.forgotten(thread)) for thread, _ in self._lineage) if standing is None else standing[1]
+
+    @property
+    def standing(self) -> tuple[int, int] | None:
+        """The newest seq of the thread in the log and its erasures, where one look tells both."""
+        return None if self._telling is None else self._telling.standing([thread for thread, _ in self._lineage])
 
     @property
     def size(self) -> int:

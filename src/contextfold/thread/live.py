@@ -178,7 +178,9 @@ class Live:
         """Take what others wrote, if a look at the log found that somebody did since this one's last."""
         if self._is_behind or self._looked != looks:
             self._looked = looks
-            self.catch_up()
+            standing = None if self._is_behind else self.bodies.standing  # mostly the others wrote to other threads
+            if standing is None or not self.stands_at(*standing):
+                self.catch_up()
 
     def _project(self, logged: Logged) -> None:
         """Take one event, whole: an interrupt in the middle of it leaves a projection that must be made anew."""

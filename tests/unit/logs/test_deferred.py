@@ -162,11 +162,33 @@ def test_waiting_for_other_writers_is_short_of_any_length_and_ends() -> None:
         chances.append(0.0)
         return 0.0
 
-    patience = Patience(lambda: next(moments), chance)
+    waited: list[float] = []
+    patience = Patience(lambda: next(moments), chance, waited.append)
     assert patience(0)
     assert patience(1)
     assert not patience(2), "the time is over"
     assert patience(0), "another wait begins anew"
     assert patience(SHORT_WAITS + 1)
-    assert len(chances) == 4
+    assert len(chances) == len(waited) == 4
     assert SHORT_WAIT <= 0.002 < LONG_WAIT
+
+
+@pytest.mark.finding("P9")
+def test_whoever_wrote_to_other_threads_costs_a_look_and_no_reading(path: Path) -> None:
+    statements: list[str] = []
+
+    def hear(_cursor: object, statement: str, _values: object) -> bool:
+        statements.append(statement)
+        return True
+
+    with closing(open_sqlite(path)) as log, cf.open(path) as others:
+        thread = cf.Store(log).thread("mine")
+        thread.append({"role": "user", "content": "one"})
+        others.thread("theirs").append({"role": "user", "content": "two"})
+        log.connection.exec_trace = hear
+        assert len(thread.view.messages) == 1
+        assert any("max(seq)" in each for each in statements), "somebody wrote, so the thread is looked at"
+        assert not any("FROM events" in each and "checksum" in each for each in statements)
+        others.thread("mine").append({"role": "user", "content": "three"})
+        assert len(thread.view.messages) == 2
+        assert any("FROM events" in each and "checksum" in each for each in statements)

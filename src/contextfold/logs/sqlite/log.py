@@ -164,6 +164,11 @@ class SqliteLog:
     def is_current(self) -> bool:
         return self._database.is_current()
 
+    def standing(self, threads: Sequence[str]) -> tuple[int, int]:
+        """The newest seq of the last of these threads, and how many events of all of them were forgotten."""
+        with self._database.reading() as connection:
+            return read.standing(connection, [self._directory.address(connection, thread) for thread in threads])
+
     def batch(self) -> AbstractContextManager[None]:
         return self._database.batch()
 

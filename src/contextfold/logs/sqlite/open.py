@@ -14,8 +14,7 @@ from contextlib import closing
 from itertools import count
 from pathlib import Path
 from random import random
-from threading import Event
-from time import monotonic
+from time import monotonic, sleep  # noqa: TID251  # SQLite tells of no event to wait for
 from urllib.parse import quote
 
 import apsw
@@ -155,7 +154,7 @@ def mount_kind(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 
 BUSY_SECONDS = 30.0
-SHORT_WAIT, LONG_WAIT, SHORT_WAITS = 0.002, 0.02, 500  # seconds at most; the short ones first, this many
+SHORT_WAIT, LONG_WAIT, SHORT_WAITS = 0.0005, 0.02, 2_000  # seconds at most; the short ones first, this many
 CHECKPOINT_BYTES = 450 * 16_384  # of WAL; see docs/storage.md
 
 _WAL_RESET_BUG = range(3_007_000, 3_051_003)
@@ -270,11 +269,17 @@ class Patience:
     """How one connection waits for other writers: a short while of any length, again and again.
 
     Whoever waits longer each time loses to whoever came later: four writers starve two of them. In Python, because a
-    wait inside SQLite would not hear Ctrl-C before its end.
+    wait inside SQLite would not hear Ctrl-C before its end. A commit takes less than a millisecond where disks are
+    fast, so a longer wait leaves the file to nobody.
     """
 
-    def __init__(self, clock: Callable[[], float] = monotonic, chance: Callable[[], float] = random) -> None:
-        self._clock, self._chance, self._since = clock, chance, 0.0
+    def __init__(
+        self,
+        clock: Callable[[], float] = monotonic,
+        chance: Callable[[], float] = random,
+        wait: Callable[[float], None] = sleep,
+    ) -> None:
+        self._clock, self._chance, self._sleep, self._since = clock, chance, wait, 0.0
 
     def __call__(self, tries: int) -> bool:
         """Whether to try again; called with how often that was done before, once there was something to wait for."""
@@ -283,7 +288,7 @@ class Patience:
             self._since = now
         if now - self._since >= BUSY_SECONDS:
             return False
-        Event().wait(self._chance() * (SHORT_WAIT if tries < SHORT_WAITS else LONG_WAIT))
+        self._sleep(self._chance() * (SHORT_WAIT if tries < SHORT_WAITS else LONG_WAIT))
         return True
 
 

@@ -22,7 +22,7 @@ from contextfold.logs.entries import RESCUE, Sealed, damaged, is_linked, no_blob
 from contextfold.logs.redaction import forgotten_key
 
 from .database import Database, Row, is_row, rows, value
-from .directory import DIGESTS, Address, blob_of, origin_of, text_of
+from .directory import DIGESTS, Address, blob_of, last_of, origin_of, text_of
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
@@ -31,6 +31,7 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, TypeError, Attrib
 
 _LINK = "SELECT link FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _FORGOTTEN = "SELECT seq FROM forgotten WHERE space = ? AND thread = ? ORDER BY seq"
+_ERASURES = "SELECT count(*) FROM forgotten WHERE space = ? AND thread = ?"
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _BLOB = (
     "SELECT b.bytes FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
@@ -233,6 +234,12 @@ def keyed(connection: apsw.Connection, address: Address, keys: Sequence[str]) ->
     named = {blob_of(name): key for key in keys for name in (key, forgotten_key(key))}
     asked = encode([name.hex() for name in named]).decode()
     return {named[name]: seq for name, seq in rows(connection, _KEYED, (address.space, address.thread, asked))}
+
+
+def standing(connection: apsw.Connection, lineage: Sequence[Address]) -> tuple[int, int]:
+    """The newest seq of the last of these threads, and how many events of all of them were forgotten."""
+    erasures = sum(value(connection, _ERASURES, (address.space, address.thread)) for address in lineage)
+    return last_of(connection, lineage[-1]), erasures
 
 
 def forgotten(connection: apsw.Connection, address: Address) -> list[int]:
