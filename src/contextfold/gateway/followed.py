@@ -49,7 +49,6 @@ from . import refold
 from .clients_model import ClientsModel
 from .prefixes import PrefixIndex, answer_key
 from .recognition import START, Normaliser, items_of
-from .status import ConversationStatus
 
 BY_CLIENT = "client"
 RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -216,23 +215,29 @@ class FollowedThread:
         self.session.overflowed(told)
 
     def answered(self, index: PrefixIndex, reply: object, followed: Followed, request: Request | None) -> int:
-        """Keep an answer behind what it answers; the same answer twice is kept once."""
+        """Keep an answer behind what it answers; the same answer twice is kept once.
+
+        An answer may come late, when its client has gone on already: the client stands where it said something last.
+        """
         desk, thread = self.session.desk, self.session.thread
         thread.catch_up()
         index.take(thread)
         raw = understand(reply, self._dialect.name, self._dialect.name).message.raw
         key = self._normaliser.key_after(followed.key, items_of(raw))
         known = index.get(key)
-        target = _target(thread.branch, followed.end)
         if known is not None and known.thread == thread.name:
-            self._move(known.seq)
+            if not thread.branch.is_on_path(known.seq):
+                self._move(known.seq)
             return known.seq
+        before, target = thread.branch.head, _target(thread.branch, followed.end)
         self._move(target)
         if request is not None:
             desk.requests.ask(request)
         named = reply.get("id") if self._endpoint.chain and isinstance(reply, Mapping) else None
         own = answer_key(key, named if isinstance(named, str) else "")
         seq = self.session.append(reply, key=own, dialect=self._dialect.name)
+        if before != target:
+            self._move(before)
         index.take(thread)
         return seq
 
@@ -249,24 +254,6 @@ class FollowedThread:
             self.session.thread.fold(shown, StandIn(words), details={"trigger": refold.CLIENTS_OWN})
         except (CannotCover, NotFound) as error:
             journal(logging.INFO, "compaction not kept", thread=self.session.thread.name, why=str(error))
-
-    def standing(self) -> ConversationStatus:
-        """How the conversation stands now."""
-        session, stats = self.session, self.session.stats
-        events = session.thread.branch.events
-        return ConversationStatus(
-            session.thread.name,
-            session.model.name,
-            stats.messages,
-            stats.folds,
-            stats.tokens + stats.beside,
-            session.model.window,
-            stats.hidden,
-            stats.paid.total or stats.spent,
-            stats.saved,
-            stats.unit,
-            events[-1].at if events else 0.0,
-        )
 
     # -- writing ------------------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 
@@ -31,6 +31,8 @@ from .relay import Outgoing, Send
 from .rounds import Rounds
 from .settings import ClientPolicy, GatewaySettings
 from .upstream import Upstreams
+
+T = TypeVar("T")
 
 _IDENTITY = ("", "identity")
 _OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
@@ -118,10 +120,7 @@ class Keeper:
                 return await ledger.clerk.kept(work)
             return await ledger.clerk.ahead(work, lambda error: self._unread(ledger, _OUT_OF_ORDER, error))
 
-        found = await run(take)
-        while isinstance(found, BusyThread):
-            await asyncio.shield(asyncio.wrap_future(found.until))
-            found = await run(take)
+        found = await _when_free(run, take)
         if isinstance(found, OpenTurn):
             found = await self._folded(answer, found, run)
         if isinstance(found, KeptTurn):
@@ -145,7 +144,10 @@ class Keeper:
 
     async def _taken_beside(self, answer: TurnAnswer) -> None:
         """Have a request kept that is on its way already, since nothing of it will be changed."""
-        await asyncio.sleep(_HEAD_START)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HEAD_START):
+                await answer.is_over.wait()
+        answer.in_line.set()
         try:
             await self._taken(answer, is_strict=False)
         except Exception as error:  # noqa: BLE001  # the client's request is not at fault, and was sent
@@ -180,7 +182,13 @@ class Keeper:
         return self._policy(visit).mode == "strict"
 
     async def kept(self, answer: TurnAnswer, error: BaseException | None) -> None:
-        """Have an answer kept: before the client's last byte where the gateway is strict, else soon after."""
+        """Have an answer kept: before the client's last byte where the gateway is strict, else soon after.
+
+        In either case it stands in line, behind its request, before its client can say anything more.
+        """
+        answer.is_over.set()
+        if answer.taking is not None:
+            await answer.in_line.wait()
         keeping = asyncio.ensure_future(self._keep(answer, error))
         if self._is_strict(answer.visit):
             await keeping
@@ -188,16 +196,27 @@ class Keeper:
             self.later(keeping)
 
     async def _keep(self, answer: TurnAnswer, error: BaseException | None) -> None:
-        if answer.taking is not None:
-            await answer.taking
-        if not answer.is_taken:
-            return
+        clerk = answer.ledger.clerk
         try:
-            await answer.ledger.clerk.kept(lambda: answer.write(error))
+            await _when_free(clerk.kept, lambda: answer.write(error))
+            if answer.taking is not None and not answer.is_written:  # its request waits for a fold of others
+                await answer.taking
+                await _when_free(clerk.kept, lambda: answer.write(error))
         except Exception as raised:
             self._unread(answer.ledger, "an answer that could not be kept", raised)
             if self._is_strict(answer.visit):
                 raise
+
+
+async def _when_free(
+    run: Callable[[Callable[[], T | BusyThread]], Awaitable[T | BusyThread]], work: Callable[[], T | BusyThread]
+) -> T:
+    """Have something done in a conversation, as soon as nobody folds in it."""
+    found = await run(work)
+    while isinstance(found, BusyThread):
+        await asyncio.shield(asyncio.wrap_future(found.until))
+        found = await run(work)
+    return found
 
 
 class HeardBytes:
@@ -229,6 +248,8 @@ class TurnAnswer:
     def __init__(self, keeper: Keeper, ledger: Ledger, arrival: Arrival, plain: Outgoing) -> None:
         self.ledger, self.visit = ledger, arrival.visit
         self.taking: asyncio.Task[None] | None = None  # where the request is kept while it is on its way
+        self.is_over, self.in_line = asyncio.Event(), asyncio.Event()  # all was heard; the clerk was asked to take it
+        self.is_written = False
         self._keeper, self._arrival, self._plain = keeper, arrival, plain
         self._asking: Asking | None = None
         self._kept: tuple[Asking, KeptTurn] | None = None
@@ -236,18 +257,16 @@ class TurnAnswer:
         self._further: list[bytes] = []  # what was asked and answered between us and the model
         self._rounds, self._was_retried = 0, False
 
-    @property
-    def is_taken(self) -> bool:
-        """Whether the request is kept, so that its answer can be."""
-        return self._kept is not None
-
     def take(self) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
         """Keep the request. Belongs on the clerk's thread."""
         arrival = self._arrival
         if self._asking is None:
             envelope = arrival.endpoint.open(arrival.body, arrival.asked)
             self._asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope, self.taking is not None)
-        return self.ledger.take(self._asking)
+        found = self.ledger.take(self._asking)
+        if isinstance(found, KeptTurn):
+            self.goes_on(found)  # here, since its answer may be next in line
+        return found
 
     def goes_on(self, turn: KeptTurn) -> None:
         """The request is kept, and what goes out for it is known."""
@@ -344,15 +363,16 @@ class TurnAnswer:
         self._keeper.metrics.add("retries_total")
         return replace(self._plain, body=self.body(), exchange=self)
 
-    def write(self, error: BaseException | None) -> None:
-        """Keep what was heard, as far as it may be sent back. Belongs on the clerk's thread."""
+    def write(self, error: BaseException | None) -> BusyThread | None:
+        """Keep what was heard, as far as it may be sent back, once its request is. Belongs on the clerk's thread."""
         if self._kept is None:
-            return
+            return None
         _, turn = self._kept
         heard = self._heard
         found = answer_in(heard.pieces, self._arrival.dialect.name, is_stream=heard.is_stream, error=error)
-        if found is not None:
-            self.ledger.answered(turn, found)
+        busy = None if found is None else self.ledger.answered(turn, found)
+        self.is_written = busy is None
+        return busy
 
 
 def _must_be_read(arrival: Arrival) -> bool:

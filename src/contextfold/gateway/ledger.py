@@ -165,9 +165,12 @@ class Ledger:
         turn.thread.overflowed(told)
         return _begun(turn, turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls))
 
-    def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
-        """Keep what came back."""
+    def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> BusyThread | None:
+        """Keep what came back; nothing is kept while the thread is busy."""
+        if turn.thread.busy is not None:
+            return BusyThread(turn.thread.busy)
         _beside_others(lambda: self._answered(turn, reply))
+        return None
 
     def _answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
         with self.store.batch():
@@ -178,7 +181,7 @@ class Ledger:
     def standing(self, most: int) -> list[ConversationStatus]:
         """The conversations that were spoken in last, the newest first."""
         newest = {name: thread for (name, _, _), thread in self._threads.items()}
-        return [thread.standing() for thread in list(reversed(newest.values()))[:most]]
+        return [ConversationStatus.of(thread.session) for thread in list(reversed(newest.values()))[:most]]
 
     def missed(self, why: str) -> None:
         """A request passed that could not be kept; written down as soon as something can be."""

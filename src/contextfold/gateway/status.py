@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from contextfold.session import Session
+
 from .metrics import Metrics
 
 _COUNTED = ("turns", "folds", "tokens_hidden", "retries", "cannot_fit", "unread", "turned_away")
@@ -25,6 +27,24 @@ class ConversationStatus(Struct, frozen=True):
     saved: float  # the share of full history's cost
     unit: str
     at: float  # when it was last spoken in
+
+    @classmethod
+    def of(cls, session: Session) -> ConversationStatus:
+        """How the conversation of a session stands now."""
+        stats, events = session.stats, session.thread.branch.events
+        return cls(
+            session.thread.name,
+            session.model.name,
+            stats.messages,
+            stats.folds,
+            stats.tokens + stats.beside,
+            session.model.window,
+            stats.hidden,
+            stats.paid.total or stats.spent,
+            stats.saved,
+            stats.unit,
+            events[-1].at if events else 0.0,
+        )
 
 
 class GatewayStatus(Struct, frozen=True):

@@ -3,12 +3,13 @@
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from contextfold.domain import Folded, Rewound
+from contextfold.domain import Appended, Folded, Measured, Rewound
 from contextfold.gateway import ClientPolicy
 from tests.acceptance.gateway.house import House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
@@ -16,6 +17,7 @@ from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain
 KEY = "sk-tenant-one"
 SESSION = {"x-claude-code-session-id": "5f0c3b1e"}
 TOOLS = [{"name": "Bash", "input_schema": {"type": "object"}}]
+SUMMARY = "The user sent long texts and asked to keep their numbers. The port is 8443. " * 6
 LONG = "alpha beta gamma delta epsilon " * 150
 
 Message = dict[str, Any]
@@ -299,3 +301,85 @@ def test_a_small_request_passes_while_another_conversation_is_being_worked_on(
         gate.set()
     assert reply.status_code == 200
     assert [user("Meanwhile.")] in [messages[:1] for messages in house.threads(KEY).values()]
+
+
+def test_answers_are_kept_and_billed_in_order_however_far_behind_the_store_is(
+    house: House, upstream: PlainUpstream
+) -> None:
+    history, gate = [user("Say one.")], threading.Event()
+    house.occupy(KEY, lambda: gate.wait(20))
+    try:
+        for turn in range(3):
+            upstream.answer(billed(f"Answer {turn}.", 100 + turn))
+            body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": history}
+            reply = web().post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": KEY})
+            assert reply.status_code == 200
+            history = [*history, assistant(f"Answer {turn}."), user(f"Say {turn}.")]
+    finally:
+        gate.set()
+    assert list(house.threads(KEY).values()) == [history[:-1]]
+    assert count(house, Rewound) == 0
+    with house.store(KEY) as store:
+        events = [entry.event for row in store.threads() for entry in store.thread(row.title).events]
+    assert [event.billed for event in events if isinstance(event, Measured)] == [100, 101, 102]
+
+
+def test_an_answer_that_comes_while_its_conversation_is_folded_waits_for_that(
+    tmp_path: Path, upstream: PlainUpstream
+) -> None:
+    began, asked, answered = threading.Event(), threading.Event(), threading.Event()
+
+    def slowly() -> Iterator[bytes]:
+        began.set()
+        (whole,) = billed("Late.", 13_000).pieces
+        yield whole[:10]
+        asked.wait(20)
+        yield whole[10:]
+
+    def summary() -> Iterator[bytes]:
+        asked.set()
+        answered.wait(20)
+        yield from billed(SUMMARY, 13_000).pieces
+
+    history = [user(f"{at}. {LONG}") if at % 2 == 0 else assistant("Yes.") for at in range(23)]
+    longer = [*history[:-1], user(f"Another question. {LONG * 9}")]
+    upstream.answer(Answer(slowly()), Answer(summary()), billed("Done.", 13_000))
+    with gateway(tmp_path / "store.db", upstream.url, window=20_000, summarizer="same") as house:
+
+        def ask(messages: list[Message]) -> int:
+            body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": messages, "tools": TOOLS}
+            reply = web().post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": KEY})
+            return reply.status_code
+
+        with ThreadPoolExecutor() as threads:
+            late = threads.submit(ask, history)
+            assert began.wait(20)
+            folded = threads.submit(ask, longer)
+            assert late.result(20) == 200
+            answered.set()
+            assert folded.result(20) == 200
+        forwarded = json.loads(upstream.arrived[-1].body)["messages"]
+        assert "The port is 8443." in str(forwarded)
+        assert forwarded[-1] == longer[-1]
+        assert list(house.threads(KEY).values()) == [[*longer, assistant("Done.")]]
+        assert {row["content"][0]["text"] for row in every_answer(house)} >= {"Late.", "Done."}
+
+
+def billed(answer: str, tokens: int) -> Answer:
+    """An answer with its bill."""
+    said = {"id": "msg", "type": "message", "role": "assistant", "content": assistant(answer)["content"]}
+    said |= {"model": "claude-sonnet-5-5", "stop_reason": "end_turn", "usage": {"input_tokens": tokens}}
+    return Answer([json.dumps(said).encode()])
+
+
+def every_answer(house: House) -> list[Message]:
+    """What the model said, on whatever branch."""
+    with house.store(KEY) as store:
+        threads = [store.thread(row.title) for row in store.threads()]
+        said = [
+            json.loads(thread.message(entry.seq).raw)
+            for thread in threads
+            for entry in thread.events
+            if isinstance(entry.event, Appended)
+        ]
+    return [each for each in said if each["role"] == "assistant"]
