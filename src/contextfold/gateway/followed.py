@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -102,18 +101,7 @@ class FollowedThread:
         """`pins` messages at the beginning are never folded; `system` is layer L0; `writer` writes the summaries."""
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
         self._pins, self._system, self.writer = pins, system, writer
-        self.busy: Future[None] | None = None  # until a request of this conversation is folded
         self._beside: list[HiddenPair] = []  # calls and results that no client sees
-
-    def occupy(self) -> None:
-        """A request of this conversation is being folded: others of it wait."""
-        self.busy = Future()
-
-    def free(self) -> None:
-        """It is folded, or cannot be."""
-        busy, self.busy = self.busy, None
-        if busy is not None:
-            busy.set_result(None)
 
     def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
         """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""

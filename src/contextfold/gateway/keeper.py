@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import aiohttp
@@ -66,7 +67,7 @@ class Keeper:
 
     def __init__(self, settings: GatewaySettings, metrics: Metrics, upstreams: Upstreams) -> None:
         self.settings, self.metrics, self._upstreams = settings, metrics, upstreams
-        self._pending: set[asyncio.Task[None]] = set()
+        self._pending: set[asyncio.Task[Any]] = set()
 
     def go_by(self, settings: GatewaySettings) -> None:
         """Other settings hold from now on."""
@@ -139,7 +140,7 @@ class Keeper:
         except CannotFit as error:
             return error
         finally:
-            thread.free()
+            answer.ledger.free(opened.turn)
         return replace(opened.turn, fitted=fitted)
 
     async def _taken_beside(self, answer: TurnAnswer) -> None:
@@ -158,7 +159,7 @@ class Keeper:
         while self._pending:
             await asyncio.wait(self._pending)
 
-    def later(self, keeping: asyncio.Task[None]) -> None:
+    def later(self, keeping: asyncio.Task[Any]) -> None:
         """Let something be kept while nobody waits for it."""
         self._pending.add(keeping)
         keeping.add_done_callback(self._pending.discard)
@@ -354,8 +355,11 @@ class TurnAnswer:
         before = self.body()
         asking, turn = self._kept
         told = refusal.decode("utf-8", "replace")
+        keeper, take = self._keeper, partial(self.ledger.take_again, turn, asking, told)
+        turning = asyncio.ensure_future(keeper.turned(self, take, is_strict=True))
+        keeper.later(turning)
         try:
-            found = await self._keeper.turned(self, lambda: self.ledger.take_again(turn, asking, told), is_strict=True)
+            found = await asyncio.shield(turning)  # a fold that has begun is ended, also for a client that hangs up
         except ContextFoldError:
             return None  # the provider's own refusal says best what is wrong
         if isinstance(found, CannotFit) or self.body() == before:

@@ -70,6 +70,11 @@ class KeptTurn:
     recalls: bool = False
 
     @property
+    def name(self) -> str:
+        """Of the conversation that it belongs to."""
+        return self.thread.session.thread.name
+
+    @property
     def request(self) -> Request | None:
         return None if self.fitted is None else self.fitted.request
 
@@ -91,7 +96,7 @@ class BusyThread:
 
 
 class Ledger:
-    """One tenant's conversations. Every verb but `missed` and `close` belongs on its clerk's thread."""
+    """One tenant's conversations. Every verb but `free`, `missed` and `close` belongs on its clerk's thread."""
 
     def __init__(self, open_store: Callable[[], Store], settings: GatewaySettings) -> None:
         self._open, self.settings = open_store, settings
@@ -99,6 +104,9 @@ class Ledger:
         self._normalisers: dict[str, Normaliser] = {}
         self._families: dict[str, PrefixIndex] = {}
         self._threads: dict[tuple[str, str, str], FollowedThread] = {}
+        self._folding: dict[
+            str, BusyThread
+        ] = {}  # conversations whose newest request is being folded, by whatever model
         self._has_looked = False  # for answers from before this gateway began
         self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
         self.clerk = Clerk(lambda: shared_commit(self.store.distant, self.store.batch), self._start_over)
@@ -147,8 +155,8 @@ class Ledger:
         is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
         kept = self._thread(thread, asking, policy)
-        if kept.busy is not None:
-            return BusyThread(kept.busy)
+        if (busy := self._folding.get(thread)) is not None:
+            return busy
         base = 0 if chained is None else chained[1].place.seq
         followed = _beside_others(lambda: kept.follow(index, envelope.messages, keys, base))
         self._tell_gaps(kept)
@@ -156,19 +164,36 @@ class Ledger:
         may_fold = policy.mode != "observe" and not is_aside
         recalls = bool(policy.recall) and may_fold and not is_compaction
         turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction, recalls)
-        return _begun(turn, _fitted(turn, asking))
+        return self._begun(turn, _fitted(turn, asking))
 
     def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
         """The same turn after the provider refused it as too long."""
-        if turn.thread.busy is not None:
-            return BusyThread(turn.thread.busy)
+        if (busy := self._folding.get(turn.name)) is not None:
+            return busy
         turn.thread.overflowed(told)
-        return _begun(turn, turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls))
+        return self._begun(turn, turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls))
+
+    def _begun(self, turn: KeptTurn, steps: Steps[FittedTurn]) -> KeptTurn | OpenTurn | CannotFit:
+        """Where nothing has to be asked for, the turn is ready at once."""
+        try:
+            first = started(steps, turn.thread.session.desk)
+        except CannotFit as error:
+            return error
+        if isinstance(first, StepsEnd):
+            return replace(turn, fitted=first.value)
+        self._folding[turn.name] = BusyThread(Future())
+        return OpenTurn(turn, steps, first)
+
+    def free(self, turn: KeptTurn) -> None:
+        """A turn is folded, or cannot be: others of its conversation go on."""
+        busy = self._folding.pop(turn.name, None)
+        if busy is not None:
+            busy.until.set_result(None)
 
     def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> BusyThread | None:
         """Keep what came back; nothing is kept while the thread is busy."""
-        if turn.thread.busy is not None:
-            return BusyThread(turn.thread.busy)
+        if (busy := self._folding.get(turn.name)) is not None:
+            return busy
         _beside_others(lambda: self._answered(turn, reply))
         return None
 
@@ -288,18 +313,6 @@ def _summarized(policy: str | None, model: str, writer: ClientsModel | None) -> 
         return policy if writer is None else policy_for(configure(), model, policy, summarizer=writer)
     except BadConfiguration:
         return policy
-
-
-def _begun(turn: KeptTurn, steps: Steps[FittedTurn]) -> KeptTurn | OpenTurn | CannotFit:
-    """Where nothing has to be asked for, the turn is ready at once."""
-    try:
-        first = started(steps, turn.thread.session.desk)
-    except CannotFit as error:
-        return error
-    if isinstance(first, StepsEnd):
-        return replace(turn, fitted=first.value)
-    turn.thread.occupy()
-    return OpenTurn(turn, steps, first)
 
 
 def _beside_others(work: Callable[[], T]) -> T:

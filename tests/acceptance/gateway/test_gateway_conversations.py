@@ -7,10 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+import contextfold as cf
+from contextfold.dialects import find
+from contextfold.dialects.endpoint import AskedTurn
 from contextfold.domain import Appended, Folded, Measured, Rewound
-from contextfold.gateway import ClientPolicy
+from contextfold.gateway import ClientPolicy, GatewaySettings
+from contextfold.gateway.door import Visit
+from contextfold.gateway.ledger import Asking, BusyThread, Ledger, OpenTurn
 from tests.acceptance.gateway.house import House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
 
@@ -363,6 +369,53 @@ def test_an_answer_that_comes_while_its_conversation_is_folded_waits_for_that(
         assert forwarded[-1] == longer[-1]
         assert list(house.threads(KEY).values()) == [[*longer, assistant("Done.")]]
         assert {row["content"][0]["text"] for row in every_answer(house)} >= {"Late.", "Done."}
+
+
+def test_a_client_that_hangs_up_while_its_refused_request_is_folded_can_go_on(
+    house: House, upstream: PlainUpstream
+) -> None:
+    gate, refused = threading.Event(), threading.Event()
+    history = [user(f"{at}. {LONG}") if at % 2 == 0 else assistant("Yes.") for at in range(15)]
+    body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": history, "tools": TOOLS}
+
+    def too_long() -> Iterator[bytes]:
+        house.occupy(KEY, lambda: gate.wait(20))
+        yield b'{"error": {"type": "invalid_request_error", "message": "prompt is too long: 300000 > 1"}}'
+        refused.set()
+
+    upstream.answer(Answer(too_long(), 400))
+    with pytest.raises(httpx.ReadTimeout):
+        web().post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": KEY}, timeout=2)
+    assert refused.wait(20)
+    gate.set()
+    client = Client(house, upstream)
+    answer = client.ask(history)
+    assert list(house.threads(KEY).values()) == [[*history, answer]]
+
+
+@pytest.mark.parametrize("models", [("claude-sonnet-5-5", "claude-sonnet-5-5"), ("claude-sonnet-5-5", "claude-opus-5")])
+def test_a_conversation_that_is_folded_is_nobody_elses_by_whatever_model(
+    models: tuple[str, str], tmp_path: Path
+) -> None:
+    history = [user(f"{at}. {LONG}") if at % 2 == 0 else assistant("Yes.") for at in range(51)]
+    ledger = Ledger(lambda: cf.open(tmp_path / "store.db"), GatewaySettings(window=20_000))
+    try:
+        opened = ledger.take(asking(models[0], history))
+        assert isinstance(opened, OpenTurn)
+        assert isinstance(ledger.take(asking(models[1], history[:-1])), BusyThread)
+        ledger.free(opened.turn)
+        assert not isinstance(ledger.take(asking(models[1], history[:9])), BusyThread)
+    finally:
+        ledger.close()
+
+
+def asking(model: str, messages: list[Message]) -> Asking:
+    """A request as a ledger is handed it."""
+    dialect = find("anthropic")
+    assert dialect.endpoint is not None
+    body = json.dumps({"model": model, "max_tokens": 1_000, "messages": messages}).encode()
+    visit = Visit("POST", b"/v1/messages", b"", ())
+    return Asking(visit, dialect, dialect.endpoint, dialect.endpoint.open(body, AskedTurn()))
 
 
 def billed(answer: str, tokens: int) -> Answer:
