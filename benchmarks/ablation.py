@@ -40,18 +40,23 @@ def ablations(turns: Sequence[Any]) -> list[Row]:
     """The share of evidence at each budget with everything, and without one thing at a time."""
     if not turns:
         return [absent("ablation of recall", "its conversations are not here")]
-    short = list(_short(turns))
-    sets = {
-        "neighbours": _neighbours(short),
-        "rest": _rest(short, is_dated=False),
-        "dated": _rest(short, is_dated=True),
-    }
+    sets = question_sets(turns)
     rows = []
     for without, settings in _variants().items():
         with _patched(settings):
             shares = [f"{name} {_shares(asked)}" for name, asked in sets.items()]
             rows.append(reported(f"ablation: {without}", _shown(sets["rest"], 1_000), "%", "; ".join(shares)))
     return rows
+
+
+def question_sets(turns: Sequence[Any]) -> dict[str, list[Asked]]:
+    """Questions made from a conversation: for what stands beside a turn, for the rest of one, the same with its day."""
+    short = list(_short(turns))
+    return {
+        "neighbours": _neighbours(short),
+        "rest": _rest(short, is_dated=False),
+        "dated": _rest(short, is_dated=True),
+    }
 
 
 def _variants() -> dict[str, dict[str, Any]]:

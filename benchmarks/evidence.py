@@ -133,14 +133,19 @@ class Evidence:
     def ranked(self, question: str) -> list[int]:
         """Every turn, best first: what matches, then the named speaker's, then the newest."""
         meant = named(question, self.speakers)
+        rest = sorted(range(len(self.turns) - 1, -1, -1), key=lambda place: self.places[place].speaker not in meant)
+        return list(dict.fromkeys([*self.matching(question), *rest]))
+
+    def matching(self, question: str) -> list[int]:
+        """The turns that hold words of a question, or stand beside one that does, best first."""
+        meant = named(question, self.speakers)
         names = frozenset[str]().union(*(called(speaker, question) for speaker in self.speakers))
         asked = words.asked_terms(question, names)
         scores: Mapping[int, float] = self._ask(asked)
         best = next(iter(ranked(scores, self.places, meant)), None)
         if best is not None:
             scores = asked_again(scores, self.turns[best].text, {*asked, *self.names}, self._ask)
-        rest = sorted(range(len(self.turns) - 1, -1, -1), key=lambda place: self.places[place].speaker not in meant)
-        return list(dict.fromkeys([*ranked(scores, self.places, meant), *rest]))
+        return list(ranked(scores, self.places, meant))
 
     def _ask(self, terms: Sequence[str]) -> dict[int, float]:
         return index.IndexReader(self.connection).matches(1, terms, None, len(self.turns))

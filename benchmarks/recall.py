@@ -6,69 +6,65 @@ newest passages, stand beside every share that a lucky guess could reach.
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any
 
 import apsw
 
 import contextfold as cf
 from benchmarks.ablation import ablations
-from benchmarks.evidence import Evidence, counted, select, spoken
-from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
+from benchmarks.evidence import Evidence, select, spoken
+from benchmarks.frame import Row, absent, at_least, at_most, reported
 from benchmarks.log import bare as bare_commit
 from benchmarks.log import clocked
-from contextfold import transcripts
-from contextfold.dialects import understand
-from contextfold.domain import Appended, Logged, Message, Text, ToolCall, ToolResult, encode
+from benchmarks.questions import (
+    IndexedRun,
+    OnePlace,
+    dialogue_questions,
+    long_runs,
+    longest,
+    memory_questions,
+    run_questions,
+)
+from contextfold.domain import Appended, Logged, encode
 from contextfold.errors import ContextFoldError
 from contextfold.recall import index, passages, words
-from contextfold.recall.search import CANDIDATES, Hit, Inquiry, Stretch, search
-from contextfold.replay.literals import literals_in
+from contextfold.recall.search import CANDIDATES
 
-DATA = SHARED / "data"
 MODEL = "claude-sonnet-5-5"
 BUDGETS = (1_000, 2_000, 4_000, 8_000)
-FOLDED, RECALLED = 20_000, 2_000  # tokens after which a result counts as folded; tokens of a recall
 WINDOW = 32_000  # of the runs that are folded
 RUNS, ASKED = 12, 40  # recorded runs that are asked, and questions for each
 SIZED = 30  # recorded runs that are indexed together to see what that takes
-_NOUN = re.compile("[一-龥]{2,6}|[ァ-ヶー]{3,10}")
-_FORMS = ("{}はどうなりましたか?", "{}について何と言っていましたか", "さっき話していた{}のことを教えてください")
 _HANDLE = re.compile(r"recall\((fold|seq)=(\d+)\)")
 __all__ = ["run", "select"]
-_SENTENCE = re.compile(r"(?<=[.!?。])\s|\\n|\n")
 
 
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        found = [*evidence(), *ablations(_longest()), *japanese(), *agent_runs(), *handles()]
+        found = [*evidence(), *ablations(longest()), *japanese(), *agent_runs(), *handles()]
         return [*found, *costs(Path(folder))]
 
 
-# -- evidence sets --------------------------------------------------------------------------------------------------
+# -- what is found --------------------------------------------------------------------------------------------------
 
 
 def evidence() -> list[Row]:
     """The share of LongMemEval's evidence that is shown at each budget."""
     shown = dict.fromkeys(BUDGETS, 0)
     known = 0
-    for asked in _questions():
-        turns, wanted = _turns(asked)
+    for question, turns, wanted in memory_questions():
         indexed = Evidence(tuple(spoken(turns)))
         known += len(wanted)
         for budget in BUDGETS:
-            shown[budget] += len(wanted & set(indexed.select(asked["question"], budget)))
+            shown[budget] += len(wanted & set(indexed.select(question, budget)))
     if not known:
         return [absent("LongMemEval", "its questions are not here")]
     shares = {budget: 100 * found / known for budget, found in shown.items()}
@@ -76,110 +72,16 @@ def evidence() -> list[Row]:
     return [at_least("LongMemEval evidence at 4,000 tokens", shares[4_000], 88, "%"), *rows]
 
 
-def _questions() -> Iterator[Any]:
-    for path in sorted((DATA / "longmemeval").glob("*.gz")):
-        with gzip.open(path) as file:
-            loaded = json.load(file)
-        yield from loaded if isinstance(loaded, list) else [loaded]
-
-
-def _longest() -> list[dict[str, Any]]:
-    """The turns of the longest conversation of LongMemEval."""
-    return max((_turns(asked)[0] for asked in _questions()), key=len, default=[])
-
-
-def _turns(asked: Any) -> tuple[list[dict[str, Any]], set[str]]:
-    turns: list[dict[str, Any]] = []
-    wanted: set[str] = set()
-    dated = zip(asked["haystack_dates"], asked["haystack_sessions"], strict=True)
-    for number, (date, session) in enumerate(dated):
-        for place, turn in enumerate(session):
-            name = f"{number}:{place}"
-            said = {"text": turn["content"], "speaker": turn["role"]}
-            turns.append({"id": name, **said, "session": number, "date": date})
-            if turn.get("has_answer"):
-                wanted.add(name)
-    return turns, wanted
-
-
 def japanese() -> list[Row]:
     """A noun that few utterances of a dialogue hold, inside a question: is one of them among the first five?"""
-    hits = asked = 0
-    for turns in _dialogues():
+    hits = many = 0
+    for turns, asked in dialogue_questions():
         indexed = Evidence(tuple(spoken(turns)))
-        seen: dict[str, list[int]] = {}
-        for place, turn in enumerate(turns):
-            for noun in set(_NOUN.findall(turn["text"])):
-                seen.setdefault(noun, []).append(place)
-        for noun, where in seen.items():
-            for form in _FORMS if len(where) <= 3 else ():
-                asked += 1
-                hits += bool(set(indexed.ranked(form.format(noun))[:5]) & set(where))
-    if not asked:
+        many += len(asked)
+        hits += sum(bool(set(indexed.ranked(question)[:5]) & set(where)) for question, where in asked)
+    if not many:
         return [absent("Japanese nouns", "the dialogues are not here")]
-    return [at_least("Japanese: utterance of a noun in the first five", 100 * hits / asked, 95, "%")]
-
-
-def _dialogues() -> Iterator[list[dict[str, Any]]]:
-    for archive in sorted((DATA / "ja-asdc").glob("*.tar.gz")):
-        with tarfile.open(archive) as tar:
-            for member in islice(tar.getmembers(), 120):
-                file = tar.extractfile(member)
-                said = json.load(file)["utterances"] if file is not None else []
-                yield [{"id": str(n), "text": each["text"], "speaker": each["name"]} for n, each in enumerate(said)]
-
-
-# -- recorded runs --------------------------------------------------------------------------------------------------
-
-
-class IndexedRun:
-    """A recorded run with the places of its passages, and what each costs to show."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self.connection = apsw.Connection(":memory:")
-        built = index.RecallIndex(lambda *_: None)
-        built.install(self.connection)
-        now = index.sitting_of(self.connection, _Place())
-        self.number = now.number
-        self.pieces: list[tuple[int, str]] = []
-        self.places: dict[tuple[int, int, int], int] = {}
-        self.starts: list[int] = []  # tokens said before each message
-        used = 0
-        self.sizes: list[int] = []
-        for seq, message in enumerate(messages):
-            self.starts.append(used)
-            now = index.add(self.connection, 1, now, Logged(seq + 1, 0, 0.0, None), message)  # type: ignore[arg-type]
-            for piece in passages(message):
-                self.places[seq + 1, piece.block, piece.start] = len(self.pieces)
-                self.pieces.append((seq, piece.text))
-                self.sizes.append(counted(piece.text) + 12)
-                used += self.sizes[-1]
-
-    def recalled(self, question: str, edge: int) -> list[int]:
-        """Places of passages up to a message, best first."""
-        inquiry = Inquiry(question, 1, [Stretch(self.number, edge + 1)], read=lambda hit: self._piece(hit)[1])
-        hits = search(index.IndexReader(self.connection), inquiry)
-        return [self.places[hit.seq, hit.block, hit.start] for hit in hits if hit.score > 0]
-
-    def _piece(self, hit: Hit) -> tuple[int, str]:
-        return self.pieces[self.places[hit.seq, hit.block, hit.start]]
-
-    def holds(self, order: Sequence[int], edge: int, literal: object) -> bool:
-        """Whether what fits into a recall, taken in this order, shows the literal."""
-        left = RECALLED
-        for place in order:
-            seq, text = self.pieces[place]
-            if seq <= edge and self.sizes[place] <= left:
-                left -= self.sizes[place]
-                if literal in literals_in(text):
-                    return True
-            if left < RECALLED // 20:
-                break
-        return False
-
-
-class _Place:
-    space = thread = 1
+    return [at_least("Japanese: utterance of a noun in the first five", 100 * hits / many, 95, "%", f"{many} asked")]
 
 
 def agent_runs() -> list[Row]:
@@ -187,15 +89,10 @@ def agent_runs() -> list[Row]:
     chance = Random(1)
     found = {"recall": 0, "random": 0, "newest": 0}
     total = 0
-    for messages in islice(_long_runs(), RUNS):
+    for messages in islice(long_runs(), RUNS):
         run_ = IndexedRun(messages)
-        asked = list(_uses(messages, run_))
-        chance.shuffle(asked)
-        for seq, line, literal in asked[:ASKED]:
-            edge = max((n for n in range(seq) if run_.starts[seq] - run_.starts[n] > FOLDED), default=0)
+        for line, edge, literal in run_questions(run_, chance, ASKED):
             before = [place for place, (at, _) in enumerate(run_.pieces) if at <= edge]
-            if not any(literal in literals_in(run_.pieces[place][1]) for place in before):
-                continue
             total += 1
             found["recall"] += run_.holds(run_.recalled(line, edge), edge, literal)
             found["newest"] += run_.holds(before[::-1], edge, literal)
@@ -213,42 +110,10 @@ def agent_runs() -> list[Row]:
     ]
 
 
-def _long_runs() -> Iterator[list[Message]]:
-    for path in [file for name in ("claude-code", "codex", "pi") for file in sorted((DATA / name).glob("*"))]:
-        for recorded in transcripts.read(path):
-            messages = []
-            for turn in recorded.turns:
-                try:
-                    messages.append(understand(turn.raw, "anthropic").message)
-                except ContextFoldError:
-                    continue
-            if len(messages) >= 60:
-                yield messages
-
-
-def _uses(messages: Sequence[Message], run_: IndexedRun) -> Iterator[tuple[int, str, Any]]:
-    """Sentences and calls of the model that name something last seen before what is in view."""
-    last: dict[Any, int] = {}
-    for seq, message in enumerate(messages):
-        for block in message.blocks:
-            if isinstance(block, ToolResult):
-                for inner in block.blocks:
-                    if isinstance(inner, Text):
-                        last |= dict.fromkeys(literals_in(inner.text[:20_000]), seq)
-            elif message.role == "assistant" and isinstance(block, Text | ToolCall):
-                text = block.text if isinstance(block, Text) else block.arguments
-                for line in (line[:300] for line in _SENTENCE.split(text) if len(line) > 15):
-                    for literal in literals_in(line):
-                        at = last.get(literal, seq)
-                        if literal.kind != "number" and run_.starts[seq] - run_.starts[at] > FOLDED:
-                            yield seq, line, literal
-                last |= {literal: seq for literal in literals_in(text) if literal in last}
-
-
 def handles() -> list[Row]:
     """Every message that folds hide in replayed runs: is it reached through the handle that its stand-in shows?"""
     hidden = missed = 0
-    for messages in islice(_long_runs(), RUNS):
+    for messages in islice(long_runs(), RUNS):
         with cf.Session.open(model=MODEL, window=WINDOW) as session:
             for message in messages:
                 session.append(message.raw)
@@ -349,8 +214,8 @@ def size(root: Path) -> list[Row]:
     """What the index of recorded runs takes beside the text in it."""
     connection = apsw.Connection(str(root / "size.db"))
     index.RecallIndex(lambda *_: None).install(connection)
-    now, text, seq = index.sitting_of(connection, _Place()), 0, 0
-    for messages in islice(_long_runs(), SIZED):
+    now, text, seq = index.sitting_of(connection, OnePlace()), 0, 0
+    for messages in islice(long_runs(), SIZED):
         for start in range(0, len(messages), index.LAG):
             with connection:
                 for message in messages[start : start + index.LAG]:

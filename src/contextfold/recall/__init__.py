@@ -1,5 +1,6 @@
 """Recall: finding and showing what is folded away, for the model or for a person. Needs no model itself."""
 
+from .encoder import ModelEncoder
 from .index import (
     Found,
     IndexReader,
@@ -40,6 +41,7 @@ __all__ = [
     "Hit",
     "IndexReader",
     "Inquiry",
+    "ModelEncoder",
     "Passage",
     "PassageEncoder",
     "PassageIndex",
