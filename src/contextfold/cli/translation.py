@@ -103,7 +103,7 @@ _SENTENCES: dict[str, str] = {
     "{a} cannot be written: {b}. Choose another place.": "{a} に書けません: {b}。別の場所を選んでください。",
     "No layer holds a note {a}. Those there are stand in `state.entries`.": "メモ {a} を持つ層はありません。`state.entries` にあるものから選んでください。",
     "A permission needs a name.": "許可には名前が必要です。",
-    "The settings of request {a} are not here: it went through the gateway, an older version kept none, or something that it showed was forgotten. Its bytes are not known. `view_at({b})` shows its messages.": "リクエスト {a} の設定がありません。ゲートウェイを通ったか、古い版が記録しなかったか、見せた内容が消去されたため、バイト列は分かりません。`contextfold show --at {b}` でメッセージを見られます。",
+    "The settings of request {a} are not here: an older version kept none, or something that it showed was forgotten. Its bytes are not known. `view_at({b})` shows its messages.": "リクエスト {a} の設定がありません。古い版が記録しなかったか、見せた内容が消去されたため、バイト列は分かりません。`contextfold show --at {b}` でメッセージを見られます。",
     "Request {a} cannot be rebuilt byte for byte: something that it showed was forgotten, or this version writes it otherwise. `view_at({b})` shows what is left of it.": "リクエスト {a} をそのままのバイト列では再現できません。内容が消去されたか、この版の書き方が違います。`contextfold show --at {b}` で残りを見られます。",
     "{a} is no request of thread {b}, nor the answer to one. {c}": "{a} はスレッド {b} のリクエストでも、その回答でもありません。{c}",
     "There is no scope {a}. Use one of: {b}.": "範囲 {a} はありません。選べるもの: {b}。",

@@ -12,7 +12,7 @@ keeps them; what is sent has the replacement character in their place, at the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -161,6 +161,32 @@ def without_secrets(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings without keys and headers, at any depth; the very same where there are none."""
     bare = _bare(settings)
     return settings if bare == settings else bare
+
+
+SECRET_SIGNS = tuple(f'"{name}"'.encode() for name in sorted(_SECRETS))  # one of them stands in what holds a secret
+
+
+def without_tool_secrets(tools: Any) -> Any:
+    """Tools without the keys and headers of servers that a provider reaches for its client; a schema stays whole."""
+    if not isinstance(tools, list):
+        return tools
+    return [
+        {name: each for name, each in tool.items() if name not in _SECRETS}
+        if isinstance(tool, Mapping) and tool.get("type") == "mcp"
+        else tool
+        for tool in tools
+    ]
+
+
+def body_without_secrets(body: bytes, words: Collection[str], tools: str) -> bytes:
+    """A body without keys and headers in its settings and tools; the fields of `words` stay as they are."""
+    bare: dict[str, bytes] = {}
+    for name, raw in fields(body).items():
+        value = None if name in words else plain(raw)
+        kept = value if value is None else without_tool_secrets(value) if name == tools else _bare(value)
+        if name not in _SECRETS:
+            bare[name] = bytes(raw) if kept == value else encode(kept)
+    return b"{" + b",".join(encode(name) + b":" + raw for name, raw in bare.items()) + b"}"
 
 
 def _bare(value: Any) -> Any:

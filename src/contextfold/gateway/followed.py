@@ -48,6 +48,7 @@ from . import refold
 from .clients_model import ClientsModel
 from .prefixes import PrefixIndex, answer_key
 from .recognition import START, Normaliser, items_of
+from .records import RequestRecords
 
 BY_CLIENT = "client"
 RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -62,7 +63,7 @@ class Followed:
     end: int
     key: str
     base: int  # the newest message that was known before
-    sent: Callable[[], Mapping[int, bytes]] = dict  # the client's own bytes of messages, by seq; asked for rarely
+    sent: Callable[[], Mapping[int, Sequence[bytes]]] = dict  # the client's own bytes of messages, by seq
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class FollowedThread:
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
         self._pins, self._system, self.writer = pins, system, writer
         self._beside: list[HiddenPair] = []  # calls and results that no client sees
+        self.records = RequestRecords(session, dialect, endpoint)
 
     def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
         """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""
@@ -117,7 +119,7 @@ class FollowedThread:
                 end = self._write(target, fresh) or seq
                 self._pin()
             index.take(thread)
-        sent = partial(_sent, messages, keys, index, thread.name)
+        sent = partial(index.own_bytes, messages, keys, thread.name)
         return Followed(end, keys[-1] if keys else START, seq, sent)
 
     def _pin(self) -> None:
@@ -330,7 +332,7 @@ class FollowedThread:
 
     # -- what goes out ------------------------------------------------------------------------------------------------
 
-    def _messages(self, view: View, sent: Mapping[int, bytes]) -> Sequence[bytes]:
+    def _messages(self, view: View, sent: Mapping[int, Sequence[bytes]]) -> Sequence[bytes]:
         """The view's messages: the client's own bytes, except where something is hidden."""
         desk, thread = self.session.desk, self.session.thread
         binds = is_bound(desk.model)
@@ -339,7 +341,7 @@ class FollowedThread:
         for item, chunk in zip(view.items, chunks, strict=True):
             is_own = item.kind == "message" and not item.is_touched and not (binds and item.shape.has_reasoning)
             own = sent.get(item.seq) if is_own else None
-            out.append(self._endpoint.unmarked(chunk) if own is None else own)
+            out.append(self._endpoint.unmarked(chunk) if own is None else b",".join(own))
         written = dialects.find(desk.turn.dialect).body(out, {}, view.item(0) if view.length else None)
         return self._endpoint.open(written, AskedTurn()).messages
 
@@ -360,16 +362,3 @@ def _stretches(fresh: Sequence[_Fresh]) -> Iterator[Sequence[_Fresh]]:
         if each.message.results or at == len(fresh):
             yield fresh[start:at]
             start = at
-
-
-def _sent(messages: Sequence[bytes], keys: Sequence[str], index: PrefixIndex, thread: str) -> dict[int, bytes]:
-    """The client's bytes for each message of ours, which may be several of its own."""
-    found: dict[int, bytes] = {}
-    waiting: list[bytes] = []
-    for raw, key in zip(messages, keys, strict=True):
-        waiting.append(raw)
-        place = index.get(key)
-        if place is not None and place.thread == thread:
-            found[place.seq] = b",".join(waiting)
-            waiting = []
-    return found

@@ -100,7 +100,7 @@ class Keeper:
         if isinstance(turn, CannotFit):
             self.metrics.add("cannot_fit_total")
             return RefusedTurn(400, "too_long", str(turn))
-        return replace(plain, body=answer.body(), exchange=answer)
+        return answer.outgoing()
 
     async def _taken(self, answer: TurnAnswer, *, is_strict: bool) -> CannotFit | None:
         """Have a request kept and made to fit; the error where it cannot be."""
@@ -255,6 +255,7 @@ class TurnAnswer:
         self._asking: Asking | None = None
         self._kept: tuple[Asking, KeptTurn] | None = None
         self._heard = HeardBytes()
+        self._sent = plain.body  # what went out
         self._further: list[bytes] = []  # what was asked and answered between us and the model
         self._rounds, self._was_retried = 0, False
 
@@ -281,8 +282,13 @@ class TurnAnswer:
         model = self._asking.envelope.model
         return SummaryCall(upstreams, self._plain, arrival.dialect, arrival.endpoint, arrival.asked, model, most)
 
-    def body(self) -> bytes:
-        """What goes out: the client's own bytes where nothing had to change."""
+    def outgoing(self) -> Outgoing:
+        """What goes out, remembered for the log."""
+        self._sent = self._body()
+        return replace(self._plain, body=self._sent, exchange=self)
+
+    def _body(self) -> bytes:
+        """The client's own bytes where nothing had to change."""
         if self._kept is None:
             return self._plain.body
         asking, turn = self._kept
@@ -352,7 +358,7 @@ class TurnAnswer:
         if self._kept is None or not self._kept[1].may_fold:
             return None
         self._was_retried = True
-        before = self.body()
+        before = self._sent
         asking, turn = self._kept
         told = refusal.decode("utf-8", "replace")
         keeper, take = self._keeper, partial(self.ledger.take_again, turn, asking, told)
@@ -362,10 +368,10 @@ class TurnAnswer:
             found = await asyncio.shield(turning)  # a fold that has begun is ended, also for a client that hangs up
         except ContextFoldError:
             return None  # the provider's own refusal says best what is wrong
-        if isinstance(found, CannotFit) or self.body() == before:
+        if isinstance(found, CannotFit) or (again := self.outgoing()).body == before:
             return None
         self._keeper.metrics.add("retries_total")
-        return replace(self._plain, body=self.body(), exchange=self)
+        return again
 
     def write(self, error: BaseException | None) -> BusyThread | None:
         """Keep what was heard, as far as it may be sent back, once its request is. Belongs on the clerk's thread."""
@@ -374,7 +380,7 @@ class TurnAnswer:
         _, turn = self._kept
         heard = self._heard
         found = answer_in(heard.pieces, self._arrival.dialect.name, is_stream=heard.is_stream, error=error)
-        busy = None if found is None else self.ledger.answered(turn, found)
+        busy = None if found is None else self.ledger.answered(turn, found, self._sent)
         self.is_written = busy is None
         return busy
 

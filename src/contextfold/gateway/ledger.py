@@ -78,6 +78,14 @@ class KeptTurn:
     def request(self) -> Request | None:
         return None if self.fitted is None else self.fitted.request
 
+    def sent_as(self, body: bytes) -> KeptTurn:
+        """The turn with what the log is to keep of the bytes that went out for it."""
+        if self.fitted is None or self.fitted.request is None:
+            return self
+        request = self.fitted.request
+        record = self.thread.records.of(body, request.record, self.followed.sent)
+        return replace(self, fitted=replace(self.fitted, request=replace(request, record=record)))
+
 
 @dataclass(frozen=True, slots=True)
 class OpenTurn:
@@ -190,11 +198,12 @@ class Ledger:
         if busy is not None:
             busy.until.set_result(None)
 
-    def answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> BusyThread | None:
-        """Keep what came back; nothing is kept while the thread is busy."""
+    def answered(self, turn: KeptTurn, reply: Mapping[str, object], sent: bytes) -> BusyThread | None:
+        """Keep what came back for the bytes that were sent; nothing is kept while the thread is busy."""
         if (busy := self._folding.get(turn.name)) is not None:
             return busy
-        _beside_others(lambda: self._answered(turn, reply))
+        recorded = turn.sent_as(sent)
+        _beside_others(lambda: self._answered(recorded, reply))
         return None
 
     def _answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:

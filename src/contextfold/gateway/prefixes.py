@@ -97,3 +97,14 @@ class PrefixIndex:
                 found.setdefault(place.thread, []).append(place.seq)
         ordered = (name for name, seqs in found.items() if len(seqs) >= LEAST_ANCHORS and seqs == sorted(seqs))
         return next(ordered, "")
+
+    def own_bytes(self, messages: Sequence[bytes], keys: Sequence[str], thread: str) -> dict[int, Sequence[bytes]]:
+        """A client's bytes for each message of a thread, by seq; one of ours may be several of its own."""
+        found: dict[int, Sequence[bytes]] = {}
+        waiting: list[bytes] = []
+        for raw, key in zip(messages, keys, strict=True):
+            waiting.append(raw)
+            place = self._prefixes.get(key)
+            if place is not None and place.thread == thread:
+                found[place.seq], waiting = waiting, []
+        return found

@@ -30,7 +30,6 @@ from contextfold.domain import (
     Opaque,
     Projection,
     Reply,
-    Sent,
     StandIn,
     ToolResult,
     Unfolded,
@@ -188,7 +187,7 @@ def append(
         tools.check_results(desk, message)
 
     def drafting(now: Projection) -> list[NewEvent]:
-        drafts = [] if request is None else [NewEvent(_sent(desk, request), now.head, desk.now())]
+        drafts = [] if request is None else [_sent(desk, request, now.head)]
         drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
         drafts.append(NewEvent(event, now.head, desk.now(), message.raw, key or ""))
         if not is_whole:
@@ -235,9 +234,9 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
         yield from tell(desk.hooks.on_drift, drift)
 
 
-def _sent(desk: Desk, request: Request) -> Sent:
+def _sent(desk: Desk, request: Request, head: int) -> NewEvent:
     account = desk.books.next_account
-    return desk.sent(request, {} if account is None else account.details())
+    return desk.sent(request, {} if account is None else account.details(), head)
 
 
 def _bill(reply: Reply, usage: Usage | None) -> Bill:

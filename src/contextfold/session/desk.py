@@ -267,9 +267,9 @@ class Desk:
     def write_unanswered(self) -> None:
         """Keep the requests of which it is known by now that no answer came."""
         waiting = self.requests.write_down()
-        events = [self.sent(each, {"unanswered": True}) for each in waiting]
         blobs = [blob for each in waiting for blob in each.record.blobs]
-        self.thread.write(lambda now: [NewEvent(event, now.head, self.now()) for event in events], blobs=blobs)
+        told = {"unanswered": True}
+        self.thread.write(lambda now: [self.sent(each, told, now.head) for each in waiting], blobs=blobs)
 
     def leave(self) -> None:
         """Nobody will answer here any more; what cannot be written now was nobody's words."""
@@ -278,14 +278,15 @@ class Desk:
             with suppress(ContextFoldError):
                 self.write_unanswered()
 
-    def sent(self, request: Request, facts: Mapping[str, Detail]) -> Sent:
+    def sent(self, request: Request, facts: Mapping[str, Detail], head: int) -> NewEvent:
         """What the log keeps of a request: enough to write it again, and why it is as it is."""
         details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
         if request.prefix:
             details[PREFIX] = request.prefix
         record = request.record
         is_as_sent = record.times_forgotten == self.lens.times_forgotten
-        return Sent(
+        body = record.digest or (body_digest(record.body) if record.body else "")
+        event = Sent(
             request.head,
             request.model,
             request.dialect,
@@ -294,10 +295,11 @@ class Desk:
             digest(record.system) if record.system else "",
             digest(record.tools) if record.tools else "",
             {**details, **facts},
-            digest(record.terms) if record.terms else "",
-            body_digest(record.body) if record.body and is_as_sent else "",
+            digest(record.terms) if record.terms and (is_as_sent or not record.pieces) else "",
+            body if is_as_sent else "",
             record.marks,
         )
+        return NewEvent(event, head, self.now(), record.pieces if is_as_sent else b"")
 
     def parts(self) -> Mapping[str, int]:
         """Where the tokens of a request that does not fit are."""

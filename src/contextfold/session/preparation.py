@@ -170,7 +170,8 @@ def fitted(
         prefix = rendering.prefix(view)
     raw = view.tokens() + turn.frame.tokens
     report = report_of(outcome)
-    kept = RequestRecord(system=turn.frame.system_json, tools=turn.frame.tools_json)
+    forgotten = desk.lens.times_forgotten
+    kept = RequestRecord(system=turn.frame.system_json, tools=turn.frame.tools_json, times_forgotten=forgotten)
     request = Request(b"", desk.model.name, turn.dialect, report, view.head, raw_tokens=raw, prefix=prefix, record=kept)
     desk.requests.ask(request)
     desk.books.prepared(desk.thread, view, desk.budget(), turn.frame.tokens, desk.now())

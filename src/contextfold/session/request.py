@@ -34,11 +34,13 @@ class RequestRecord(NamedTuple):
     """What the log keeps of a request, so that it can be written again."""
 
     body: bytes = b""  # without secrets, so nearly always what is sent
-    terms: bytes = b""  # all fields but messages, system and tools, as a blob
+    terms: bytes = b""  # all fields but messages, system and tools, as a blob; or the frame of what others wrote
     system: bytes = b""
     tools: bytes = b""
     marks: tuple[int, ...] = ()  # items marked for the provider's cache
     times_forgotten: int = 0  # by then; the digest of words that were forgotten since is not kept
+    pieces: bytes = b""  # the messages, where somebody else wrote them
+    digest: str = ""  # of the body, where it is known already
 
     @property
     def blobs(self) -> tuple[bytes, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .lens import FORGOTTEN, Bodies, LogStretch, ModelLens
 from .live import Drafting, locked
 from .moves import RewindReport
-from .past_request import PastRequest, RequestPart, RequestTerms, body_digest, parts_of
+from .past_request import PastRequest, RequestPart, RequestTerms, body_digest, parts_of, piece_reader
 from .thread import Covered, Thread
 from .timeline import FoldInfo, TimelineRow
 
@@ -26,4 +26,5 @@ __all__ = [
     "body_digest",
     "locked",
     "parts_of",
+    "piece_reader",
 ]

@@ -33,6 +33,7 @@ from contextfold.domain import (
     NewEvent,
     Noted,
     Projection,
+    Sent,
     Text,
     ThreadRow,
     Words,
@@ -258,7 +259,7 @@ class Live:
     def _append(self, drafts: Sequence[NewEvent], blobs: Sequence[bytes]) -> tuple[Logged, ...]:
         """What repeats words of others is written only if none were forgotten since the thread was read, by anybody."""
         name, last = self.row.name, self.projection.last
-        if not any(isinstance(draft.event, Folded | Attached | Noted) for draft in drafts):
+        if not any(_repeats(draft) for draft in drafts):
             return self.log.append(name, drafts, expected=last, blobs=blobs)
         with self.log.batch():
             logged = self.log.append(name, drafts, expected=last, blobs=blobs)
@@ -276,6 +277,11 @@ class Live:
             self._project(entry)
             if draft.body:
                 self.bodies.keep(entry.seq, draft.body)
+
+
+def _repeats(draft: NewEvent) -> bool:
+    """Whether what is to be written may repeat words of others."""
+    return isinstance(draft.event, Folded | Attached | Noted) or (isinstance(draft.event, Sent) and bool(draft.body))
 
 
 class TrialLive(Live):

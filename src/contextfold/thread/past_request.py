@@ -2,13 +2,15 @@
 
 A request's bytes depend on the view it was made for, its dialect and model, and its *terms*: every other field, cache
 marks, features. Terms, system and tools are blobs of the log, named by the `Sent` that used them, beside a digest of
-the body. What is rebuilt is compared with that: it is what was sent, or an error. Reads the thread, writes nothing.
+the body. A request that somebody else wrote, such as a client of the gateway, is put together of its pieces instead.
+What is rebuilt is compared with the digest: it is what was sent, or an error. Reads the thread, writes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
@@ -16,12 +18,13 @@ import msgspec
 from msgspec import Struct
 
 from contextfold import dialects
-from contextfold.dialects import Marks
+from contextfold.dialects import Dialect, Marks
 from contextfold.domain import Sent, View, ViewItem, decode
 from contextfold.errors import NotFound
 
 from .lens import ModelLens
 from .request_bytes import DETAIL, Rendering
+from .sent_pieces import SYSTEM, TOOLS, PieceGone, PieceReader, PlacedMessage
 
 PartKind: TypeAlias = Literal["message", "stand_in", "attachment", "completion", "frame"]
 
@@ -82,23 +85,61 @@ def rebuilt(seq: int, sent: Sent, view: View, lens: ModelLens, blob: Callable[[s
     """The request behind a `Sent`, given the view it was made for; `NotFound` where it cannot be what was sent."""
     if not sent.settings:
         raise NotFound(
-            f"The settings of request {seq} are not here: it went through the gateway, an older version kept none, or "
-            f"something that it showed was forgotten. Its bytes are not known. "
-            f"`view_at({seq})` shows its messages."
+            f"The settings of request {seq} are not here: an older version kept none, or something that it showed was "
+            f"forgotten. Its bytes are not known. `view_at({seq})` shows its messages."
         )
-    terms = msgspec.json.decode(blob(sent.settings), type=RequestTerms)
-    named = {"system": sent.system, "tools": sent.tools}
-    fields = {name: decode(blob(named[name])) if name in _BLOBS else value for name, value in terms.fields.items()}
-    marks = Marks(sent.marks, terms.frame, terms.end)
+    settings = blob(sent.settings)
     rendering = Rendering(dialects.find(sent.dialect), sent.model, DETAIL in sent.details)
-    body = rendering.body(view, lens, fields, marks)
+    betas: tuple[str, ...] = ()
+    if settings[:1] == b"[":
+        blobs = {place: blob(name) for place, name in ((SYSTEM, sent.system), (TOOLS, sent.tools)) if name}
+        body, messages = _joined(seq, settings, blobs, piece_reader(rendering.dialect, lens))
+        parts = partial(_parts_by_place, rendering, view, lens, messages)
+    else:
+        terms = msgspec.json.decode(settings, type=RequestTerms)
+        named = {"system": sent.system, "tools": sent.tools}
+        fields = {name: decode(blob(named[name])) if name in _BLOBS else value for name, value in terms.fields.items()}
+        marks = Marks(sent.marks, terms.frame, terms.end)
+        body, betas = rendering.body(view, lens, fields, marks), terms.betas
+        parts = partial(parts_of, rendering, view, lens, body, marks)
     if body_digest(body) != sent.body:
         raise NotFound(
             f"Request {seq} cannot be rebuilt byte for byte: something that it showed was forgotten, or this version "
             f"writes it otherwise. `view_at({seq})` shows what is left of it."
         )
-    parts = parts_of(rendering, view, lens, body, marks)
-    return PastRequest(seq, body, sent.model, sent.dialect, sent.head, terms.betas, sent.is_answered, parts)
+    return PastRequest(seq, body, sent.model, sent.dialect, sent.head, betas, sent.is_answered, parts())
+
+
+def _joined(
+    seq: int, frame: bytes, blobs: Mapping[int, bytes], reader: PieceReader
+) -> tuple[bytes, Sequence[PlacedMessage]]:
+    """A request of its pieces; nothing, which no digest is of, where one of them is gone."""
+    try:
+        return reader.body(seq, frame, blobs)
+    except PieceGone:
+        return b"", ()
+
+
+def piece_reader(dialect: Dialect, lens: ModelLens) -> PieceReader:
+    """Who reads the pieces of a thread's requests."""
+    return PieceReader(lens.words, bytes if dialect.endpoint is None else dialect.endpoint.unmarked)
+
+
+def _parts_by_place(
+    rendering: Rendering, view: View, lens: ModelLens, messages: Sequence[PlacedMessage]
+) -> tuple[RequestPart, ...]:
+    """Where each message of a request comes from that was kept in pieces; what has no seq was rendered of the view."""
+    shown: dict[bytes, RequestPart] = {}
+    if not all(each.seq for each in messages):
+        unmarked = bytes if rendering.dialect.endpoint is None else rendering.dialect.endpoint.unmarked
+        for item, chunk in zip(view.items, rendering.chunks(view, lens), strict=True):
+            touched = _is_touched(rendering, item, chunk, lens)
+            for wire in map(bytes, dialects.elements(b"[" + unmarked(chunk) + b"]")):
+                shown.setdefault(wire, RequestPart(item.seq, item.kind, touched, wire))
+    return tuple(
+        RequestPart(seq, "message", False, wire) if seq else shown.get(wire, RequestPart(0, "frame", False, wire))
+        for wire, seq in messages
+    )
 
 
 def parts_of(rendering: Rendering, view: View, lens: ModelLens, body: bytes, marks: Marks) -> tuple[RequestPart, ...]:
