@@ -5,6 +5,9 @@ before the next. Ours is a `Session` with its `prepare` in between, its chain an
 of words. Theirs is one insert a commit into one table, write-ahead log, `synchronous=full`, a busy handler that waits
 up to 2 ms of any length. Slices take turns on the same disk; the value is the middle one of their ratios. Wall time: on
 a machine that has other work our processor time a turn (1 to 3 ms, theirs 0.1) decides, not the lock.
+
+And eight Python threads of one process, each with a session of one store, against one thread alone: they share the wait
+for the disk, and the interpreter.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import random
 from statistics import median
@@ -24,7 +28,7 @@ import contextfold as cf
 from benchmarks.frame import ROOT, Row, at_least, reported
 
 MODEL = "claude-sonnet-4-5"
-WRITERS, SLICES, SECONDS = 4, 5, 2.0
+WRITERS, THREADS, SLICES, SECONDS = 4, 8, 5, 2.0
 TEXT = "The build of module seven failed in step twelve; see line 4711 of the log for details. " * 14
 
 
@@ -34,6 +38,7 @@ def run() -> list[Row]:
         for number in range(SLICES):
             for side, found in counts.items():
                 found.append(slice_of(side, Path(folder) / f"{side}-{number}.db"))
+        shared = [_of_one_process(Path(folder) / f"{number}.db") for number in range(SLICES)]
     rates = {side: [sum(turns) / SECONDS for turns in found] for side, found in counts.items()}
     ratios = sorted(ours / bare for ours, bare in zip(rates["ours"], rates["bare"], strict=True))
     even = [min(turns) / max(turns) for turns in counts["ours"]]
@@ -42,6 +47,7 @@ def run() -> list[Row]:
         at_least(f"{WRITERS} writers: turns / bare SQLite", median(ratios), 0.7, "", f"turns/s: {spread}"),
         at_least("slowest writer / fastest", median(even), 0.7, "", f"{min(even):.2f} to {max(even):.2f}"),
         reported("bare: slowest / fastest", median(min(turns) / max(turns) for turns in counts["bare"])),
+        reported(f"{THREADS} Python threads of one process / one: turns", median(shared), "x"),
     ]
 
 
@@ -64,6 +70,14 @@ def slice_of(side: str, path: Path) -> list[int]:
         writer.stdin.write(b"go\n")
         writer.stdin.flush()
     return [int(writer.communicate(timeout=120)[0]) for writer in writers]
+
+
+def _of_one_process(path: Path) -> float:
+    """How many times the turns of one Python thread several do together, in sessions of one store."""
+    with cf.open(path, recall=False) as store, ThreadPoolExecutor(THREADS) as pool:
+        sessions = [cf.Session.on(store, str(number), MODEL) for number in range(THREADS)]
+        alone = _our_turns(sessions[0])
+        return sum(pool.map(_our_turns, sessions)) / alone
 
 
 def _wait_a_little(_tries: int) -> bool:

@@ -111,6 +111,11 @@ class ThreadChange(Struct, frozen=True):
 class DeferringLog(Protocol):
     """A log that can answer before the disk does, for callers who ask for it."""
 
+    @property
+    def is_deferring(self) -> bool:
+        """Whether what this Python thread appends now may reach the disk later."""
+        ...
+
     def deferring(self) -> AbstractContextManager[None]:
         """What is appended inside outlives the process at once, and a power cut once it is flushed."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -26,8 +26,9 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadConfiguration, ContextFoldError, Corrupt, NotFound
 from contextfold.recall import Passage, VectorIndex
-from contextfold.thread import Thread, locked
-from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads, ProcessLock, words_for
+from contextfold.thread import ProcessLock, Thread, locked
+from contextfold.thread.lens import words_for
+from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads
 from contextfold.thread.moves import next_fork_name
 
 from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
@@ -59,7 +60,7 @@ class Store:
         self._live = LiveThreads(keep_bytes)
         self._library = Library(log, vectors)
         self._looks = 0  # how often others were seen to have written; a thread catches up when it is used next
-        self._lock: AbstractContextManager[object] = ProcessLock()
+        self._lock = ProcessLock(self.deferring)
 
     def __repr__(self) -> str:
         return f"<Store of {len(self.threads())} threads>"

@@ -8,13 +8,13 @@ or a fold. Behind all of these the truth begins. What is read is a trial: no log
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from contextfold import models, tokens
 from contextfold.domain import EventLog, Fold, LiveBranch, PathItems, Projection, ThreadRow, ViewItem
-from contextfold.thread import Bodies, Thread
-from contextfold.thread.live import TrialLive, words_for
+from contextfold.thread import Bodies, ProcessLock, Thread
+from contextfold.thread.lens import words_for
+from contextfold.thread.trial import TrialLive
 
 from .library import lineage
 
@@ -27,9 +27,7 @@ class ThreadEnd:
     since: int
 
 
-def read_end(
-    log: EventLog, row: ThreadRow, events: int, clock: Callable[[], float], lock: AbstractContextManager[object]
-) -> ThreadEnd:
+def read_end(log: EventLog, row: ThreadRow, events: int, clock: Callable[[], float], lock: ProcessLock) -> ThreadEnd:
     """The newest so many events of a thread."""
     model = models.find(row.settings.get("model", ""))
     counter, descent = tokens.counter_for(model), lineage(log, row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .lens import FORGOTTEN, Bodies, LogStretch, ModelLens
-from .live import Drafting, locked
+from .live import Drafting, ProcessLock, locked
 from .moves import RewindReport
 from .past_request import PastRequest, RequestPart, RequestTerms, body_digest, parts_of, piece_reader
 from .thread import Covered, Thread
@@ -18,6 +18,7 @@ __all__ = [
     "LogStretch",
     "ModelLens",
     "PastRequest",
+    "ProcessLock",
     "RequestPart",
     "RequestTerms",
     "RewindReport",

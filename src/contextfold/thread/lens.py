@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from contextfold import dialects
 from contextfold.domain import (
     INTERRUPTED,
+    LATE,
     Appended,
     Block,
     BlockShape,
@@ -25,6 +26,7 @@ from contextfold.domain import (
     Edit,
     EventLog,
     Logged,
+    Measure,
     Measured,
     Message,
     Opaque,
@@ -36,6 +38,7 @@ from contextfold.domain import (
     ToolCall,
     ToolResult,
     ViewItem,
+    Words,
 )
 from contextfold.models import Model
 from contextfold.tokens import Calibration, learn
@@ -282,3 +285,12 @@ def _husk(block: BlockShape) -> Block:
     if block.kind == "result":
         return ToolResult(block.call, (Text(FORGOTTEN),), block.is_error)
     return Text(FORGOTTEN)
+
+
+def words_for(counter: Counter) -> Words:
+    """The weights of the fixed words a view may add, by the counter of whoever opens the thread first."""
+
+    def weigh(text: str) -> Measure:
+        return counter.shape(Message("user", (Text(text),))).blocks[0].measure
+
+    return Words(weigh(INTERRUPTED), weigh(LATE))

@@ -4,41 +4,39 @@ Writing is optimistic: drafts are made for the head we know, and made again when
 takes only what the log has acknowledged. A thread is in memory once, however many hold it. Of those that nobody holds,
 the ones used last stay as long as there is room, counted in bytes; the others leave, and are read from the log when
 they are asked for.
+
+A store is used by one Python thread at a time. A commit that waits for the disk brings everything before it there, so
+whoever writes while another waits to write leaves the disk to that one, lets go of the store, and answers once it is
+told that its words are there: several Python threads share the wait, and one alone waits as before.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from threading import RLock
-from typing import Any, Concatenate, Final, NoReturn, ParamSpec, Protocol, TypeVar
+from threading import Condition, RLock, get_ident
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from contextfold import dialects
 from contextfold.domain import (
-    INTERRUPTED,
-    LATE,
     Attached,
-    Counter,
+    DeferringLog,
     DistantLog,
     EventLog,
     Folded,
     Logged,
-    Measure,
-    Message,
     NewEvent,
     Noted,
     Projection,
     Sent,
-    Text,
     ThreadRow,
     Words,
 )
-from contextfold.errors import Conflict, Corrupt, KeyConflict, NotFound, StoreError
+from contextfold.errors import Conflict, Corrupt, KeyConflict, StoreError
 
 from .lens import Bodies, LogStretch
 from .request_bytes import Rendering
@@ -49,6 +47,9 @@ _LOST_RACES = 3  # after which a log on another machine is asked to keep the oth
 
 EVENT_BYTES = 1_500  # what an event takes in a projection, measured over recorded sessions
 
+MOST_SHARED: Final = 16  # writes that wait for the disk together: beyond, each would wait longer than it saves
+PATIENCE: Final = 0.05  # seconds after which whoever left the disk to another goes there itself
+
 Drafting = Callable[[Projection], Sequence[NewEvent]]
 
 P = ParamSpec("P")
@@ -58,16 +59,82 @@ T = TypeVar("T")
 class ProcessLock:
     """A lock for the Python threads of one process; a forked one is refused instead of waiting for nobody."""
 
-    def __init__(self) -> None:
+    def __init__(self, deferring: DeferringLog | None = None, patience: float = PATIENCE) -> None:
         self._lock, self._process = RLock(), os.getpid()
+        self._owner, self._depth = 0, 0
+        self._deferring, self._patience = deferring, patience
+        self._told = Condition()
+        self._next = 0  # how many wait to write
+        self._left = self._durable = 0  # writes that left the disk to another, and how many of them are there
 
     def __enter__(self) -> None:
         if os.getpid() != self._process:
             raise StoreError("This store was opened by the process this one was forked from. Open the store here.")
         self._lock.acquire()
+        self._owner, self._depth = get_ident(), self._depth + 1
 
     def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
         self._lock.release()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait to write."""
+        return self._next
+
+    def write(self, work: Callable[[], T]) -> T:
+        """Do work that writes. What it wrote is on the disk when this returns, unless the caller need not know."""
+        log = self._deferring
+        if log is None or log.is_deferring or self._owner == get_ident():  # inside a batch, or a longer verb
+            with self:
+                return work()
+        place, result = self._write_in_turn(log, work)
+        if place:
+            self._wait(log, place)
+        return result
+
+    def _write_in_turn(self, log: DeferringLog, work: Callable[[], T]) -> tuple[int, T]:
+        """What the work came to, and its place among those that left the disk to the next; 0 if it is there."""
+        self._count_next(1)
+        is_next = True
+        try:
+            with self:
+                is_next = False
+                if self._count_next(-1) and self._left - self._durable < MOST_SHARED:
+                    with log.deferring():
+                        result = work()
+                    self._left += 1
+                    return self._left, result
+                try:
+                    return 0, work()
+                finally:
+                    self._settle(log)
+        finally:
+            if is_next:  # an interrupt ended the waiting
+                self._count_next(-1)
+
+    def _count_next(self, more: int) -> int:
+        with self._told:
+            self._next += more
+            return self._next
+
+    def _settle(self, log: DeferringLog) -> None:
+        """Have on the disk what was left to us, though our own write may have failed, or had nothing to write."""
+        left = self._left
+        if self._durable < left:
+            log.flush()
+            with self._told:
+                self._durable = max(self._durable, left)
+                self._told.notify_all()
+
+    def _wait(self, log: DeferringLog, place: int) -> None:
+        """Until what was left at this place is on the disk; an error of the disk is ours too."""
+        with self._told:
+            is_there = self._told.wait_for(lambda: self._durable >= place, self._patience)
+        if not is_there:  # whoever is next was interrupted, or somebody keeps the store for long
+            self._settle(log)
 
 
 class Lockable(Protocol):
@@ -103,7 +170,7 @@ class Live:
         twin: Projection | None = None,
     ) -> None:
         self.log, self.row = log, row
-        self._lineage, self.words = tuple(lineage), words
+        self.lineage, self.words = tuple(lineage), words
         self.bodies = Bodies(log, lineage)
         self._is_behind = False  # somebody else may have written since we last looked
         self._is_torn = False  # an event was taken by half
@@ -123,11 +190,7 @@ class Live:
     @property
     def names(self) -> list[str]:
         """The threads of the log that its events live in, itself last."""
-        return [stretch.thread for stretch in self._lineage]
-
-    def trial(self) -> TrialLive:
-        """A twin to try things on."""
-        return TrialLive(self.log, self.row, self._lineage, self.words, twin=self.projection.copy())
+        return [stretch.thread for stretch in self.lineage]
 
     @property
     def size(self) -> int:
@@ -146,7 +209,7 @@ class Live:
 
     def _begin_at(self, seq: int) -> None:
         try:
-            self.projection.begin_at(Bodies(self.log, self._lineage[:-1]).events(), seq)
+            self.projection.begin_at(Bodies(self.log, self.lineage[:-1]).events(), seq)
         except (LookupError, AssertionError) as error:
             raise self._impossible(seq) from error
 
@@ -284,36 +347,6 @@ def _repeats(draft: NewEvent) -> bool:
     return isinstance(draft.event, Folded | Attached | Noted) or (isinstance(draft.event, Sent) and bool(draft.body))
 
 
-class TrialLive(Live):
-    """The twin of a thread: it begins as the thread is, and what is written to it stays in memory and with it."""
-
-    def __init__(
-        self, log: EventLog, row: ThreadRow, lineage: Sequence[LogStretch], words: Words, *, twin: Projection
-    ) -> None:
-        super().__init__(log, row, lineage, words, twin=twin)
-        self.bodies = Bodies(log, lineage, room=sys.maxsize)  # what is let go of could not be read again
-
-    def catch_up(self) -> None:
-        """What others write meanwhile is no part of the trial."""
-
-    def refuse_fork(self, *_: object) -> NoReturn:
-        """A fork shares events of a log, and these are in none."""
-        raise NotFound(f"A trial of thread {self.row.title!r} is in no store. Fork the thread itself.")
-
-    def write(
-        self,
-        drafting: Drafting,
-        *,
-        expected: int | None = None,  # noqa: ARG002  # nobody else writes here
-        blobs: Sequence[bytes] = (),  # noqa: ARG002
-    ) -> tuple[Logged, ...]:
-        """Take what `drafting` makes of the twin as it is; the log is not told."""
-        drafts, last = drafting(self.projection), self.projection.last
-        logged = tuple(Logged(last + n, draft.parent, draft.at, draft.event) for n, draft in enumerate(drafts, 1))
-        self._take(logged, drafts)
-        return logged
-
-
 KEPT_BYTES: Final = 128 * 2**20
 
 
@@ -364,12 +397,3 @@ class LiveThreads:
         self._all.clear()
         self._kept.clear()
         self._size = 0
-
-
-def words_for(counter: Counter) -> Words:
-    """The weights of the fixed words a view may add, by the counter of whoever opens the thread first."""
-
-    def weigh(text: str) -> Measure:
-        return counter.shape(Message("user", (Text(text),))).blocks[0].measure
-
-    return Words(weigh(INTERRUPTED), weigh(LATE))

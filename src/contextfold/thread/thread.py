@@ -6,7 +6,6 @@ Each verb writes one event; what it means for the view is decided in the domain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from contextfold import dialects
@@ -45,11 +44,12 @@ from contextfold.errors import CannotCover, NotFound
 from contextfold.models import Model
 
 from .lens import ModelLens
-from .live import Drafting, Live, locked
+from .live import Drafting, Live, ProcessLock, locked
 from .moves import RewindReport, head_at, on_path, outcome
 from .past_request import PastRequest, rebuilt
 from .request_bytes import Rendering
 from .timeline import FoldInfo, TimelineRow
+from .trial import TrialLive
 
 T = TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
@@ -65,7 +65,7 @@ class Thread:
         counter: Counter,
         clock: Callable[[], float],
         sync: Callable[[], None],
-        lock: AbstractContextManager[object],
+        lock: ProcessLock,
         fork: Callable[[Thread, int, str | None], Thread],
     ) -> None:
         self._live, self._clock, self._sync, self._fork = live, clock, sync, fork
@@ -293,15 +293,14 @@ class Thread:
         """Do something while nobody else in this process uses the store."""
         return work()
 
-    @locked
     def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""
-        return self._live.write(drafting, blobs=blobs)
+        return self._lock.write(lambda: self._live.write(drafting, blobs=blobs))
 
     @locked
     def trial(self) -> Thread:
         """A twin to try folds on: it begins as this thread is in memory, and no log is told what is written to it."""
-        live = self._live.trial()
+        live = TrialLive.of(self._live)
         twin = Thread(live, self.model, self._lens.counter, self._clock, lambda: None, self._lock, live.refuse_fork)
         twin._lens = self._lens.over(live.bodies, lambda: live.projection.events)
         return twin

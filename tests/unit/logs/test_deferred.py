@@ -13,7 +13,7 @@ from contextfold.domain import DeferringLog, ThreadRow
 from contextfold.errors import StoreError
 from contextfold.logs import MemoryLog, open_sqlite
 from contextfold.logs.sqlite.open import BUSY_SECONDS, LONG_WAIT, SHORT_WAIT, SHORT_WAITS, Patience
-from contextfold.testing.log_contract import appended
+from contextfold.testing.log_contract import appended, message
 from tests.crash.disk import Disk, failing, lost_fsync
 
 
@@ -54,6 +54,19 @@ def test_a_durable_append_brings_deferred_ones_before_it_to_the_disk(path: Path)
         synced = disk.count("sync")
         log.flush()
         assert disk.count("sync") == synced
+
+
+@pytest.mark.finding("P9")
+def test_a_retry_that_writes_nothing_does_not_pass_for_the_disk(path: Path) -> None:
+    disk = Disk()
+    with closing(open_sqlite(path, vfs=disk.name)) as log:
+        with log.deferring():
+            appended(log, "a", b"once", key="k")
+        before = disk.count("sync")
+        log.append("a", [message(b"once", parent=1, key="k")], expected=1)
+        assert disk.count("sync") == before, "nothing was written, so nothing was synced"
+        log.flush()
+        assert disk.count("sync") > before
 
 
 @pytest.mark.finding("P9")

@@ -102,6 +102,7 @@ class Database:
         self._is_synced = True  # how SQLite is set: a commit waits for the disk
         self._is_behind = False  # something that was committed may not be on the disk yet
         self._must_flush = False  # and somebody in this batch wants it to be
+        self._changes = 0  # how many rows were ever written when this transaction began
         self._current: object = None  # whose transaction is open, for whoever comes late to take one back
         self._inode = self._found()
         self._process = os.getpid()
@@ -182,7 +183,7 @@ class Database:
         self._refuse_when_spoilt()
         if not connection.in_transaction:
             self._begin()
-        self._must_flush = self._must_flush or not (self._is_synced or self._may_wait)
+        self._must_flush = self._must_flush or not (self._is_synced or self.is_deferring)
         try:
             connection.execute("SAVEPOINT part")
             yield connection
@@ -244,7 +245,7 @@ class Database:
     @contextmanager
     def deferring(self) -> Iterator[None]:
         """What this Python thread writes meanwhile outlives the process at once, and a power cut once it is flushed."""
-        before, self._deferred.is_on = self._may_wait, True
+        before, self._deferred.is_on = self.is_deferring, True
         try:
             yield
         finally:
@@ -265,16 +266,21 @@ class Database:
                     raise self._noted(error) from error
 
     @property
-    def _may_wait(self) -> bool:
+    def is_deferring(self) -> bool:
+        """Whether what this Python thread writes now may reach the disk later."""
         return getattr(self._deferred, "is_on", False)
 
     def _begin(self) -> None:
-        self._wait_for_disk(not self._may_wait)
+        self._wait_for_disk(not self.is_deferring)
         self.connection.execute("BEGIN IMMEDIATE")
+        self._changes = self.connection.total_changes()
 
     def _commit(self) -> None:
+        """A commit that waits brings all before it to the disk, unless it had nothing to write."""
+        has_written = self.connection.total_changes() != self._changes
         self.connection.execute("COMMIT")
-        self._is_behind = not self._is_synced  # a commit that waits brings all before it to the disk
+        if has_written or not self._is_synced:
+            self._is_behind = not self._is_synced
 
     def _wait_for_disk(self, is_synced: bool) -> None:
         if is_synced != self._is_synced:
@@ -287,7 +293,8 @@ class Database:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             self.connection.pragma("user_version", self.connection.pragma("user_version"))
-            self._commit()
+            self.connection.execute("COMMIT")
+            self._is_behind = False
         except BaseException:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")

@@ -172,6 +172,11 @@ class SqliteLog:
     def batch(self) -> AbstractContextManager[None]:
         return self._database.batch()
 
+    @property
+    def is_deferring(self) -> bool:
+        """Whether what this Python thread appends now may reach the disk later."""
+        return self._database.is_deferring
+
     def deferring(self) -> AbstractContextManager[None]:
         return self._database.deferring()
 
