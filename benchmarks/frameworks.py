@@ -56,16 +56,18 @@ class Clock:
         self.spent += time.process_time() - self._start
 
 
-async def one_round(turn: Turn) -> float:
-    """Seconds of one turn, behind BEFORE messages."""
-    await turn(-1, Clock())
-    clocks = [Clock() for _ in range(TURNS)]
+async def one_round(*turns: Turn) -> list[float]:
+    """Seconds of a turn of each, behind BEFORE messages; taken in turn, so that a busy machine is busy for all."""
+    for turn in turns:
+        await turn(-1, Clock())
+    clocks = [[Clock() for _ in turns] for _ in range(TURNS)]
     gc.collect()
     gc.disable()  # a framework's imports make each collection long, whoever is measured
-    for number, clock in enumerate(clocks):
-        await turn(number, clock)
+    for number, each in enumerate(clocks):
+        for turn, clock in zip(turns, each, strict=True):
+            await turn(number, clock)
     gc.enable()
-    return median(clock.spent for clock in clocks)
+    return [median(clock.spent for clock in spent) for spent in zip(*clocks, strict=True)]
 
 
 Turn = Callable[[int, Clock], Awaitable[None]]
@@ -196,13 +198,13 @@ ADAPTERS = (langchain, openai_agents, pydantic_ai, adk)
 
 
 async def row(make: Callable[[], Adapter]) -> Row:
-    through, alone = [], []
+    rounds = []
     for _ in range(ROUNDS):
         adapter = make()
-        through.append(await one_round(adapter.turn))
-        alone.append(await one_round(by_hand(adapter)))
-    note = f"by hand {min(alone) * 1e3:.2f} ms, behind {BEFORE} messages"
-    return at_most(f"a turn through {make.__name__} / by hand", min(through) / min(alone), 1.5, note=note)
+        rounds.append(await one_round(adapter.turn, by_hand(adapter)))
+    through, alone = map(min, zip(*rounds, strict=True))
+    note = f"by hand {alone * 1e3:.2f} ms, behind {BEFORE} messages"
+    return at_most(f"a turn through {make.__name__} / by hand", through / alone, 1.5, note=note)
 
 
 async def rows() -> list[Row]:

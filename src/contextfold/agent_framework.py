@@ -6,7 +6,6 @@ thread of the store. Its messages are a dialect of their own, so nothing that a 
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
@@ -46,19 +45,19 @@ class Fold(ChatMiddleware):
         if not context.messages or (context.options or {}).get("conversation_id"):
             await call_next()
             return
-        conversation, owned = self._conversation(context), context.messages
-        context.messages = await asyncio.to_thread(_folded, conversation, context, owned)
+        conversation, owned, aside = self._conversation(context), context.messages, self.conversations.aside
+        context.messages = await aside(_folded, conversation, context, owned)
         if context.stream:
-            context.stream_result_hooks.append(lambda answer: _heard(conversation, answer))
+            context.stream_result_hooks.append(lambda answer: aside(_keep, conversation, answer))
         try:
             await call_next()
         except Exception as error:
             if context.stream or not conversation.overflowed(error):
                 raise
-            context.messages = await asyncio.to_thread(_folded, conversation, context, owned)
+            context.messages = await aside(_folded, conversation, context, owned)
             await call_next()
         if not context.stream:
-            await asyncio.to_thread(_keep, conversation, context.result)
+            await aside(_keep, conversation, context.result)
 
     def _conversation(self, context: Any) -> Conversation:
         thread = self._thread or getattr(context.session, "session_id", None)
@@ -76,10 +75,6 @@ def _folded(conversation: Conversation, context: Any, messages: Any) -> list[Any
         tools=[tool.to_json_schema_spec() for tool in tools if hasattr(tool, "to_json_schema_spec")],
         max_tokens=options.get("max_tokens"),
     )
-
-
-async def _heard(conversation: Conversation, response: Any) -> None:
-    await asyncio.to_thread(_keep, conversation, response)
 
 
 def _keep(conversation: Conversation, response: Any) -> None:

@@ -1,20 +1,26 @@
 """Conversations that somebody else runs, each a session of one store: what frameworks and SDKs are adapted with.
 
 An owner's list is followed, a request that fits is made of it, and the answer is written behind it. The owner's
-messages are read and never changed. Safe from several threads: one conversation is one at a time, others go on.
+messages are read and never changed. Safe from several threads: one conversation is one at a time, others go on. Where
+the owner runs in an event loop, stores are read and written beside it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import operator
 import os
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
-from threading import Lock, RLock
-from typing import Any, TypeAlias
+from queue import SimpleQueue
+from threading import Lock, RLock, Thread
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from contextfold import dialects
 from contextfold.dialects import elements, fields
@@ -26,6 +32,10 @@ from contextfold.store import open as open_store
 
 _REFUSED = 400  # the status of a refusal that an error speaks of
 MOST_OPEN = 64  # conversations that are held ready; one that was let go is opened again from its store
+MOST_THREADS = 32  # that work beside a loop at the same moment; what comes then waits for one of them
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Place: TypeAlias = str | os.PathLike[str] | Store | None  # a file, a store that is open, or memory
 
@@ -66,7 +76,8 @@ class OwnedObjects:
         self._objects: list[Any] = []
         self._pieces: list[Any] = []  # the objects, those cut apart that their format says
         self._ends: list[int] = []  # how many pieces there are up to each object
-        self._sent, self._out, self._fresh = b"", list[Any](), 0
+        self._out, self._fresh = list[Any](), 0
+        self._sent, self._series = b"", object()  # the body that went out last, and of which series it is
         self._answer: tuple[Any, bytes] = (None, b"")  # written before it comes in the owner's list
 
     def take(self, objects: Sequence[Any], form: OwnerFormat) -> None:
@@ -92,13 +103,20 @@ class OwnedObjects:
 
     def out(self, request: Request, form: OwnerFormat) -> list[Any]:
         """What a request shows: the owner's own objects wherever nothing was changed, else new ones."""
-        body, before = request.json, self._sent
-        if before and body.startswith(before) and body[len(before) : len(before) + 1] == b",":
-            self._out += self._given_back(b"[" + body[len(before) + 1 : -1], form, self._fresh)
+        body = request.json
+        if self._is_longer(request):
+            self._out += self._given_back(b"[" + body[len(self._sent) - 1 : -1], form, self._fresh)
         else:
             self._out = self._given_back(bytes(fields(body)[form.field]), form, 0)
-        self._sent, self._fresh = body[:-2], len(self._pieces)
+        self._sent, self._series, self._fresh = body, request.series, len(self._pieces)
         return self._out[:]
+
+    def _is_longer(self, request: Request) -> bool:
+        """Whether it says more behind what went out last; within a series nobody has to look."""
+        body, end = request.json, len(self._sent) - len("]}")
+        if not self._sent or body[end : end + 1] != b",":
+            return False
+        return request.series is self._series or body.startswith(self._sent[:end])
 
     def _known(self, objects: list[Any]) -> int:
         shared = min(len(self._objects), len(objects))
@@ -180,6 +198,93 @@ class Conversation:
         return True
 
 
+class Aside:
+    """Threads for what would hold an event loop up: `await aside(function, …)`, like `asyncio.to_thread` and cheaper.
+
+    The thread that was done last is the next to be asked, so one conversation stays with one of them, near its memory.
+    A job whose caller is cancelled is finished all the same.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._idle: list[
+            SimpleQueue[_Job | None]
+        ] = []  # of the threads that have nothing to do; the last was done last
+        self._waiting: deque[_Job] = deque()  # for a thread
+        self._threads, self._times_closed = 0, 0
+
+    async def __call__(self, function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._give((partial(copy_context().run, function, *arguments, **options), loop, answer))
+        return await answer
+
+    def close(self) -> None:
+        """Let the threads go as soon as they are done; whoever asks later has new ones."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._threads -= len(idle)
+            self._times_closed += 1
+        for jobs in idle:
+            jobs.put(None)
+
+    def _give(self, job: _Job) -> None:
+        with self._lock:
+            if not self._idle and self._threads >= MOST_THREADS:
+                self._waiting.append(job)
+                return
+            jobs = self._idle.pop() if self._idle else self._begun()
+        jobs.put(job)
+
+    def _begun(self) -> SimpleQueue[_Job | None]:
+        jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads += 1
+        Thread(target=self._work, args=(jobs, self._times_closed), name="contextfold-aside", daemon=True).start()
+        return jobs
+
+    def _work(self, jobs: SimpleQueue[_Job | None], times_closed: int) -> None:
+        while (job := jobs.get()) is not None:
+            work, loop, answer = job
+            settle = _attempt(work)
+            self._done(jobs, times_closed)  # before the caller hears of it, and asks for more
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(settle, answer)
+            del job, work, loop, answer, settle  # nothing is held until the next job comes
+
+    def _done(self, jobs: SimpleQueue[_Job | None], times_closed: int) -> None:
+        """A thread may have what waits, or is idle, or was closed meanwhile and ends."""
+        with self._lock:
+            if self._waiting:
+                jobs.put(self._waiting.popleft())
+            elif times_closed == self._times_closed:
+                self._idle.append(jobs)
+            else:
+                self._threads -= 1
+                jobs.put(None)
+
+
+_Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+def _attempt(job: Callable[[], Any]) -> Callable[[asyncio.Future[Any]], None]:
+    """Do a job; what is returned tells its caller how it ended."""
+    try:
+        value = job()
+    except BaseException as error:  # noqa: BLE001  # it is the caller's, and reaches the caller
+        return partial(_fail, error)
+    return partial(_succeed, value)
+
+
+def _succeed(value: Any, answer: asyncio.Future[Any]) -> None:
+    if not answer.done():  # its caller may have been cancelled
+        answer.set_result(value)
+
+
+def _fail(error: BaseException, answer: asyncio.Future[Any]) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+
+
 class Conversations:
     """The conversations of one store by the names of their threads; a file is opened when the first one begins."""
 
@@ -188,6 +293,7 @@ class Conversations:
         self._store = place if isinstance(place, Store) else None
         self._open: OrderedDict[tuple[str, str, str], Conversation] = OrderedDict()
         self._lock = Lock()
+        self.aside = Aside()
 
     @property
     def store(self) -> Store:
@@ -231,6 +337,7 @@ class Conversations:
             if self._store is not None and not isinstance(self._place, Store):
                 self._store.close()
                 self._store = None
+        self.aside.close()
 
 
 def _let_go(conversation: Conversation) -> None:

@@ -7,7 +7,6 @@ provider wrote is lost on the way.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,15 +76,15 @@ class Fold(AgentMiddleware):
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """The same, awaited; the store is read and written on another thread."""
-        call = await asyncio.to_thread(self._folded, request)
+        call = await self.conversations.aside(self._folded, request)
         try:
             response = await handler(call.request)
         except Exception as error:
             if not call.conversation.overflowed(error):
                 raise
-            call = await asyncio.to_thread(self._folded, request)
+            call = await self.conversations.aside(self._folded, request)
             response = await handler(call.request)
-        await asyncio.to_thread(_keep, call, response)
+        await self.conversations.aside(_keep, call, response)
         return response
 
     def _folded(self, request: Any) -> FoldedCall:

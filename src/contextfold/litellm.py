@@ -9,7 +9,6 @@ whichever provider answers. What cannot be read passes as it is.
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
@@ -73,7 +72,7 @@ class Fold(CustomLogger):
         if name is None:
             return data
         try:
-            return await asyncio.to_thread(self._folded, _owner(user_api_key_dict), data, dialects.find(name))
+            return await self.conversations.aside(self._folded, _owner(user_api_key_dict), data, dialects.find(name))
         except CannotFit as error:
             raise ContextWindowExceededError(str(error), str(data.get("model")), "contextfold") from error
         except ContextFoldError as error:
@@ -84,7 +83,7 @@ class Fold(CustomLogger):
         """Keep an answer that came as a whole."""
         conversation = self._asked.pop(str(data.get(_CALL)), None)
         if conversation is not None:
-            await asyncio.to_thread(_keep, conversation, plain(response))
+            await self.conversations.aside(_keep, conversation, plain(response))
         return response
 
     async def async_post_call_streaming_iterator_hook(
@@ -103,7 +102,7 @@ class Fold(CustomLogger):
             held = [piece]
         answer = listener.heard().answer
         if conversation is not None and answer is not None:
-            await asyncio.to_thread(_keep, conversation, answer)
+            await self.conversations.aside(_keep, conversation, answer)
         for last in held:
             yield last
 
@@ -164,8 +163,21 @@ def _first(envelope: Envelope) -> bytes:
     return (said or list(envelope.messages))[0]
 
 
+_REMARKS = "provider_specific_fields"  # what LiteLLM adds to a message; OpenAI would not take it back
+
+
+def _said(answer: Any) -> Any:
+    """An answer without LiteLLM's remarks that say nothing; those that hold something, such as a signature, stay."""
+    if isinstance(answer, list):
+        return [_said(each) for each in answer]
+    if not isinstance(answer, Mapping):
+        return answer
+    is_silent = not any((answer.get(_REMARKS) or {}).values())
+    return {name: _said(each) for name, each in answer.items() if name != _REMARKS or not is_silent}
+
+
 def _keep(conversation: Conversation, answer: object) -> None:
     try:
-        conversation.answered(answer)
+        conversation.answered(_said(answer))
     except ContextFoldError as error:
         logger("litellm").warning("an answer is not kept: %s", error)

@@ -9,7 +9,6 @@ object that the SDK gave. `hooks=session` is wanted for the bills only.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,27 +66,27 @@ class FoldSession(RunHooks):
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Everything that was said, or the newest of it; nothing is ever folded here."""
-        self._added = await asyncio.to_thread(self._items)
+        self._added = await self.conversations.aside(self._items)
         return self._added[:] if limit is None else self._added[max(0, len(self._added) - limit) :]
 
     async def add_items(self, items: list[Any]) -> None:
         """Go on with these, unless the thread holds them already: a call of the model may have come first."""
-        await asyncio.to_thread(self._add, items)
+        await self.conversations.aside(self._add, items)
 
     async def pop_item(self) -> Any:
         """Go back before the newest item; it stays in the log."""
-        return await asyncio.to_thread(self._popped)
+        return await self.conversations.aside(self._popped)
 
     async def clear_session(self) -> None:
         """Go back to the beginning; everything stays in the log. `Store.forget` erases."""
         self._added = []
-        await asyncio.to_thread(self._follow, [])
+        await self.conversations.aside(self._follow, [])
 
     # -- its calls of the model ---------------------------------------------------------------------------------------
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
         """What the model is asked with: the SDK's `call_model_input_filter`."""
-        return await asyncio.to_thread(self._filtered, data)
+        return await self.conversations.aside(self._filtered, data)
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:  # noqa: ARG002
         """Keep what an answer was billed until the answer itself comes."""

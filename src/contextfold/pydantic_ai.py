@@ -6,7 +6,6 @@ store. Its messages are a dialect of their own, so nothing that a provider wrote
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,7 +51,7 @@ class Fold(AbstractCapability):
     async def after_model_request(self, ctx: Any, *, request_context: Any, response: Any) -> Any:
         """Keep what the model answered."""
         conversation = self._conversation(ctx, request_context)
-        await asyncio.to_thread(conversation.answered_with, response, FORMAT)
+        await self.conversations.aside(conversation.answered_with, response, FORMAT)
         return response
 
     async def on_model_request_error(self, ctx: Any, *, request_context: Any, error: Exception) -> Any:
@@ -61,7 +60,7 @@ class Fold(AbstractCapability):
         raise error
 
     async def _fold(self, ctx: Any, asked: Any) -> Any:
-        return replace(asked, messages=await asyncio.to_thread(self._folded, ctx, asked))
+        return replace(asked, messages=await self.conversations.aside(self._folded, ctx, asked))
 
     def _folded(self, ctx: Any, asked: Any) -> list[Any]:
         conversation, told = self._conversation(ctx, asked), asked.model_request_parameters

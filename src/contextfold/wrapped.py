@@ -7,7 +7,6 @@ the types it had, and its errors and retries stay its own. What cannot be read p
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from contextfold import dialects
-from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, name_of
+from contextfold.conversations import Aside, Conversation, Conversations, FoldSettings, Place, name_of
 from contextfold.dialects import Dialect, Heard, Listener
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
 from contextfold.domain import decode
@@ -197,7 +196,7 @@ class TurnKeeper:
 
     async def asend(self, request: Any, send: Callable[[Any], Awaitable[Any]], library: Any) -> Any:
         """The same, awaited; the store is read and written on another thread."""
-        aside = asyncio.to_thread
+        aside = self._conversations.aside
         turn = self._opened(request)
         body = None if turn is None else await aside(_body, turn)
         if turn is None or body is None:
@@ -211,7 +210,7 @@ class TurnKeeper:
         if answer.status_code < 400 and answer.is_closed:
             await aside(_keep, turn, answer.content)
         elif answer.status_code < 400:
-            answer.stream = _astream(turn, answer, library)
+            answer.stream = _astream(turn, answer, library, aside)
         return answer
 
     def _opened(self, request: Any) -> WrappedTurn | None:
@@ -334,7 +333,7 @@ def _stream(turn: WrappedTurn, answer: Any, library: Any) -> Any:
     return KeptStream()
 
 
-def _astream(turn: WrappedTurn, answer: Any, library: Any) -> Any:
+def _astream(turn: WrappedTurn, answer: Any, library: Any, aside: Aside) -> Any:
     inner, ear = answer.stream, _Ear(turn, answer)
 
     class KeptAsyncStream(library.AsyncByteStream):  # type: ignore[misc]  # of whichever library the SDK uses
@@ -342,10 +341,10 @@ def _astream(turn: WrappedTurn, answer: Any, library: Any) -> Any:
             async for piece in inner:
                 ear.hear(piece)
                 yield piece
-            await asyncio.to_thread(ear.end)
+            await aside(ear.end)
 
         async def aclose(self) -> None:
             await inner.aclose()
-            await asyncio.to_thread(ear.end)
+            await aside(ear.end)
 
     return KeptAsyncStream()

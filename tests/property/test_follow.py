@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Appended, Rewound
+from contextfold.domain import Appended, Rewound, encode
 
 MODEL = "claude-sonnet-4-5"
 Message = dict[str, Any]
@@ -99,3 +99,24 @@ def test_the_thread_says_what_its_owners_list_says(seed: int, tmp_path: Path) ->
             owner.list = [{**each} for each in owner.list]
     assert store.verify() == []
     store.close()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_answers_that_are_written_ahead_of_the_list_are_found_in_it(seed: int) -> None:
+    """As adapters do it: messages are bytes, and an answer is written before its owner lists it, or another one."""
+    random = Random(f"ahead {seed}")
+    owner = Owner(random)
+    with cf.Session.open(model=MODEL) as session:
+        for _ in range(12):
+            owner.act()
+            session.follow([encode(each) for each in owner.list])
+            assert on_branch(session) == texts(owner.list)
+            if owner.list[-1]["role"] == "user":
+                answer = owner.said()
+                session.append(encode(answer))
+                if random.random() < 0.8:
+                    owner.list.append(answer)
+                    before = ever_written(session)
+                    report = session.follow([encode(each) for each in owner.list])
+                    assert (report.new, report.rewound, ever_written(session)) == ((), None, before)
+        assert session.store.verify() == []

@@ -47,7 +47,7 @@ def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps
     """Bring the thread to what a list says. `usage` is what the first new answer was billed."""
     given = messages if isinstance(messages, list) else list(messages)
     owned = desk.owned
-    same = owned.same(given)
+    same = _caught_up(desk, given, owned.same(given))
     fresh = [understand(each, desk.dialect, desk.lens.named) for each in given[same:]]
     owned.go_on(same, map(_form, fresh))
     found = _matched(desk, same)
@@ -93,6 +93,25 @@ def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known:
 
 
 # -- how much is there ------------------------------------------------------------------------------------------------
+
+
+def _caught_up(desk: Desk, given: Sequence[object], same: int) -> int:
+    """How much of the list is there already when what was said ahead of it, such as an answer, comes as it was said.
+
+    Byte for byte, so nothing is read twice; whatever differs is left to be compared by what it says.
+    """
+    owned, items = desk.owned, desk.thread.branch.items
+    place = items.place(owned.end) if owned.is_whole else None
+    for item in items.items[place + 1 :] if place is not None else ():
+        if item.kind != "message":
+            continue
+        said = desk.lens.read(item)
+        if same == len(given) or given[same] != said.raw or said.raw[:1] == b"[":
+            break
+        owned.go_on(same, [form_of(said) or SILENT])
+        owned.keep([given[same]], 0, item.seq)
+        same += 1
+    return same
 
 
 def _matched(desk: Desk, same: int) -> _Match:

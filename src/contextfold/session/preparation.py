@@ -291,6 +291,7 @@ def _request(
     betas = (*betas, *rendering.dialect.betas(fields))
     marks = _marks(desk, rendering, view) if cache else UNMARKED
     body = rendering.body(view, desk.lens, fields, marks)
+    series = rendering.series
     desk.guard.check(dialect, view, body)
     layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
@@ -313,6 +314,7 @@ def _request(
         left_out=attached.left_out,
         prefix=rendering.prefix(view),
         betas=betas,
+        series=series,
         record=_record(
             desk,
             fields,

@@ -62,6 +62,7 @@ class Request:
     prefix: str = ""  # the digest of what its messages are, where the model binds its reasoning to that
     betas: tuple[str, ...] = ()  # features that Anthropic wants named: `client.beta.messages.create(betas=…)`
 
+    series: object = field(default=None, repr=False, compare=False)  # of one series, each goes on where another ended
     record: RequestRecord = field(default=RequestRecord(), repr=False, compare=False)
     origins: Callable[[], tuple[RequestPart, ...]] = field(default=tuple, repr=False, compare=False)
 

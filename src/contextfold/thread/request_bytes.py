@@ -110,6 +110,7 @@ class Newest:
         self._terms: tuple[bytes, str] = (b"", "")
         self._chunks: list[bytes] = []
         self._body = b""
+        self.series = object()  # another one for each body that is written anew
 
     @property
     def size(self) -> int:
@@ -128,7 +129,7 @@ class Newest:
             self._body = grown
             self._chunks += fresh
         else:
-            self._body = self._dialect.body(chunks, settings, first)
+            self._body, self.series = self._dialect.body(chunks, settings, first), object()
             self._terms, self._chunks = terms, list(chunks)
         return self._body
 
@@ -153,6 +154,11 @@ class Rendering:
     def size(self) -> int:
         """Bytes kept, about: the newest body, and the chunks it was joined from."""
         return 2 * self._newest.size
+
+    @property
+    def series(self) -> object:
+        """What bodies have in common of which each goes on where the one before ended."""
+        return self._newest.series
 
     def is_at(self, view: View) -> bool:
         """Whether it holds the bytes of this view already."""

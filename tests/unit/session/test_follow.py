@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Measured, Rewound
+from contextfold.domain import Measured, Rewound, encode
 from contextfold.errors import BadMessage
 
 
@@ -37,6 +37,29 @@ def test_an_answer_that_was_appended_by_itself_is_known_when_its_owner_lists_it(
         report = session.follow([said("Hello."), answer("Hi."), said("Go on.")])
         assert (report.known, len(report.new), rewinds(session)) == (2, 1, 0)
         assert spoken(session) == ["Hello.", "Hi.", "Go on."]
+
+
+@pytest.mark.parametrize("spelled", [encode(answer("Hi.")), b'{"content": "Hi.", "role": "assistant"}'])
+def test_an_answer_is_known_whether_it_comes_back_byte_for_byte_or_only_says_the_same(spelled: bytes) -> None:
+    with cf.Session.open(model="claude-sonnet-5-5") as session:
+        given: list[object] = [encode(said("Hello."))]
+        session.follow(given)
+        session.append(spelled)
+        given += [encode(answer("Hi.")), encode(said("Go on."))]
+        report = session.follow(given)
+        assert (report.known, len(report.new), rewinds(session)) == (2, 1, 0)
+        assert session.follow(given).known == 3
+        assert spoken(session) == ["Hello.", "Hi.", "Go on."]
+
+
+def test_an_answer_behind_somebody_elses_words_is_not_taken_for_the_lists() -> None:
+    with cf.Session.open(model="claude-sonnet-5-5") as session:
+        given: list[object] = [encode(said("Hello."))]
+        session.follow(given)
+        session.append(said("From elsewhere."))
+        session.append(encode(answer("Hi.")))
+        assert session.follow([*given, encode(answer("Hi."))]).rewound is not None
+        assert spoken(session) == ["Hello.", "Hi."]
 
 
 def test_a_list_may_begin_with_what_was_said_before_anybody_followed() -> None:

@@ -27,3 +27,16 @@ def marked_messages(plain: int) -> list[int]:
 def test_a_mark_goes_at_most_nine_messages_back_to_one_that_can_carry_it() -> None:
     assert marked_messages(9) == [0]
     assert marked_messages(10) == []
+
+
+def test_requests_of_one_series_go_on_where_the_one_before_ended() -> None:
+    with cf.Session.open(model="claude-sonnet-4-5", dialect="langchain") as session:
+        requests = []
+        for number in range(4):
+            session.append({"type": ("human", "ai")[number % 2], "content": f"words {number}"})
+            requests.append(session.prepare(max_tokens=500))
+        first, *_, last = requests
+        assert {id(request.series) for request in requests} == {id(first.series)}
+        assert last.json.startswith(first.json[:-2] + b",")
+        other = session.prepare(max_tokens=400)
+        assert other.series is not first.series, "its settings are others, so it was written anew"
