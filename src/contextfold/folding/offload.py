@@ -144,12 +144,15 @@ class Squeeze:
     """Puts the largest results among what must stay aside, until that takes a small part of the size asked for."""
 
     offload: Offload = field(default_factory=lambda: Offload(over=1))
+    leaves_small_sizes: bool = False  # to a digest, which says more in them than the ends of outputs
 
     name = "squeeze"
 
     def plan(self, view: View, situation: Situation) -> Plan:
         """The largest results among what must stay; nothing unless somebody asked for a size."""
         if situation.trigger != "explicit":
+            return Plan.nothing()
+        if self.leaves_small_sizes and situation.asks_for_a_small_size and not view.open_calls:
             return Plan.nothing()
         survey = Survey(view)
         staying = view.tokens() - sum(atom.tokens for atom in survey.loose)

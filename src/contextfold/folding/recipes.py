@@ -63,7 +63,7 @@ def balanced(
                 else ()
             ),
             *(_compacting(summarizer) if native == "prefer" else ()),
-            Squeeze(),
+            Squeeze(leaves_small_sizes=summarizer is None),
             Condense(budget=economy.summary, fills=summarizer is None),
         ),
         economy=economy,

@@ -1,5 +1,7 @@
 """A size that somebody asks for is kept, and filled with what says the most."""
 
+from itertools import product
+
 import pytest
 
 import contextfold as cf
@@ -35,6 +37,18 @@ def test_a_newest_result_too_large_for_the_size_is_told_of_in_the_digest() -> No
     shown = "\n".join(message.text for message in session.view.messages)
     assert "PORT_OF_SHOP=48213" in shown
     assert "Find the port of the shop." in shown
+
+
+def test_a_size_is_filled_where_one_step_alone_is_larger_than_it() -> None:
+    towns = ["".join(letters) for letters in product("abde", "lmn", "aeio", "rst", "aeiu")]
+    routes = [f"{town}_route = open_route('{town}', {number})" for number, town in enumerate(towns)]
+    outputs = {f"c{n}": "\n".join(routes[n::4]) for n in range(4)}  # one call may take a third at most
+    session = opened(user("Sort the routes."), calls(*outputs), results(outputs))
+    report = session.fold(to=4_000)
+    assert 3_600 < report.after <= 4_000
+    shown = "\n".join(message.text for message in session.view.messages)
+    assert shown.count("= open_route(") > 50
+    assert "Sort the routes." in shown
 
 
 def test_a_pin_stays_whatever_size_is_asked_for() -> None:
