@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, log1p
+from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 from .journal import Journal, put
@@ -25,42 +25,22 @@ _BYTES_A_TOKEN = 4
 class TermUse:
     """How one term was used."""
 
-    seen: float = 0.0  # position, in thousands of tokens, of its last appearance
-    used: float = -1.0  # of the assistant's last use; negative if it never did
+    seen: int = 0  # the message of its last appearance, by its number among those read
+    used: float = -1.0  # position, in thousands of tokens, of the assistant's last use; negative if it never did
     uses: int = 0  # passages of the assistant that have it
     appearances: int = 0  # passages that have it
     by_user: bool = False
-    defined: bool = False
-    in_heading: bool = False
     crowd: int = 1_000_000  # terms in the least crowded passage that has it
 
     def state(self) -> tuple[Any, ...]:
-        return (
-            self.seen,
-            self.used,
-            self.uses,
-            self.appearances,
-            self.by_user,
-            self.defined,
-            self.in_heading,
-            self.crowd,
-        )
+        return self.seen, self.used, self.uses, self.appearances, self.by_user, self.crowd
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        (
-            self.seen,
-            self.used,
-            self.uses,
-            self.appearances,
-            self.by_user,
-            self.defined,
-            self.in_heading,
-            self.crowd,
-        ) = state
+        self.seen, self.used, self.uses, self.appearances, self.by_user, self.crowd = state
 
-    def note(self, passage: HistoryPassage, position: float, crowd: int) -> None:
+    def note(self, passage: HistoryPassage, message: int, position: float, crowd: int) -> None:
         """It stands in a passage of so many terms."""
-        self.seen = position
+        self.seen = message
         self.appearances += 1
         self.crowd = min(self.crowd, crowd)
         if passage.speaker in ("assistant", "call"):
@@ -69,9 +49,9 @@ class TermUse:
         elif passage.speaker == "user":
             self.by_user = True
 
-    def head(self, position: float) -> None:
+    def head(self, message: int, position: float) -> None:
         """It stands in the name of the file or command that a passage is about."""
-        self.in_heading, self.seen, self.used = True, position, position
+        self.seen, self.used = message, position
         self.uses += 1
         self.crowd = min(self.crowd, 3)
 
@@ -83,6 +63,8 @@ class TermUses:
         self.terms: dict[Term, TermUse] = {}
         self.words: dict[str, tuple[int, float]] = {}  # passages with it, position last said by the assistant
         self.position = 0.0  # where the history ends, in thousands of tokens
+        self.messages = 0  # that were read
+        self._seq = -1  # of the last of them
         self._journal: Journal | None = None
         self._headed: tuple[int, frozenset[Topic]] = (0, frozenset())  # of one message
 
@@ -91,25 +73,23 @@ class TermUses:
         self._journal = journal
 
     def state(self) -> tuple[Any, ...]:
-        return self.position, self._headed
+        return self.position, self.messages, self._seq, self._headed
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        self.position, self._headed = state
+        self.position, self.messages, self._seq, self._headed = state
 
-    def read(
-        self, passage: HistoryPassage, terms: Collection[Term], defined: Collection[Term], words: Collection[str]
-    ) -> None:
-        """One more passage, with what its lines name and define, and their plain words."""
+    def read(self, passage: HistoryPassage, terms: Collection[Term], words: Collection[str]) -> None:
+        """One more passage, with what its lines name, and their plain words."""
         if self._journal is not None:
             self._journal.changes(self)
         self.position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
+        if passage.seq != self._seq:
+            self.messages, self._seq = self.messages + 1, passage.seq
         for term in terms:
-            self._record(term).note(passage, self.position, len(terms))
-        for term in defined:
-            self.terms[term].defined = True
+            self._record(term).note(passage, self.messages, self.position, len(terms))
         if passage.topic is not None and self._is_new_heading(passage.topic, passage.seq):
             for term in passage.topic.terms:
-                self._record(term).head(self.position)
+                self._record(term).head(self.messages, self.position)
         for word in words:
             self._say(word, by_assistant=passage.speaker == "assistant")
 
@@ -161,7 +141,7 @@ class Chances(dict[Term, float]):
         record = self._uses.terms.get(term)
         found = 0.0
         if record is not None:
-            found = chance(term, record, self._uses.position, self._asked, in_last_words=term in self._last_words)
+            found = chance(term, record, self._uses, self._asked, in_last_words=term in self._last_words)
         self[term] = found
         return found
 
@@ -183,26 +163,29 @@ class WordChances(dict[str, float]):
         return found
 
 
-def chance(term: Term, record: TermUse, end: float, asked: Asked, *, in_last_words: bool = False) -> float:
-    """How likely it is that this term is needed again, from 0 to 1: a logistic of how it was used."""
-    logit = _START - 0.43 * log1p(end - record.seen) - 0.2 * log1p(record.crowd)
+def chance(term: Term, record: TermUse, uses: TermUses, asked: Asked, *, in_last_words: bool = False) -> float:
+    """How likely it is that this term is needed again, from 0 to 1: a logistic of how it was used.
+
+    Its age is that of its message: a step of thousands of tokens is one step, and what it brought is as fresh.
+    """
+    logit = _START - 0.37 * log(1 + uses.messages - record.seen) - 0.28 * log1p(record.crowd)
     if record.used >= 0:
-        logit += 1.6 - 0.2 * log1p(end - record.used)
-    logit += 0.08 * log1p(record.appearances) + 0.1 * log1p(record.uses) + 0.15 * record.defined
-    logit += 0.6 * record.by_user + 0.3 * in_last_words + 0.4 * record.in_heading
+        logit += 1.8 - 0.28 * log1p(uses.position - record.used)
+    logit += 0.2 * log1p(record.uses) - 0.5 * (record.appearances <= 1)
+    logit += 0.1 * record.by_user + 0.3 * in_last_words
     logit += _KIND.get(term.kind, 0.0)
     if "/" in term.key:
-        logit += 0.75
+        logit += 1.1
     if term in asked.terms:
-        logit += 1.0
+        logit += 1.1
     words = _words_in(term.key)
     if words:
-        logit += 0.55 * len(words & asked.words) / len(words)
+        logit += 0.65 * len(words & asked.words) / len(words)
     return 1 / (1 + exp(-logit))
 
 
-_START = -2.95
-_KIND = {"path": -0.3, "hash": 0.4, "url": -1.2, "number": -0.9, "error": -0.2, "quoted": -0.2}
+_START = -2.2
+_KIND = {"path": -0.65, "hash": 0.5, "url": -2.0, "number": -0.6, "error": -0.15, "quoted": -0.35}
 _words_in = lru_cache(maxsize=50_000)(sub_words)
 
 

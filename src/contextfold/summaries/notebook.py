@@ -18,7 +18,7 @@ from .chances import Chances, TermUses, plain_words
 from .coverage import SIZE_POWER
 from .cuts import Count, split
 from .journal import Journal, put
-from .passages import DEFINES, DigestLine, HistoryPassage, PassageReader, Topic, manner_of
+from .passages import DigestLine, HistoryPassage, PassageReader, Topic, manner_of
 from .request import SourceMessage, SummaryRequest
 from .sayings import Saying, lasting, sayings
 from .terms import Term, terms_in
@@ -189,7 +189,6 @@ class Notebook:
     def note(self, passage: HistoryPassage, journal: Journal | None, look: Callable[[], None]) -> None:
         """One more passage: its lines, and what they say of names and words."""
         terms: set[Term] = set()
-        defined: set[Term] = set()
         words: set[str] = set()
         known, held = self._known, passage.without_text
         before, lines = known.places, known.lines
@@ -204,10 +203,8 @@ class Notebook:
                 known.nameless[text] = line
             terms.update(line.terms)
             words.update(line.words)
-            if line.terms and DEFINES.match(text):
-                defined.update(line.terms)
         if known.places > before:
-            self.uses.read(passage, terms, defined, words)
+            self.uses.read(passage, terms, words)
         if passage.speaker == "user":
             put(journal, self.said, passage.order, sayings(passage.text, held))
             self.asked = (*self.asked[-1:], passage.text)

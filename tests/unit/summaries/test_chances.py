@@ -33,3 +33,9 @@ def test_the_same_names_among_more_words_are_worth_less() -> None:
 def test_what_says_nothing_has_no_entry() -> None:
     assert reuse(told("---", "")) == {}
     assert reuse(()) == {}
+
+
+def test_what_the_newest_message_brought_is_fresh_however_long_that_message_is() -> None:
+    long = "It is open_deck_c here, " + "as was said before, " * 4_000
+    after_short, after_long = (reuse(told("Go.", "See open_deck_a.", last))[2] for last in ("See open_deck_c.", long))
+    assert after_long == after_short > 0
