@@ -52,8 +52,8 @@ DELETE: LiteralString = "DELETE FROM {schema}.passages WHERE space = %s AND thre
 _DELETE_ALL: LiteralString = "DELETE FROM {schema}.passages WHERE space = %s AND thread = %s"
 _RESET: LiteralString = "UPDATE {schema}.indexed SET version = 0 WHERE space = %s"
 
-# BM25 with k1 = 1.2 and b = 0.75. A passage holds each term once; a day counts 0.7.
-_ASKED: LiteralString = r"""
+# BM25 with k1 = 1.2 and b = 0.75. A passage holds each term once; a day counts 0.7. `schema` says why a function asks.
+ASKED: LiteralString = r"""
 WITH stems AS MATERIALIZED (
     SELECT DISTINCT replace(replace(coalesce((ts_lexize('pg_catalog.english_stem', term))[1], term), '\', '\\'),
         '''', '''''') AS stem FROM unnest(%(terms)s::text[]) AS term WHERE term <> ''
@@ -67,12 +67,7 @@ WITH stems AS MATERIALIZED (
         greatest(sum(words), 1)::float8 / greatest(sum(passages), 1) AS mean
     FROM {schema}.indexed WHERE space = %(space)s AND (%(thread)s::bigint IS NULL OR thread = %(thread)s)
 ), hit AS MATERIALIZED (
-"""
-_HITS: LiteralString = (
-    " SELECT thread, place, words, terms FROM {schema}.passages"
-    " WHERE space = %(space)s AND terms @@ (SELECT query FROM every)"
-)
-_WEIGHED: LiteralString = """
+    SELECT * FROM {schema}.passages_holding((SELECT query FROM every), %(space)s, %(thread)s)
 ), held AS MATERIALIZED (
     SELECT hit.thread, hit.place, hit.words, asked.stem,
         (CASE WHEN hit.terms @@ asked.said THEN 1.0 ELSE 0.0 END
@@ -85,8 +80,6 @@ _WEIGHED: LiteralString = """
 SELECT thread, place, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / mean))) AS score
 FROM held JOIN rarity USING (stem), size GROUP BY thread, place ORDER BY score DESC, thread, place LIMIT %(limit)s
 """
-_IN_SPACE: LiteralString = _ASKED + _HITS + _WEIGHED
-_IN_THREAD: LiteralString = _ASKED + _HITS + " AND thread = %(thread)s" + _WEIGHED
 _AT: LiteralString = (
     "SELECT thread, place, seq, block, start, sitting, speaker FROM {schema}.passages"
     " WHERE space = %s AND (thread, place) IN (SELECT * FROM unnest(%s::bigint[], %s::bigint[]))"
@@ -211,7 +204,7 @@ class PassageTable:
     def matches(self, terms: Iterable[str], thread: int | None, limit: int) -> list[tuple[int, int, float]]:
         """Passages of a thread, or of the space, that hold any of these terms: thread, place, how well they match."""
         values = {"space": self.space, "terms": list(terms), "thread": thread, "limit": limit}
-        found = self._connections.read(_IN_SPACE if thread is None else _IN_THREAD, values)
+        found = self._connections.read(ASKED, values)
         return [(number, place, float(score)) for number, place, score in found]
 
     def at(self, places: Sequence[tuple[int, int]]) -> list[FoundPassage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -14,9 +15,15 @@ from contextfold.recall import Passage
 
 psycopg = pytest.importorskip("psycopg", reason="Tests of PostgreSQL need contextfold[postgres].")
 
-from contextfold.logs.postgres import PostgresSettings, migrate, schema  # noqa: E402  # an extra, asked for above
+from contextfold.logs.postgres import (  # noqa: E402  # an extra, asked for above
+    PostgresSettings,
+    grant,
+    migrate,
+    schema,
+)
 from contextfold.logs.postgres.connections import Connections  # noqa: E402
-from tests.postgres_server import drop_schema, schema_of  # noqa: E402
+from contextfold.logs.postgres.passages import ASKED  # noqa: E402
+from tests.postgres_server import PostgresServer, drop_schema, schema_of  # noqa: E402
 
 MODEL = "claude-sonnet-4-5"
 TOLD = {
@@ -81,6 +88,63 @@ def test_what_a_file_finds_is_found_in_the_servers_own_tables(postgres_tables: s
             same = {passage.seq for passage in file.recall(question, "talk", budget=250)}
             assert len(shown & same) >= 0.7 * len(same)
     assert counted(postgres_tables, space) == 40
+
+
+def test_whole_rankings_are_those_of_a_file(postgres_tables: str, space: str, tmp_path: Path) -> None:
+    with cf.open(postgres_tables, space=space) as store, cf.open(tmp_path / "agent.db") as file:
+        talk(store)
+        talk(file)
+        for question in QUESTIONS:
+            shown = [[passage.seq for passage in each.recall(question, "talk", budget=250)] for each in (store, file)]
+            assert shown[0] == shown[1], question
+
+
+@pytest.fixture
+def tenant(postgres_server: PostgresServer, postgres_store: str) -> Iterator[str]:
+    """How a role that is neither owner nor superuser comes to a space of its own."""
+    name = PostgresSettings.of(postgres_store).schema
+    role = f"{name}_tenant"
+    sql(postgres_store, "CREATE ROLE {role} LOGIN", role=role)
+    grant(postgres_store, role=role, space="own")
+    yield f"{postgres_server.address_for(role)}?schema={name}"
+    sql(postgres_store, "DROP OWNED BY {role}", role=role)
+    sql(postgres_store, "DROP ROLE {role}", role=role)
+
+
+def test_a_tenants_question_reads_the_index_of_terms_and_not_whole_tables(postgres_store: str, tenant: str) -> None:
+    with cf.open(tenant, space="own") as store:
+        said = talk(store)
+        assert best(store, "port of the proxy").seq == said[3]
+    # So few rows are read whole, unless it costs too much; and no other index may serve in place of this one.
+    sql(postgres_store, "ALTER TABLE {schema}.passages DROP CONSTRAINT passages_pkey")
+    sql(postgres_store, "DROP INDEX {schema}.passages_by_seq")
+    with closing(Connections(PostgresSettings.of(tenant))) as connections, connections.transaction() as connection:
+        connection.execute("SET LOCAL enable_seqscan = off")
+        asked = {"space": 1, "terms": ["port", "proxy"], "thread": None, "limit": 9}
+        ((space,),) = connection.execute(connections.text("SELECT id FROM {schema}.spaces")).fetchall()
+        found = connection.execute(connections.text(ASKED), asked | {"space": space}).fetchall()
+        scans = "SELECT pg_stat_get_xact_numscans('{schema}.passages_by_term'::regclass)"
+        assert [place for _, place, _ in found] == [3]
+        assert connection.execute(connections.text(scans)).fetchall()[0][0] >= 1
+
+
+def test_the_index_answers_nobody_about_a_space_of_others(postgres_store: str, tenant: str) -> None:
+    with cf.open(postgres_store, space="other") as store:
+        talk(store)
+        assert best(store, "port of the proxy").seq
+    holding = "SELECT place FROM {schema}.passages_holding((%s || 'zproxi')::tsquery, %s, NULL)"
+    ((other,),) = sql(postgres_store, "SELECT id FROM {schema}.spaces WHERE name = 'other'")
+    assert sql(postgres_store, holding, other, other) == [(3,)]
+    assert sql(tenant, holding, other, other) == []
+    role = f"{PostgresSettings.of(postgres_store).schema}_tenant"
+    with (
+        closing(Connections(PostgresSettings.of(postgres_store))) as connections,
+        connections.transaction() as connection,
+    ):
+        connection.execute(connections.text("SET LOCAL ROLE {role}", role=role))
+        assert connection.execute(connections.text(holding), (other, other)).fetchall() == []
+    may = "SELECT has_function_privilege('public', '{schema}.passages_holding(tsquery, integer, bigint)', 'EXECUTE')"
+    assert sql(postgres_store, may) == [(False,)]
 
 
 def test_what_others_said_since_is_taken_in_and_nothing_twice(postgres_tables: str, space: str) -> None:
@@ -158,6 +222,8 @@ def test_roles_that_had_a_space_before_may_use_the_tables_after_a_migration(
         assert migrate(address).found == 2
         may = "SELECT has_table_privilege(%s, '{schema}.passages', 'INSERT')"
         assert sql(address, may, role) == [(True,)]
+        asks = "SELECT has_function_privilege(%s, '{schema}.passages_holding(tsquery, integer, bigint)', 'EXECUTE')"
+        assert sql(address, asks, role) == [(True,)]
     finally:
         drop_schema(address)
         sql(address, "DROP OWNED BY {role}", role=role)
