@@ -21,10 +21,9 @@ from contextfold.store import Store
 
 from .door import Door, TurnedAway, Visit
 from .keeper import Arrival, Keeper, RefusedTurn
-from .metrics import Metrics
 from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, body_of, relay
 from .settings import GatewaySettings
-from .status import ConversationStatus, GatewayStatus, counted
+from .status import ConversationStatus, GatewayStatus, Metrics, counted
 from .tenants import GatewaySecrets, Tenants
 from .upstream import Upstreams
 

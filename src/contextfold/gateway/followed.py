@@ -46,9 +46,9 @@ from contextfold.thread.request_bytes import is_bound
 
 from . import refold
 from .clients_model import ClientsModel
-from .prefixes import PrefixIndex, answer_key
-from .recognition import START, Normaliser, items_of
+from .recognition import START, Normaliser, PrefixIndex, answer_key, items_of
 from .records import RequestRecords
+from .settings import GatewaySettings
 
 BY_CLIENT = "client"
 RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
@@ -94,15 +94,22 @@ class FollowedThread:
         dialect: Dialect,
         endpoint: Endpoint,
         normaliser: Normaliser,
+        settings: GatewaySettings,
         *,
         pins: int = 0,
         system: System | None = None,
         writer: ClientsModel | None = None,
+        before: FollowedThread | None = None,
     ) -> None:
-        """`pins` messages at the beginning are never folded; `system` is layer L0; `writer` writes the summaries."""
+        """`pins` messages at the beginning are never folded; `system` is layer L0; `writer` writes the summaries.
+
+        `before` is the same conversation under settings that held until now.
+        """
+        self.settings = settings
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
         self._pins, self._system, self.writer = pins, system, writer
-        self._beside: list[HiddenPair] = []  # calls and results that no client sees
+        # Calls and results that no client sees.
+        self.beside: list[HiddenPair] = [] if before is None else before.beside
         self.records = RequestRecords(session, dialect, endpoint)
 
     def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
@@ -156,12 +163,12 @@ class FollowedThread:
         is_chained = bool(envelope.chain) and max(live, default=0) <= followed.base
         messages = self._messages(view, followed.sent()) if live and not is_chained else None
         if messages is not None and ours:
-            messages = reduce(put_back, self._beside, messages)
+            messages = reduce(put_back, self.beside, messages)
         output = None
         if may_fold and envelope.output is not None and not desk.model.assumed:
             room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
             output = room if room < envelope.output else None
-        below = [section.text for section in notes.framed(desk)] if may_fold and thread.branch.notes else ()
+        below = [section.text for section in notes.framed(desk)] if may_fold and self._system is not None else ()
         tools_added = ours if messages is not None else ()
         return FittedTurn(messages, output, report, desk.requests.newest, tools_added, below)
 
@@ -191,8 +198,8 @@ class FollowedThread:
             for call, result in zip(ours, answers, strict=True):
                 if (wire := call_of(message.raw, call.id)) is not None:
                     is_before = order.index(call.id) < order.index(own[0])
-                    self._beside.append(HiddenPair(own[0], is_before, wire, result))
-            del self._beside[:-_MOST_BESIDE]
+                    self.beside.append(HiddenPair(own[0], is_before, wire, result))
+            del self.beside[:-_MOST_BESIDE]
             return None
         lists = [name for name in ("content", "parts") if isinstance(answers[0].get(name), list)]
         if lists:  # all results in one message

@@ -30,8 +30,7 @@ from .clients import ClientName, client_name, is_compacting, is_named
 from .clients_model import SAME, ClientsModel
 from .door import Visit
 from .followed import FittedTurn, Followed, FollowedThread
-from .prefixes import KnownAnswer, PrefixIndex
-from .recognition import START, Normaliser
+from .recognition import START, KnownAnswer, Normaliser, PrefixIndex
 from .settings import ClientPolicy, GatewaySettings
 from .status import ConversationStatus
 
@@ -120,7 +119,7 @@ class Ledger:
         self.clerk = Clerk(lambda: shared_commit(self.store.distant, self.store.batch), self._start_over)
 
     def go_by(self, settings: GatewaySettings) -> None:
-        """Other settings hold from now on."""
+        """Other settings hold from now on, also in conversations that are open: each when it goes on."""
         self.settings = settings
 
     def _start_over(self) -> None:
@@ -162,9 +161,9 @@ class Ledger:
         policy = self.settings.policy_of(name.client, envelope.model)
         is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
-        kept = self._thread(thread, asking, policy)
         if (busy := self._folding.get(thread)) is not None:
             return busy
+        kept = self._thread(thread, asking, policy)
         base = 0 if chained is None else chained[1].place.seq
         followed = _beside_others(lambda: kept.follow(index, envelope.messages, keys, base))
         self._tell_gaps(kept)
@@ -286,7 +285,7 @@ class Ledger:
     def _thread(self, name: str, asking: Asking, policy: ClientPolicy) -> FollowedThread:
         own = name, asking.envelope.model, asking.dialect.name
         found = self._threads.pop(own, None)
-        if found is None:
+        if found is None or found.settings is not self.settings:
             _limit(self._threads, _MOST_THREADS)
             model = asking.envelope.model
             writer = ClientsModel(model) if policy.summarizer == SAME and model else None
@@ -305,9 +304,11 @@ class Ledger:
                 find(asking.dialect.name),
                 asking.endpoint,
                 self._normaliser(asking),
+                self.settings,
                 pins=policy.pins or 0,
                 system=policy.system if policy.mode != "observe" else None,
                 writer=writer,
+                before=found,
             )
         self._threads[own] = found
         return found

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec.structs import replace
 
 import contextfold as cf
 from contextfold.domain import Appended, decode
@@ -36,6 +37,7 @@ class House:
     gateway: Gateway
     port: int
     path: Path
+    settings: GatewaySettings
     _loop: asyncio.AbstractEventLoop
 
     @property
@@ -49,6 +51,14 @@ class House:
     def settle(self) -> None:
         """Until everything that was heard is in the store."""
         asyncio.run_coroutine_threadsafe(self.gateway.settle(), self._loop).result(30)
+
+    def reload(self, **settings: Any) -> None:
+        """Go by these settings beside those it has, as after a hang-up."""
+
+        async def take() -> None:
+            self.gateway.take(replace(self.settings, **settings))
+
+        asyncio.run_coroutine_threadsafe(take(), self._loop).result(10)
 
     def occupy(self, credential: str, work: Callable[[], object]) -> None:
         """Give the one who works for a credential something to do; others of it wait for that."""
@@ -114,7 +124,7 @@ def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **sett
     thread.start()
     ready.wait()
     try:
-        yield House(app, port, path, started[0])
+        yield House(app, port, path, told, started[0])
     finally:
         server.should_exit = True
         thread.join(40)

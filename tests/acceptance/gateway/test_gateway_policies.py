@@ -290,3 +290,43 @@ def test_what_is_only_watched_gets_no_layer(tmp_path: Path, upstream: PlainUpstr
         request = raw_request(house.url, "key", "anthropic", ["Hello."])
         web().send(request)
     assert upstream.arrived[0].body == request.content
+
+
+# -- other settings while conversations are open ----------------------------------------------------------------------
+
+
+def spoken(house: House, server: StrictServer, how: str = "sync") -> Claude:
+    return Claude(house.url, server.token, how, {"x-contextfold-thread": "open"})
+
+
+def test_a_smaller_window_pins_and_another_summarizer_reach_a_conversation_that_is_open(
+    tmp_path: Path, scripted: StrictServer
+) -> None:
+    with gateway(tmp_path / "store.db", scripted.url, window=WINDOW) as house, spoken(house, scripted) as speaker:
+        for turn in range(4):
+            speaker.say(f"Question {turn}. {LONG}")
+        assert house.gateway.metrics.total("folds_total") == 0
+        house.reload(clients={"named": ClientPolicy(limit=5_000, pins=1, summarizer="same")})
+        speaker.say(f"Question 4. {LONG}")
+        house.settle()
+        assert house.gateway.metrics.total("folds_total") >= 1
+        assert len(summaries(scripted)) >= 1
+        with house.store(scripted.token) as store:
+            thread = store.thread(store.threads()[0].title)
+            first = thread.branch.items.items[0].seq
+            assert first in thread.view.pinned
+        folds = house.gateway.metrics.total("folds_total")
+        house.reload(clients={"named": ClientPolicy(limit=WINDOW)})
+        speaker.say("Question 5.")
+        assert house.gateway.metrics.total("folds_total") == folds
+    assert scripted.refused == []
+
+
+def test_layer_0_comes_and_goes_with_the_settings_in_a_conversation_that_is_open(
+    tmp_path: Path, upstream: PlainUpstream
+) -> None:
+    with gateway(tmp_path / "store.db", upstream.url) as house:
+        for system in (None, L0, None):
+            house.reload(clients={"named": ClientPolicy(system=system)})
+            web().send(raw_request(house.url, "key", "anthropic", ["Hello."], thread="layered"))
+    assert [RULE.encode() in each.body for each in upstream.arrived] == [False, True, False]

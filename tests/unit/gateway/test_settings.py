@@ -4,7 +4,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.gateway import ClientPolicy, GatewaySettings, gateway_settings
 from contextfold.gateway.clients import client_name, is_compacting
 from contextfold.gateway.door import Visit
-from contextfold.gateway.metrics import Metrics
+from contextfold.gateway.status import Metrics
 
 
 def visit(**headers: str) -> Visit:
