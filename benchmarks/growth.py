@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import contextfold as cf
-from benchmarks.frame import Row, at_most
+from benchmarks.frame import Row, at_most, cpu, reported
 
 MODEL = "claude-sonnet-4-5"
 FLAT, COPIES, ALL = 0.35, 0.7, 1.2  # the exponents a verb may have
 MESSAGES, FOLDS, THREADS = (500, 2_000, 8_000), (50, 200, 800), (100, 400, 1_600)
 TRIES = 7
+FORGOTTEN, REQUESTS = 20_000, 1_000
 SHOWN = 40  # messages that are left in view, whatever the size
 
 Verb: TypeAlias = Callable[[Any, Iterator[int]], object]
@@ -77,7 +78,25 @@ def run() -> list[Row]:
         *grown("messages", MESSAGES, of_messages, OVER_MESSAGES),
         *grown("folds", FOLDS, of_folds, OVER_FOLDS),
         *grown("threads", THREADS, of_threads, OVER_THREADS),
+        *forgetting(),
     ]
+
+
+def forgetting() -> Iterator[Row]:
+    """A whole thread, and the first message of a session whose every request showed it."""
+    with _opened() as store:
+        thread = store.thread("long", model=MODEL)
+        with store.batch():
+            for number in range(FORGOTTEN):
+                thread.append(said(number))
+        session = cf.Session.on(store, "asked", MODEL, window=200_000)
+        for number in range(REQUESTS):
+            session.append(said(number), durable=False)
+            session.prepare(max_tokens=500)
+            session.append({"role": "assistant", "content": f"Noted, {number}."}, durable=False)
+        yield at_most(f"forgetting {FORGOTTEN:,} messages", cpu(lambda: store.forget("long"), 1), 1, "s CPU", "class")
+        spent = cpu(lambda: store.forget("asked", 1), 1)
+        yield reported(f"forgetting what {REQUESTS:,} requests showed", spent, "s CPU", "class")
 
 
 def said(number: int) -> dict[str, str]:

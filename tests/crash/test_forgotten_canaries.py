@@ -239,6 +239,35 @@ def _steps(path: Path, length: int) -> int:
     return count[0]
 
 
+@pytest.mark.finding("P8")
+def test_forgetting_what_many_requests_showed_waits_for_the_disk_a_few_times_only(tmp_path: Path) -> None:
+    waits = [_commits(tmp_path / f"{requests}.db", requests) for requests in (5, 40)]
+    assert waits[0] == waits[1]
+
+
+def _commits(path: Path, requests: int) -> int:
+    """How often forgetting the first message of a session commits."""
+    with cf.open(path, recall=False) as store:
+        session = cf.Session.on(store, "a", "claude-sonnet-4-5")
+        for number in range(requests):
+            session.append({"role": "user", "content": f"What is in step {number}?"}, durable=False)
+            session.prepare(max_tokens=100)
+            session.append({"role": "assistant", "content": f"Line {number}."}, durable=False)
+        commits: list[int] = []
+
+        def commit() -> bool:
+            commits.append(1)
+            return False
+
+        connection = store._log.connection  # type: ignore[attr-defined]
+        connection.set_commit_hook(commit)
+        assert store.forget("a", 1) == 1
+        connection.set_commit_hook(None)
+        shown = [entry.event.body for entry in session.thread.events if isinstance(entry.event, Sent)]
+        assert shown == [""] * requests, "no digest is left that would confirm a guess"
+    return len(commits)
+
+
 SUMMARY = "The canarybird1z sings in src/parse.py, and the port is 8443."
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -114,25 +114,26 @@ def named_outside(lives: Iterable[Live], thread: str, seq: int | None) -> tuple[
     return snapshots, artifacts
 
 
-def bodies_about(live: Live, thread: str, seq: int | None) -> list[int] | None:
-    """The seqs of a thread's own events that hold a message or something made from it; None for all."""
+def bodies_about(live: Live, thread: str, seq: int | None) -> tuple[list[int] | None, list[int]]:
+    """The seqs of a thread's own events that hold a message or something made from it, None for all; and requests."""
     is_own = live.row.name == thread
     if seq is None and is_own:
-        return None
-    about = repeats_of(live, seq)
-    return [seq, *about] if is_own and seq is not None else about
+        return None, []
+    about, requests = repeats_of(live, seq)
+    return [seq, *about] if is_own and seq is not None else about, requests
 
 
-def repeats_of(live: Live, seq: int | None) -> list[int]:
-    """The seqs of stand-ins, notes and attachments that may repeat what a message said."""
-    return [each.seq for each in _after(live, seq) if isinstance(each.event, Folded | Attached | Noted)]
+def repeats_of(live: Live, seq: int | None) -> tuple[list[int], list[int]]:
+    """What may repeat what a message said, of a thread's own events behind it, or of all where none is named.
 
-
-def requests_about(live: Live, seq: int | None) -> list[int]:
-    """The seqs of requests that may have shown a message: the digest of what was sent would confirm a guess."""
-    return [each.seq for each in _after(live, seq) if isinstance(each.event, Sent) and each.event.body]
-
-
-def _after(live: Live, seq: int | None) -> Iterator[Logged]:
-    """What may repeat what a message said: a thread's own events behind it; all of them where none is named."""
-    return (logged for logged in live.log.read(live.row.name) if seq is None or logged.seq > seq)
+    The seqs of stand-ins, notes and attachments; and those of requests: the digest of what was sent would confirm a
+    guess.
+    """
+    words: list[int] = []
+    requests: list[int] = []
+    for each in live.log.read(live.row.name, after=seq or 0):
+        if isinstance(each.event, Folded | Attached | Noted):
+            words.append(each.seq)
+        elif isinstance(each.event, Sent) and each.event.body:
+            requests.append(each.seq)
+    return words, requests

@@ -31,7 +31,7 @@ from contextfold.thread.lens import words_for
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads
 from contextfold.thread.moves import next_fork_name
 
-from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, requests_about, snapshots_in
+from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, snapshots_in
 from .far import one_look
 from .library import Library, descent, lineage
 from .memory import MEMORIES, Memory, Scope, memories_from
@@ -246,12 +246,13 @@ class Store:
     def _erase(self, live: Live, thread: str, seq: int | None) -> int:
         """Erase what a thread says of it, and what others wrote meanwhile that may repeat it."""
         name, erased, asked = live.row.name, 0, set[int]()
-        about = bodies_about(live, thread, seq)
+        about, requests = bodies_about(live, thread, seq)
         while about is None or about:
             erased += self._log.forget(name, about)
             asked.update(self._log.forgotten(name) if about is None else about)
-            about = [each for each in repeats_of(live, seq) if each not in asked]
-        if requests := requests_about(live, seq):
+            repeats, requests = repeats_of(live, seq)
+            about = [each for each in repeats if each not in asked]
+        if requests:
             self._log.forget(name, requests)
         return erased
 

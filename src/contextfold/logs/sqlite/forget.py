@@ -137,9 +137,11 @@ def forget(database: Database, address: Address, seqs: Sequence[int] | None, der
     erased = 0
     with database.reading() as connection:
         pieces = list(_pieces(connection, address, seqs))
-    for first, last in pieces:
-        with database.alone() as connection, telling(address, first):
-            found = _erase(connection, address, first, last, is_whole=seqs is None)
+    for piece in pieces:
+        with database.alone() as connection, telling(address, piece[0][0]):
+            found: dict[int, int] = {}
+            for first, last in piece:
+                found |= _erase(connection, address, first, last, is_whole=seqs is None)
             derivations.forget(connection, address, list(found))
             catalogue.shrink(connection, address, sum(found.values()))
         erased += len(found)
@@ -151,16 +153,21 @@ def forget(database: Database, address: Address, seqs: Sequence[int] | None, der
     return erased
 
 
-def _pieces(connection: apsw.Connection, address: Address, seqs: Sequence[int] | None) -> Iterator[tuple[int, int]]:
+def _pieces(
+    connection: apsw.Connection, address: Address, seqs: Sequence[int] | None
+) -> Iterator[Sequence[tuple[int, int]]]:
+    """Ranges of seqs, as many together as one transaction erases: each transaction waits for the disk."""
     last = last_of(connection, address)
     if seqs is None:
         for first in range(address.start + 1, last + 1, _PIECE):
-            yield first, min(first + _PIECE - 1, last)
+            yield [(first, min(first + _PIECE - 1, last))]
         return
-    for seq in sorted(set(seqs)):
+    asked = sorted(set(seqs))
+    for seq in asked:
         if not address.start < seq <= last:
             raise no_event(address.name, seq)
-        yield seq, seq
+    for place in range(0, len(asked), _PIECE):
+        yield [(seq, seq) for seq in asked[place : place + _PIECE]]
 
 
 def _erase(connection: apsw.Connection, address: Address, first: int, last: int, *, is_whole: bool) -> dict[int, int]:
