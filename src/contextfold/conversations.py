@@ -27,9 +27,11 @@ from contextfold.dialects import elements, fields
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook, Hooks, Request, Session, System, Tools
+from contextfold.session.rewind import place_behind, stand_at
 from contextfold.store import Store
 from contextfold.store import open as open_store
 
+BY_OWNER = "owner"
 _REFUSED = 400  # the status of a refusal that an error speaks of
 MOST_OPEN = 64  # conversations that are held ready; one that was let go is opened again from its store
 MOST_THREADS = 32  # that work beside a loop at the same moment; what comes then waits for one of them
@@ -182,10 +184,29 @@ class Conversation:
         with self.lock:
             return self.session.append(self.owned.answered(message, form), usage=usage)
 
-    def answered(self, message: object, usage: Mapping[str, Any] | None = None, dialect: str | None = None) -> int:
-        """Write what came back, and what it was billed."""
+    def answered(
+        self,
+        message: object,
+        usage: Mapping[str, Any] | None = None,
+        *,
+        dialect: str | None = None,
+        request: Request | None = None,
+    ) -> int:
+        """Write what came back, and what it was billed: behind the request it answers, where that is told.
+
+        An owner may ask several questions of one conversation at once; it goes on from where it asked last.
+        """
         with self.lock:
-            return self.session.append(message, usage=usage, dialect=dialect)
+            desk = self.session.desk
+            if request is None or request is desk.requests.newest:
+                return self.session.append(message, usage=usage, dialect=dialect)
+            before, place = desk.thread.branch.head, place_behind(desk.thread.branch, request.head)
+            stand_at(desk, place, BY_OWNER)
+            desk.requests.resume(request)
+            seq = self.session.append(message, usage=usage, dialect=dialect)
+            if before != place:
+                stand_at(desk, before, BY_OWNER)
+            return seq
 
     def overflowed(self, error: BaseException) -> bool:
         """Whether a provider's error says that the request was too long; then the next one is shorter."""

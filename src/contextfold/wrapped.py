@@ -116,7 +116,7 @@ def _library(cls: type) -> str:
 # -- a turn on its way ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WrappedTurn:
     """A request for a turn: the conversation it belongs to, and what of its body is looked at."""
 
@@ -124,12 +124,13 @@ class WrappedTurn:
     endpoint: Endpoint
     envelope: Envelope
     conversation: Conversation
+    request: Request | None = None  # what was sent last
 
     def body(self) -> bytes:
         """What is sent: the same request around the messages that fit, with no longer an answer than there is room."""
         envelope = self.envelope
         known = dialects.SETTINGS - _BODY_ONLY - {self.endpoint.system, self.endpoint.tools, *self.endpoint.output}
-        request = self.conversation.turn(
+        self.request = request = self.conversation.turn(
             envelope.messages,
             system=envelope.system or "",  # type: ignore[arg-type]  # as it came
             tools=envelope.tools if isinstance(envelope.tools, list) else [],
@@ -142,7 +143,7 @@ class WrappedTurn:
     def heard(self, heard: Heard) -> None:
         """Write a streamed answer, as far as it may be sent back."""
         if heard.answer is not None:
-            self.conversation.answered(heard.answer, dialect=heard.dialect)
+            self.conversation.answered(heard.answer, dialect=heard.dialect, request=self.request)
 
     def overflowed(self, status: int, refusal: bytes) -> bytes | None:
         """A shorter body where the provider says that this one is too long; None where its refusal is the answer."""
@@ -283,7 +284,7 @@ def _refused(turn: WrappedTurn, request: Any, library: Any, error: CannotFit) ->
 def _keep(turn: WrappedTurn, content: bytes) -> None:
     """Write a whole answer. One that cannot be read is the caller's all the same."""
     try:
-        turn.conversation.answered(content, dialect=turn.dialect.name)
+        turn.conversation.answered(content, dialect=turn.dialect.name, request=turn.request)
     except ContextFoldError as error:
         _unkept(error)
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Appended
+from contextfold.domain import Appended, Measured
 from contextfold.errors import BadConfiguration
-from contextfold.testing.server import Call, Clock, Question, Say, StrictServer, faults
+from contextfold.testing.server import Call, Clock, Held, Question, Say, StrictServer, faults
 from tests.acceptance.judge import strict_server
 
 anthropic = pytest.importorskip("anthropic")
@@ -321,3 +321,38 @@ async def test_many_at_once_keep_apart(server: StrictServer) -> None:
             await asyncio.gather(*(speaker.ask([speaker.user(f"question {number}")]) for number in range(8)))
         assert len(store.threads()) == 8
         assert written(store) == 16
+
+
+async def test_answers_asked_for_at_once_in_one_conversation_stand_behind_their_own_questions(
+    server: StrictServer,
+) -> None:
+    begun = "Let us begin. " + "alpha beta gamma delta " * 100
+    tails = ["Short.", "Longer: " + "one two three four five " * 120, "Middle: " + "six seven " * 60]
+    held: list[Held] = []
+
+    def together(asked: Question) -> str | Held:
+        tail = next((tail for tail in tails if tail in str(asked.body)), "")
+        if not tail:
+            return "Begun."
+        held.append(Held(f"To {tail[:6]}"))
+        if len(held) == len(tails):
+            for each in held:
+                each.release()
+        return held[-1]
+
+    server.always(together)
+    store = cf.open()
+    async with opened("anthropic", server, "awaited", store=store, thread="one") as speaker:
+        first, _ = await speaker.ask([speaker.user(begun)])
+        await asyncio.gather(*(speaker.ask([speaker.user(begun), *first, speaker.user(tail)]) for tail in tails))
+    thread = store.thread("one")
+    events = {entry.seq: entry for entry in thread.events}
+    said = {seq: str(thread.message(seq).blocks) for seq, each in events.items() if isinstance(each.event, Appended)}
+    answers = [seq for seq, text in said.items() if any(f"To {tail[:6]}" in text for tail in tails)]
+    assert len(answers) == len(tails)
+    for seq in answers:
+        assert said[events[seq].parent].split("'")[1][:6] in said[seq]
+    bills = [each.event for each in events.values() if isinstance(each.event, Measured)]
+    counted = {bill.counted: bill.billed for bill in bills[1:]}
+    assert sorted(counted.values()) == [counted[tokens] for tokens in sorted(counted)]
+    assert len(counted) == len(tails)

@@ -20,11 +20,9 @@ from contextfold.domain import (
     Appended,
     Checkpointed,
     Detail,
-    LiveBranch,
     Message,
     NewEvent,
     Projection,
-    Rewound,
     StandIn,
     Text,
     View,
@@ -40,7 +38,7 @@ from contextfold.session.answer import offload
 from contextfold.session.drivers import drive
 from contextfold.session.preparation import fitted
 from contextfold.session.request import report_of
-from contextfold.session.rewind import begin_anew
+from contextfold.session.rewind import place_behind, stand_at
 from contextfold.session.telemetry import journal
 from contextfold.thread.request_bytes import is_bound
 
@@ -120,7 +118,7 @@ class FollowedThread:
         known = index.longest(keys, thread.name)
         length, seq = (known[0], known[1].seq) if known is not None else (0, base)
         fresh = [self._read(raw, key) for raw, key in self._joined(messages[length:], keys[length:])]
-        end, target = seq, _target(thread.branch, seq)
+        end, target = seq, place_behind(thread.branch, seq)
         if fresh or target != thread.branch.head:
             with self.session.store.batch():
                 end = self._write(target, fresh) or seq
@@ -226,7 +224,7 @@ class FollowedThread:
             if not thread.branch.is_on_path(known.seq):
                 self._move(known.seq)
             return known.seq
-        before, target = thread.branch.head, _target(thread.branch, followed.end)
+        before, target = thread.branch.head, place_behind(thread.branch, followed.end)
         self._move(target)
         if request is not None:
             desk.requests.ask(request)
@@ -290,12 +288,7 @@ class FollowedThread:
         return new[-1][0] if new else 0
 
     def _move(self, target: int) -> None:
-        thread = self.session.thread
-        if target == thread.branch.head:
-            return
-        details: dict[str, Detail] = {"by": BY_CLIENT}
-        thread.write(lambda now: [NewEvent(Rewound(target, now.head, "rewind", details), now.head, thread.now())])
-        begin_anew(self.session.desk)
+        stand_at(self.session.desk, target, BY_CLIENT)
 
     def _append(self, fresh: Sequence[_Fresh]) -> list[int]:
         if not fresh:
@@ -351,15 +344,6 @@ class FollowedThread:
             out.append(self._endpoint.unmarked(chunk) if own is None else b",".join(own))
         written = dialects.find(desk.turn.dialect).body(out, {}, view.item(0) if view.length else None)
         return self._endpoint.open(written, AskedTurn()).messages
-
-
-def _target(branch: LiveBranch, seq: int) -> int:
-    """Where the head must stand for what comes behind `seq`: folds made there stay, later messages are left."""
-    if seq and not branch.is_on_path(seq):
-        return seq
-    later = (each for each in branch.path_after(seq) if isinstance(branch.events[each - 1].event, Appended))
-    first = next(later, None)
-    return branch.head if first is None else branch.events[first - 1].parent
 
 
 def _stretches(fresh: Sequence[_Fresh]) -> Iterator[Sequence[_Fresh]]:

@@ -115,6 +115,24 @@ def begin_anew(desk: Desk) -> None:
     desk.attachers.ask_again()
 
 
+def place_behind(branch: LiveBranch, seq: int) -> int:
+    """Where the head must stand for what comes behind `seq`: folds made there stay, later messages are left."""
+    if seq and not branch.is_on_path(seq):
+        return seq
+    later = (each for each in branch.path_after(seq) if isinstance(branch.events[each - 1].event, Appended))
+    first = next(later, None)
+    return branch.head if first is None else branch.events[first - 1].parent
+
+
+def stand_at(desk: Desk, head: int, by: str) -> None:
+    """Move the head where somebody who owns the conversation stands; nothing is written where it stands already."""
+    if head == desk.thread.branch.head:
+        return
+    details: dict[str, Detail] = {"by": by}
+    desk.thread.write(lambda now: [NewEvent(Rewound(head, now.head, "rewind", details), now.head, desk.now())])
+    begin_anew(desk)
+
+
 # -- moving ---------------------------------------------------------------------------------------------------------
 
 

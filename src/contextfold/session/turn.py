@@ -160,6 +160,12 @@ class OpenRequests:
         self.newest = request
         return request
 
+    def resume(self, request: Request) -> None:
+        """An earlier request is answered after all; the one that was made meanwhile waits for its own answer."""
+        waiting = self.unanswered if self.newest is None else [*self.unanswered, self.newest]
+        self.unanswered = [each for each in waiting if each is not request]
+        self.newest = request
+
     def answer(self) -> None:
         """The request was answered."""
         self.newest = None
