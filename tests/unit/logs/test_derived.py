@@ -122,6 +122,30 @@ def test_a_table_that_may_lag_takes_events_together_and_before_anybody_asks(path
             assert sizes(log)[-1] == (1, 4, 4)
 
 
+@pytest.mark.finding("P6")
+def test_threads_that_are_written_in_step_are_not_taken_in_at_the_same_moment(path: Path) -> None:
+    taken: list[set[int]] = []
+
+    class Watched(Sizes):
+        def apply(self, connection: apsw.Connection, address: Address, entries: Sequence[tuple[Logged, bytes]]) -> None:
+            super().apply(connection, address, entries)
+            taken[-1].add(address.thread)
+
+    with closing(open_sqlite(path, derived=[Watched(lag=32)], vfs=UNSYNCED.name)) as log:
+        threads = [str(number) for number in range(8)]
+        for thread in threads:
+            log.create(ThreadRow(thread))
+        for _ in range(100):
+            taken.append(set())
+            with log.batch():
+                for thread in threads:
+                    appended(log, thread, b"words")
+        assert max(len(each) for each in taken) <= 3
+        assert set().union(*taken) == set(range(1, 9)), "each of them was taken in"
+        with log.asking("sizes", threads):
+            assert len(sizes(log)) == 800
+
+
 def test_what_waited_when_the_store_was_closed_is_there_when_it_is_asked_for(path: Path) -> None:
     with closing(open_sqlite(path, derived=[Sizes(lag=10)], vfs=UNSYNCED.name)) as log:
         log.create(ThreadRow("a"))
