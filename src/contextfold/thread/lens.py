@@ -7,6 +7,7 @@ another thread of the log; only this module knows where.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Lock
 from typing import NamedTuple
 
 import msgspec
@@ -63,6 +64,7 @@ class Bodies:
         self._telling = log if isinstance(log, StandingLog) else None
         self._kept: dict[int, bytes] = {}
         self._size = 0
+        self._bills: dict[tuple[str, str], ModelBills] = {}
         self.times_dropped = 0
 
     @property
@@ -121,11 +123,38 @@ class Bodies:
             oldest = next(iter(self._kept))
             self._size -= len(self._kept.pop(oldest))
 
+    def bills(self, model: Model) -> ModelBills:
+        """What the thread's bills of this model taught whoever read them last."""
+        return self._bills.setdefault((model.id, model.name), ModelBills(model))
+
     def drop(self) -> None:
         """Keep nothing any longer, because something was forgotten."""
+        self._bills.clear()
         self._kept.clear()
         self._size = 0
         self.times_dropped += 1
+
+
+class ModelBills:
+    """What the bills of one model in one thread taught so far: each is read once, however many sessions begin there."""
+
+    def __init__(self, model: Model) -> None:
+        self._names, self._taught = (model.name, model.id), Calibration(model.id)
+        self._read, self._raw = 0, dict[int, Detail]()  # events, and the raw tokens of requests among them
+        self._lock = Lock()
+
+    def taught_by(self, events: Sequence[Logged]) -> Calibration:
+        """The calibration after all of these, the first of which were read before."""
+        with self._lock:
+            for place in range(self._read, len(events)):
+                entry = events[place]
+                if isinstance(entry.event, Sent):
+                    self._raw[entry.seq] = entry.event.details.get("raw")
+                elif isinstance(entry.event, Measured) and entry.event.model in self._names:
+                    raw = self._raw.get(entry.event.sent)
+                    self._taught = learn(self._taught, raw if isinstance(raw, int) else 0, entry.event.billed)
+            self._read = len(events)
+            return self._taught
 
 
 class ModelLens:
@@ -157,14 +186,7 @@ class ModelLens:
 
     def learn_again(self) -> None:
         """Correct the counts by every bill of this model that the thread holds, from the first on."""
-        self.calibration = Calibration(self.model.id)
-        sent: dict[int, Detail] = {}
-        for entry in self._events():
-            if isinstance(entry.event, Sent):
-                sent[entry.seq] = entry.event.details.get("raw")
-            elif isinstance(entry.event, Measured) and entry.event.model in (self.model.name, self.model.id):
-                raw = sent.get(entry.event.sent)
-                self.learn(raw if isinstance(raw, int) else 0, entry.event.billed)
+        self.calibration = self._bodies.bills(self.model).taught_by(self._events())
 
     @property
     def is_far(self) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Projection
+from contextfold.domain import Logged, Projection
+from contextfold.thread.lens import ModelBills
 from contextfold.thread.moves import head_at
 
 MODEL = "claude-sonnet-4-5"
@@ -36,6 +38,39 @@ def with_history(store: cf.Store) -> cf.Thread:
     thread.unpin(3)
     thread.append(said(15))
     return thread
+
+
+class Watched(list[Logged]):
+    """Events, and how many of them were looked at."""
+
+    looks = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(place)
+
+
+@pytest.mark.finding("P2")
+def test_a_session_that_begins_on_a_live_thread_reads_only_the_bills_that_nobody_read() -> None:
+    with cf.open() as store:
+        session = cf.Session.on(store, "t", MODEL)
+
+        def bill(number: int) -> None:
+            session.append(said(2 * number))
+            session.prepare(max_tokens=100)
+            session.append(said(2 * number + 1), usage={"input_tokens": 900 + number, "output_tokens": 4})
+
+        for number in range(5):
+            bill(number)
+        bills = ModelBills(session.thread.model)
+        before = bills.taught_by(session.thread.events)
+        known = len(session.thread.events)
+        bill(5)
+        events = Watched(session.thread.events)
+        after = bills.taught_by(events)
+        assert events.looks == len(events) - known > 0
+        assert before != after == ModelBills(session.thread.model).taught_by(session.thread.events)
+        assert cf.Session.on(store, "t", MODEL).thread.lens.calibration == after
 
 
 @pytest.mark.finding("P2")
