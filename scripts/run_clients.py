@@ -13,12 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import contextfold as cf
-from contextfold.domain import Appended, encode
+from contextfold.domain import Appended, Sent, encode
+from contextfold.errors import NotFound
 from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
 from contextfold.gateway.door import Visit
 from contextfold.gateway.server import beside, bound
@@ -227,14 +229,31 @@ def through_gateway(place: int) -> str:
             str(gateway.metrics.total("folds_total")),
             ", ".join(refused) or "none",
             str(_results_kept(store, server.token)),
+            _requests_shown(store, server.token),
         )
         return f"| {' | '.join(cells)} |"
 
 
+def _space(token: str) -> str:
+    return space_of(Visit("POST", b"/", b"", ((b"x-api-key", token.encode()),)), _SECRETS.tenant_key)
+
+
+def _requests_shown(path: Path, token: str) -> str:
+    """Answered requests that are shown again byte for byte, of all that were kept."""
+    exact = total = 0
+    with cf.open(path, space=_space(token)) as store:
+        for thread in (store.thread(row.title) for row in store.threads()):
+            for entry in thread.events:
+                if isinstance(entry.event, Sent):
+                    total += 1
+                    with suppress(NotFound):
+                        exact += bool(thread.request(entry.seq).json)
+    return f"{exact} of {total}"
+
+
 def _results_kept(path: Path, token: str) -> int:
     """Results of tools in everything that was kept."""
-    space = space_of(Visit("POST", b"/", b"", ((b"x-api-key", token.encode()),)), _SECRETS.tenant_key)
-    with cf.open(path, space=space) as store:
+    with cf.open(path, space=_space(token)) as store:
         events = [entry.event for row in store.threads() for entry in store.thread(row.title).events]
         return len({call for event in events if isinstance(event, Appended) for call in event.shape.results})
 
@@ -249,8 +268,8 @@ HEAD = "| client | version | spoke | requests | rules broken | two turns with a 
 
 LONG_HEAD = (
     f"Through the gateway, one prompt with {CALLS} tool calls, past the window:\n\n"
-    "| client | window | task | resumed | requests | folds | rules broken | results kept |\n"
-    "|---|---|---|---|---|---|---|---|\n"
+    "| client | window | task | resumed | requests | folds | rules broken | results kept | requests shown again |\n"
+    "|---|---|---|---|---|---|---|---|---|\n"
 )
 
 
