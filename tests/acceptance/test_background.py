@@ -29,7 +29,7 @@ class Held:
     def __call__(self, _prompt: Prompt) -> Answer:
         self.calls += 1
         self.asked.set()
-        assert self.released.wait(30)
+        assert self.released.wait(60)
         return Answer(self.text, "end_turn", "small-model", 1_234, 56)
 
 
@@ -58,7 +58,7 @@ def until_asked(session: cf.Session, held: Held) -> int:
         if held.asked.wait(0):
             return turn
         if session.desk.background.ahead is not None:
-            assert held.asked.wait(10)
+            assert held.asked.wait(60)
             return turn
     raise AssertionError("no summary was asked for")
 
@@ -68,7 +68,7 @@ def settled(session: cf.Session, held: Held) -> cf.Request:
     ahead = session.desk.background.ahead
     assert ahead is not None
     held.released.set()
-    ahead.running.exception(10)  # type: ignore[attr-defined]  # a future, which knows how to wait
+    ahead.running.exception(60)  # type: ignore[attr-defined]  # a future, which knows how to wait
     session.append({"role": "user", "content": "And now?"})
     assert session.will_fold
     return session.prepare(max_tokens=500)
@@ -178,13 +178,13 @@ async def test_the_same_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
             await session.append({"role": "assistant", "content": f"Answer {turn}. {SAID}"})
             if session.desk.background.ahead is not None:
                 break
-        await asyncio.wait_for(asked.wait(), 10)
+        await asyncio.wait_for(asked.wait(), 60)
         await session.append({"role": "user", "content": "Meanwhile."})
         assert not (await session.prepare(max_tokens=500)).report.folds
         released.set()
         ahead = session.desk.background.ahead
         assert ahead is not None
-        await asyncio.wait_for(asyncio.wrap_future(ahead.running), 10)  # type: ignore[arg-type]
+        await asyncio.wait_for(asyncio.wrap_future(ahead.running), 60)  # type: ignore[arg-type]
         assert await session.will_fold
         request = await session.prepare(max_tokens=500)
         assert [fold.kind for fold in request.report.folds] == ["summary"]

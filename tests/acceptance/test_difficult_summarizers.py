@@ -113,7 +113,7 @@ def test_an_answer_after_the_session_was_closed_reaches_nobody(tmp_path: Path) -
     with cf.open(path) as store:
         before = len(store.thread("main").events)
     released.set()
-    assert answered.wait(30)
+    assert answered.wait(60)
     with cf.open(path) as store:
         assert len(store.thread("main").events) == before
 
@@ -127,7 +127,7 @@ async def test_a_summarizer_may_use_the_session_that_asks_it() -> None:
         session.append({"role": "user", "content": "A remark of the summarizer's."})
         return f"The session knows {len(session.thread.events)} events. src/parse.py keeps the port 8443."
 
-    with cf.Session.open(model="claude-sonnet-4-5", policy=policy(curious, timeout=20)) as session:
+    with cf.Session.open(model="claude-sonnet-4-5", policy=policy(curious, timeout=60)) as session:
         asked.append(session)
         for number in range(15):
             session.append({"role": "user" if number % 2 == 0 else "assistant", "content": f"{number}. {WORDS}"})

@@ -104,7 +104,7 @@ async def test_no_failure_of_a_summarizer_is_felt(server: StrictServer, name: st
     make, refusals = FAULTS[fault]
     heard: list[str] = []
     options = {"on_text": heard.append} if way == "stream" else {}
-    chosen = policy(provider(server, name, **options), timeout=0.25 if Refusal.TIMED_OUT in refusals else 20)
+    chosen = policy(provider(server, name, **options), timeout=0.25 if Refusal.TIMED_OUT in refusals else 60)
     said = [*messages(16), {"role": "user", "content": "Go on."}]
     server.always(make())
     kind = cf.aio.Session if way == "async" else cf.Session
@@ -155,7 +155,7 @@ def test_a_key_is_never_kept_logged_or_reported(
     caplog.set_level(logging.DEBUG)
     logging.getLogger("httpcore").setLevel(logging.WARNING)  # the transports are not ours, and log headers if asked to
     path, told = tmp_path / "threads.db", ""
-    chosen = policy(provider(server, name), fallback=["claude-haiku-5-5", "extractive"], timeout=20).with_(retries=0)
+    chosen = policy(provider(server, name), fallback=["claude-haiku-5-5", "extractive"], timeout=60).with_(retries=0)
     with cf.Session.open(path, model="claude-sonnet-4-5", policy=chosen) as session:
         for number, fault in enumerate([*list(FAULTS)[:8], ""]):
             server.always(FAULTS[fault][0]() if fault else SUMMARY)

@@ -186,7 +186,7 @@ async def test_cancelling_while_a_strategy_is_at_work_leaves_the_thread_as_it_wa
 
         def plan(self, _view: cf.View, _situation: Situation) -> Plan:
             loop.call_soon_threadsafe(begun.set)
-            go_on.wait(10)
+            go_on.wait(60)
             return Plan.nothing()
 
     policy = cf.recipes.balanced().with_(stages=(Pondering(),))

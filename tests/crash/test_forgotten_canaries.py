@@ -295,7 +295,7 @@ def test_a_summary_that_was_being_written_in_the_background_is_not_kept(tmp_path
             if asked.is_set():
                 return "Many turns went by, and nothing of them is worth a word."
             asked.set()
-            answer.wait(10)
+            answer.wait(60)
             return SUMMARY
 
         session = speaking(store, cf.recipes.summary(summarizer=summarize).with_(backoff=0.0, background=True))

@@ -38,7 +38,7 @@ def serving(tmp_path: Path, upstream: PlainUpstream) -> Iterator[tuple[subproces
         yield process, f"{where}/{token}"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
         if process.stdout is not None:
             process.stdout.close()
 
@@ -55,26 +55,26 @@ def test_a_gateway_killed_in_mid_stream_leaves_a_sound_thread_that_goes_on(tmp_p
 
     def halting() -> Iterator[bytes]:
         yield stream[:300]
-        released.wait(30)
+        released.wait(60)
 
     with plain_upstream() as upstream:
         with serving(tmp_path, upstream) as (process, url):
             upstream.answer(Answer([stream], headers={"content-type": EVENTS}))
-            first = httpx.post(f"{url}/v1/messages", content=body("One."), headers={"x-api-key": KEY})
+            first = httpx.post(f"{url}/v1/messages", content=body("One."), headers={"x-api-key": KEY}, timeout=60)
             assert first.content == stream
             upstream.answer(Answer(halting(), headers={"content-type": EVENTS}))
-            request = {"content": body("One.", "はい", "Two."), "headers": {"x-api-key": KEY}}
+            request = {"content": body("One.", "はい", "Two."), "headers": {"x-api-key": KEY}, "timeout": 60}
             with httpx.stream("POST", f"{url}/v1/messages", **request) as answer:  # type: ignore[arg-type]
                 assert next(answer.iter_raw())
                 process.send_signal(signal.SIGKILL)
-                process.wait(30)
+                process.wait(60)
             released.set()
         with serving(tmp_path, upstream) as (process, url):
             upstream.answer(Answer([stream], headers={"content-type": EVENTS}))
             again = httpx.post(f"{url}/v1/messages", **request)  # type: ignore[arg-type]
             assert again.content == stream
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
     key = secrets_in(tmp_path / "state" / "contextfold").tenant_key
     space = space_of(Visit("POST", b"/", b"", ((b"x-api-key", KEY.encode()),)), key)
     with cf.open(tmp_path / "store.db", space=space) as store:

@@ -26,7 +26,7 @@ psycopg = pytest.importorskip("psycopg", reason="Tests of PostgreSQL need contex
 postgres = pytest.importorskip("contextfold.logs.postgres", reason="Tests of PostgreSQL need contextfold[postgres].")
 
 pytestmark = pytest.mark.crash
-LONGEST = 40  # seconds to wait for anything here
+LONGEST = 60  # seconds to wait for anything here
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_what_was_acknowledged_outlives_a_killed_server(
         log.create(ThreadRow("a"))
         killer = threading.Timer(0.15, lambda: _kill_and_start(postgres_server))
         killer.start()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while killer.is_alive() or len(acknowledged) < 20:
             number = len(acknowledged)
             log.append("a", [message(b"%d" % number)], expected=number)
@@ -276,7 +276,7 @@ def test_a_storm_of_faults_loses_nothing_and_doubles_nothing(
 def _until_they_went_on(writers: list[_Storm]) -> None:
     """Each has had another append acknowledged; whoever was killed is started again."""
     before = [writer.noted for writer in writers]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while any(writer.noted <= known for writer, known in zip(writers, before, strict=True)):
         assert time.monotonic() < deadline, "a writer does not go on"
         for writer in writers:
@@ -303,7 +303,7 @@ class _Storm:
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(60)
 
     @property
     def noted(self) -> int:

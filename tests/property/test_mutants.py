@@ -126,7 +126,7 @@ class Provider:
             "authorization": f"Bearer {server.token}",
             "anthropic-version": "2023-06-01",
         }
-        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=30)
+        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=60)
         try:
             connection.request("POST", PATHS[name], json.dumps(body).encode(), headers)
             return connection.getresponse().status

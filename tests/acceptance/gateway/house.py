@@ -27,7 +27,7 @@ SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
 @cache
 def web() -> httpx.Client:
     """The client of all tests; one made anew costs more than a request. Every request has a connection of its own."""
-    return httpx.Client(timeout=20, limits=httpx.Limits(max_keepalive_connections=0))
+    return httpx.Client(timeout=60, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 @dataclass
@@ -50,7 +50,7 @@ class House:
 
     def settle(self) -> None:
         """Until everything that was heard is in the store."""
-        asyncio.run_coroutine_threadsafe(self.gateway.settle(), self._loop).result(30)
+        asyncio.run_coroutine_threadsafe(self.gateway.settle(), self._loop).result(60)
 
     def reload(self, **settings: Any) -> None:
         """Go by these settings beside those it has, as after a hang-up."""
@@ -67,7 +67,7 @@ class House:
             ledger = self.gateway.tenants.ledger(_space(credential))
             self._busy = asyncio.ensure_future(ledger.clerk.kept(work))
 
-        asyncio.run_coroutine_threadsafe(ask(), self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(ask(), self._loop).result(60)
 
     @contextmanager
     def store(self, credential: str) -> Iterator[cf.Store]:
@@ -127,7 +127,7 @@ def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **sett
         yield House(app, port, path, told, started[0])
     finally:
         server.should_exit = True
-        thread.join(40)
+        thread.join(60)
     assert failed == []
 
 

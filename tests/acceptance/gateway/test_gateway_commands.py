@@ -212,7 +212,7 @@ def test_a_gateway_killed_in_mid_stream_leaves_a_thread_that_goes_on(home: Path,
     def half() -> Iterator[bytes]:
         yield stream[:400]
         began.set()
-        gate.wait(30)
+        gate.wait(60)
 
     history = [{"role": "user", "content": f"One. {'long ' * 3_000}"}]
     body = {"model": "claude-sonnet-5-5", "max_tokens": 10, "messages": history, "stream": True}
@@ -223,7 +223,7 @@ def test_a_gateway_killed_in_mid_stream_leaves_a_thread_that_goes_on(home: Path,
         history += [{"role": "assistant", "content": "The word is heron."}, {"role": "user", "content": "Two."}]
         asked = web().build_request("POST", url, json=body, headers=key)
         answer = web().send(asked, stream=True)
-        assert began.wait(30)
+        assert began.wait(60)
         process.kill()
         with pytest.raises(httpx.HTTPError):
             answer.read()
@@ -274,7 +274,7 @@ def test_a_socket_file_is_its_owners_and_serves_like_a_port(
     monkeypatch.chdir(tmp_path)  # a socket's path is short
     with gateway(tmp_path / "store.db", upstream.url, socket="gateway.sock") as house:
         assert Path("gateway.sock").stat().st_mode & 0o777 == 0o600
-        with httpx.Client(transport=httpx.HTTPTransport(uds="gateway.sock")) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds="gateway.sock"), timeout=60) as client:
             url = house.url.replace(house.origin, "http://localhost")
             assert client.post(f"{url}/v1/messages", content=BODY, headers={"x-api-key": KEY}).status_code == 200
             assert client.post("http://localhost/v1/messages", content=BODY).status_code == 401

@@ -299,7 +299,7 @@ def test_a_small_request_passes_while_another_conversation_is_being_worked_on(
     client, gate = Client(house, upstream), threading.Event()
     client.ask([user("One.")])
     upstream.answer(Answer([json.dumps({"type": "message", "role": "assistant", "content": []}).encode()]))
-    house.occupy(KEY, lambda: gate.wait(20))
+    house.occupy(KEY, lambda: gate.wait(60))
     try:
         body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": [user("Meanwhile.")]}
         reply = web().post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": KEY})

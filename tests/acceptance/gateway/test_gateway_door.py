@@ -32,7 +32,7 @@ def upstream() -> Iterator[PlainUpstream]:
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory, upstream: PlainUpstream) -> Iterator[House]:
-    with gateway(tmp_path_factory.mktemp("door") / "store.db", upstream.url, most_bytes=10_000, patience=0.2) as house:
+    with gateway(tmp_path_factory.mktemp("door") / "store.db", upstream.url, most_bytes=10_000) as house:
         yield house
 
 
@@ -101,8 +101,9 @@ def test_headers_above_the_cap_are_refused(house: House) -> None:
     assert web().get(f"{house.url}/v1/models", headers={"x-any": "y" * 70_000}).status_code in (400, 431)
 
 
-def test_a_body_that_stops_arriving_is_given_up(house: House) -> None:
-    with socket.create_connection(("127.0.0.1", house.port), timeout=10) as connection:
+def test_a_body_that_stops_arriving_is_given_up(tmp_path: Path, upstream: PlainUpstream) -> None:
+    hasty = gateway(tmp_path / "store.db", upstream.url, patience=0.2)
+    with hasty as house, socket.create_connection(("127.0.0.1", house.port), timeout=60) as connection:
         head = f"POST /{SECRETS.token}/v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 100\r\n\r\n{{"
         connection.sendall(head.encode())
         assert connection.recv(1_000).split()[1] == b"408"
@@ -131,7 +132,7 @@ def test_token_and_key_are_made_once_for_their_owner_alone(tmp_path: Path) -> No
 
 def test_only_addresses_from_the_settings_are_sent_to(house: House, upstream: PlainUpstream) -> None:
     headers = {"x-forwarded-host": "attacker.example", "x-api-base": "http://127.0.0.1:9"}
-    with socket.create_connection(("127.0.0.1", house.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", house.port), timeout=60) as connection:
         target = f"http://127.0.0.1:9/{SECRETS.token}/v1/models"
         connection.sendall(f"GET {target} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
         assert connection.recv(1_000).split()[1] in (b"200", b"400", b"401")

@@ -121,12 +121,12 @@ def test_a_model_that_writes_for_long_holds_up_its_own_conversation_alone(house:
     talking = threading.Thread(target=talk, daemon=True)
     talking.start()
     try:
-        assert is_asked.wait(20)
+        assert is_asked.wait(60)
         assert ask(house, scripted, [f"Beside it. {LONG}"], "beside") == "Done."
         assert talking.is_alive()
     finally:
         held.release()
-        talking.join(20)
+        talking.join(60)
     assert texts[-1] == "Done."
     assert scripted.refused == []
 
@@ -146,10 +146,10 @@ def test_two_requests_of_a_conversation_that_is_being_folded_wait_for_one_anothe
     talking = [threading.Thread(target=ask, args=(house, scripted, texts[:], "twice"), daemon=True) for _ in range(2)]
     for each in talking:
         each.start()
-    assert is_asked.wait(20)
+    assert is_asked.wait(60)
     held.release()
     for each in talking:
-        each.join(20)
+        each.join(60)
     assert len(summaries(scripted)) == 1
     (messages,) = house.threads(scripted.token, "named/twice").values()
     assert len(messages) == 18

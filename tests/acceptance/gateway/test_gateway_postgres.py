@@ -58,7 +58,7 @@ def test_a_conversation_goes_on_through_either_of_two_gateways_and_the_page_show
             with anthropic.Anthropic(api_key=KEY, base_url=told["variables"]["ANTHROPIC_BASE_URL"]) as client:
                 heard = client.messages.create(model=MODEL, max_tokens=100, messages=spoken)
             spoken.append({"role": "assistant", "content": [each.model_dump() for each in heard.content]})
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while (listed := messages_in(opener, listing)) != [len(spoken)]:  # it is kept after it was passed on
                 assert time.monotonic() < deadline, listed
                 threading.Event().wait(0.05)
@@ -100,7 +100,7 @@ def test_gateways_that_begin_together_have_one_token_and_one_key(tmp_path: Path)
     barrier = threading.Barrier(8)
 
     def begin(state: Path) -> GatewaySecrets:
-        barrier.wait(20)
+        barrier.wait(60)
         return secrets_in(state)
 
     with ThreadPoolExecutor(8) as aside:

@@ -30,7 +30,7 @@ WORDS: dict[str, tuple[str, str]] = {
         r'"?([\w-]+)"?: \["([^"]*)", "([^"]*)"\]', assets()["words.js"].data.decode()
     )
 }
-PATIENCE = 15_000  # milliseconds: far more than anything takes, so that a busy machine fails nothing
+PATIENCE = 60_000  # milliseconds: far more than anything takes, so that a busy machine fails nothing
 
 
 def opened(store: cf.Store, name: str) -> cf.Session:
@@ -54,12 +54,12 @@ def served(path: Path, *, read_only: bool = False) -> Iterator[tuple[str, Access
     running = server.InspectorServer(Inspector(stores, access, translate=translated), ready.set)
     thread = threading.Thread(target=lambda: asyncio.run(running.serve(sockets=[listening])), daemon=True)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(60)
     try:
         yield f"http://127.0.0.1:{port}", access
     finally:
         running.should_exit = True
-        thread.join(30)
+        thread.join(60)
         listening.close()
 
 

@@ -47,7 +47,7 @@ def started(state: Path, *arguments: str) -> Iterator[dict[str, Any]]:
             yield json.loads(told)
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(60)
 
 
 def browser() -> urllib.request.OpenerDirector:
@@ -55,7 +55,7 @@ def browser() -> urllib.request.OpenerDirector:
 
 
 def read(opener: urllib.request.OpenerDirector, address: str) -> bytes:
-    with opener.open(address, timeout=30) as answer:
+    with opener.open(address, timeout=60) as answer:
         body: bytes = answer.read()
         return body
 
@@ -82,7 +82,7 @@ def test_an_inspector_that_may_only_read_changes_nothing(store_path: Path, tmp_p
         sent = {"x-contextfold-csrf": about["csrf"], "content-type": "application/json"}
         change = urllib.request.Request(f"{base}/api/v1/threads/one/pin", b'{"seq": 1}', sent)  # noqa: S310  # our own
         with pytest.raises(urllib.error.HTTPError, match="403"):
-            opener.open(change, timeout=30)
+            opener.open(change, timeout=60)
 
 
 def test_serve_shows_what_it_keeps_beside_the_gateway(store_path: Path, tmp_path: Path) -> None:

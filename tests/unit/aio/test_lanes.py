@@ -12,7 +12,7 @@ from contextfold import aio
 from contextfold.errors import Conflict, StoreError
 
 MODEL = "claude-sonnet-4-5"
-LONGEST = 20  # seconds to wait for what should come at once
+LONGEST = 60  # seconds to wait for what should come at once
 
 
 def user(text: str) -> dict[str, object]:
@@ -105,13 +105,13 @@ async def test_an_open_store_has_no_thread_of_its_own_and_a_used_one_at_most_its
 ) -> None:
     before = _working()
     stores = [aio.open(f"{postgres_tables}&pool_size=2", space=str(tmp_path)) for _ in range(4)]
-    assert _working() == before
+    assert _working() <= before
     turns = [_turn(stores[0], f"t{number}") for number in range(12)]
     assert await asyncio.gather(*turns) == [2] * 12
     assert 1 <= len(_working() - before) <= 2
     for each in stores:
         await each.close()
-    assert _working() == before
+    assert _working() <= before  # somebody else's may have ended meanwhile
 
 
 def _working() -> set[threading.Thread]:

@@ -97,7 +97,7 @@ async def test_a_batch_waits_for_the_disk_once_and_for_nobody_else(tmp_path: Pat
         async def append() -> None:
             await ours.append(user("one"))
             await asyncio.gather(*(ours.append(user(text)) for text in "abc"))
-            await asyncio.wait_for(other, 10)
+            await asyncio.wait_for(other, 60)
 
         other = asyncio.create_task(theirs.append(user("beside")))  # in no batch, and needed by the one in it
         if is_awaited:

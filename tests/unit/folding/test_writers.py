@@ -201,7 +201,7 @@ def test_a_summarizer_that_takes_too_long_is_left(folded: Callable[..., Any], is
     never = threading.Event()
 
     def blocks(_prompt: Prompt) -> str:
-        never.wait(30)
+        never.wait(60)
         return SIX
 
     async def waits(_prompt: Prompt) -> str:
@@ -229,7 +229,7 @@ async def test_an_awaited_session_leaves_a_blocking_summarizer_that_takes_too_lo
     never = threading.Event()
 
     def blocks(_prompt: Prompt) -> str:
-        never.wait(30)
+        never.wait(60)
         return SIX
 
     policy = cf.recipes.summary(summarizer=blocks).with_(timeout=0.05)

@@ -48,7 +48,7 @@ def failing() -> None:
 
 async def test_jobs_that_wait_share_one_commit_and_keep_their_order(clerk: Clerk, disk: Disk) -> None:
     gate, done = threading.Event(), list[int]()
-    held = asyncio.ensure_future(clerk.kept(lambda: gate.wait(10)))
+    held = asyncio.ensure_future(clerk.kept(lambda: gate.wait(60)))
     waiting = [asyncio.ensure_future(clerk.kept(partial(done.append, at))) for at in range(20)]
     await asyncio.sleep(0)
     gate.set()
@@ -68,7 +68,7 @@ async def test_a_result_is_there_before_it_is_on_disk_and_loss_is_told(clerk: Cl
     lost = asyncio.get_running_loop().create_future()
     disk.is_broken = True
     assert await clerk.ahead(lambda: "early", lost.set_result) == "early"
-    assert isinstance(await asyncio.wait_for(lost, 10), OSError)
+    assert isinstance(await asyncio.wait_for(lost, 60), OSError)
     assert disk.restarts == 1
 
 
@@ -80,7 +80,7 @@ async def test_who_waits_for_the_disk_is_told_of_its_failure(clerk: Clerk, disk:
 
 async def test_a_clerk_far_behind_says_so(clerk: Clerk) -> None:
     gate = threading.Event()
-    asked = [asyncio.ensure_future(clerk.kept(lambda: gate.wait(10))) for _ in range(300)]
+    asked = [asyncio.ensure_future(clerk.kept(lambda: gate.wait(60))) for _ in range(300)]
     await asyncio.sleep(0)
     assert clerk.is_behind
     gate.set()

@@ -173,10 +173,10 @@ async def test_a_page_hears_what_others_write_from_where_it_was(visitor: Visitor
     assert (await anext(heard)).startswith(b"retry")
     with cf.open(store_path) as store:
         seq = store.thread("shop/refunds").append({"role": "user", "content": "from elsewhere"})
-        news = await asyncio.wait_for(anext(heard), 10)
+        news = await asyncio.wait_for(anext(heard), 60)
         later = inspector._changes.listen("", cursor)
         await anext(later)
-        missed = await asyncio.wait_for(anext(later), 10)
+        missed = await asyncio.wait_for(anext(later), 60)
     for event in (news, missed):
         told = json.loads(event.partition(b"data: ")[2])
         assert told["threads"] == [{"thread": "shop/refunds", "seq": seq, "kinds": ["appended"]}]
@@ -208,7 +208,7 @@ async def test_a_slow_listener_loses_the_oldest_word_not_the_newest() -> None:
     changes = Changes(look)
     heard = changes.listen("", 0)
     await anext(heard)
-    first = await asyncio.wait_for(anext(heard), 10)
+    first = await asyncio.wait_for(anext(heard), 60)
     assert b'"thread":"t"' in first
     await closed(heard)
 

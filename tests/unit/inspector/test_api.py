@@ -93,7 +93,7 @@ async def test_lists_and_ends_never_wait_for_a_session_that_is_being_read(store_
 
     def open_slowly(store: cf.Store, name: str) -> cf.Session:
         is_asked.set()
-        assert may_go_on.wait(30)
+        assert may_go_on.wait(60)
         return cf.Session.on(store, name)
 
     access = Access(port=PORT)

@@ -75,7 +75,7 @@ class Visitor:
             "query_string": query.encode(),
             "headers": [(name.encode(), value.encode()) for name, value in given.items() if value is not None],
         }
-        await asyncio.wait_for(self.inspector(scope, receive, send), 30)
+        await asyncio.wait_for(self.inspector(scope, receive, send), 60)
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return Answer(sent[0]["status"], found, b"".join(part.get("body", b"") for part in sent[1:]))
 

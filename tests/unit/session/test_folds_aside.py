@@ -16,7 +16,7 @@ from contextfold.session import drivers
 from contextfold.testing import histories
 
 MODEL = "claude-sonnet-4-5"
-PATIENCE = 20.0  # seconds after which something has gone wrong
+PATIENCE = 60.0  # seconds after which something has gone wrong
 
 
 class SlowDigest:

@@ -92,14 +92,14 @@ def test_vectors_are_made_in_the_background_after_a_thread_was_asked_about(tmp_p
         talk(store)
         assert encoder.encoded == 0
         assert not any(passage.score for passage in store.recall("automobile", "talk"))
-        assert encoder.is_asked.wait(10)
+        assert encoder.is_asked.wait(60)
     assert vectors(path) == [(seq, True) for seq in range(1, 31)]  # a store that closes lets a piece end
     encoder.is_asked.clear()
     with cf.open(path, encoder=encoder) as again:
         assert best(again, "automobile") == 11
         again.thread("talk").append({"role": "user", "content": "One more puppy."})
         again.recall("puppy", "talk")
-        assert encoder.is_asked.wait(10)
+        assert encoder.is_asked.wait(60)
     assert encoder.encoded == 31  # nothing twice
 
 
@@ -140,7 +140,7 @@ def test_another_encoder_begins_anew_and_one_that_fails_costs_only_its_vectors(
     broken = Broken("another")
     with cf.open(path, encoder=broken) as store:
         assert best(store, "sedan") == said[10]
-        assert broken.is_asked.wait(10)
+        assert broken.is_asked.wait(60)
     assert not any(has for _, has in vectors(path))
     assert "could not be made" in caplog.text
 

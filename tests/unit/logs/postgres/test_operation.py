@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_many_migrations_at_once_are_one(postgres_address: str) -> None:
     for each in running:
         each.start()
     for each in running:
-        each.join(30)
+        each.join(60)
     wanted = Migration(0).wanted
     assert sorted(found) == [0, wanted, wanted, wanted]
     assert not migrate(address, check=True).is_needed
@@ -234,19 +234,20 @@ def test_lists_come_from_the_replica_and_nothing_else_does(
 
 
 @pytest.fixture(scope="module")
-def pooler(postgres_server: PostgresServer) -> Iterator[int]:
-    """PgBouncer in transaction mode: each transaction may have another connection."""
+def pooler(postgres_server: PostgresServer) -> Iterator[str]:
+    """Where PgBouncer is, in transaction mode: each transaction may have another connection.
+
+    A socket in a directory of ours, since a port that was free a moment ago may be somebody else's.
+    """
     program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
     if program is None:
         pytest.skip("PgBouncer is not here: install Debian's pgbouncer.")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    directory = postgres_server.directory
+    directory, port = postgres_server.directory, 6432
     settings = directory / "pgbouncer.ini"
     settings.write_text(
         f"[databases]\npostgres = host={directory} user=owner\n"
-        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
-        f"auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\nunix_socket_dir =\n"
+        f"[pgbouncer]\nlisten_addr =\nlisten_port = {port}\nunix_socket_dir = {directory}\n"
+        f"auth_type = any\npool_mode = transaction\ndefault_pool_size = 3\n"
         f"ignore_startup_parameters = extra_float_digits\n[users]\n"
     )
     settings.chmod(0o644)
@@ -255,22 +256,20 @@ def pooler(postgres_server: PostgresServer) -> Iterator[int]:
         [program, str(settings)], user=directory.owner(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        for _ in range(100):
-            with socket.socket() as attempt:
-                if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                    break
+        until = time.monotonic() + 60
+        while not (directory / f".s.PGSQL.{port}").is_socket():
+            if running.poll() is not None or time.monotonic() > until:
+                pytest.skip("PgBouncer does not start here.")
             threading.Event().wait(0.05)
-        else:
-            pytest.skip("PgBouncer does not start here.")
-        yield port
+        yield f"{quote(str(directory), safe='')}:{port}"
     finally:
         running.terminate()
-        running.wait(20)
+        running.wait(60)
 
 
-def test_everything_works_behind_a_pooler_in_transaction_mode(pooler: int, postgres_tables: str, space: str) -> None:
+def test_everything_works_behind_a_pooler_in_transaction_mode(pooler: str, postgres_tables: str, space: str) -> None:
     schema = PostgresSettings.of(postgres_tables).schema
-    address = f"postgresql://owner:any@127.0.0.1:{pooler}/postgres?sslmode=disable&pooler=transaction&schema={schema}"
+    address = f"postgresql://owner:any@{pooler}/postgres?pooler=transaction&schema={schema}"
     stores = [cf.open(address, space=space) for _ in range(3)]
     for number in range(12):
         thread = stores[number % 3].thread("a", model="claude-sonnet-4-5")
@@ -364,7 +363,7 @@ def test_whoever_waits_for_changes_is_woken_where_that_is_asked_for(postgres_tab
         with closing(open_postgres(f"{postgres_tables}&notify=yes", space=space)) as log:
             log.create(ThreadRow("a"))
             log.append("a", [message(b"1")], expected=0)
-            woken = list(listening.notifies(timeout=5, stop_after=1))
+            woken = list(listening.notifies(timeout=60, stop_after=1))
         assert [each.channel for each in woken] == ["contextfold"]
     with closing(open_postgres(postgres_tables, space=space)) as log:
         assert log.spaces().count(space) == 1

@@ -190,7 +190,7 @@ def test_several_processes_that_ask_at_once_take_everything_in_once(postgres_tab
     for asker in askers:
         asker.start()
     for asker in askers:
-        asker.join(30)
+        asker.join(60)
     assert found == [4] * 4
     assert counted(postgres_tables, space) == 40
 

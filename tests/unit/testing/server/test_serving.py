@@ -175,7 +175,7 @@ def test_a_server_that_hangs_can_still_be_stopped() -> None:
         url, given = server.url + PATHS["chat"], headers(server, "chat")
         for _ in range(3):
             with pytest.raises(httpx.ReadTimeout):
-                client.post(url, json=BODIES["chat"], headers=given, timeout=0.05)
+                client.post(url, json=BODIES["chat"], headers=given, timeout=httpx.Timeout(60, read=0.05))
 
 
 def test_without_an_end_of_the_pieces_a_fault_is_an_error() -> None:
