@@ -1,7 +1,5 @@
 """Long streams and many calls cost in proportion to their length, and a line without an end is not held for ever."""
 
-import gc
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,27 +9,15 @@ from contextfold.dialects import Listener
 from contextfold.dialects.streams import ServerEvents
 from contextfold.domain import BlockShape, Shape
 from contextfold.domain.path_items import CallIds, arrive
+from tests.effort import least
 
 SHORT, LONG = 10_000, 80_000
 MOST = (LONG / SHORT) ** 1.35  # how much longer the long one may take; a quadratic one takes 64 times as long
 PIECE = "abcdefgh" * 4
 
 
-def spent(work: Callable[[int], object], size: int, tries: int) -> float:
-    def once() -> float:
-        gc.disable()  # it walks everything the tests hold
-        try:
-            start = time.process_time()
-            work(size)
-            return time.process_time() - start
-        finally:
-            gc.enable()
-
-    return min(once() for _ in range(tries))
-
-
 def is_linear(work: Callable[[int], object]) -> bool:
-    return any(spent(work, LONG, tries) <= MOST * spent(work, SHORT, tries) for tries in (1, 3, 5))
+    return any(least(lambda: work(LONG), tries) <= MOST * least(lambda: work(SHORT), tries) for tries in (1, 3, 5))
 
 
 def listened(first: list[dict[str, Any]], piece: dict[str, Any]) -> Callable[[int], object]:

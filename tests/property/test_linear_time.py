@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import itertools
 import pkgutil
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -27,11 +25,12 @@ from contextfold.summaries.cuts import split
 from contextfold.summaries.earlier import entries
 from contextfold.summaries.sayings import sentences
 from contextfold.summaries.terms import terms_in
+from tests.effort import least, walk
 
 ADAPTERS = {
     f"contextfold.{name}" for name in ("adk", "agent_framework", "langchain", "litellm", "openai_agents", "pydantic_ai")
 }
-SHORT, LONG = 2_000, 16_000
+GLANCE, SHORT, LONG = 500, 2_000, 16_000
 EXPONENT = 1.2
 UNSUSPICIOUS = (
     120e-9  # seconds a character: a pattern that tries again at each letter takes longer on a short text already
@@ -95,29 +94,26 @@ def hostile(source: str) -> Iterator[str]:
         yield from (word, f"{word}a", f"{word} ", f"{word}-")
 
 
-def spent(work: Callable[[str], object], text: str, *, times: int = 1) -> float:
-    """Processor seconds, the least of some tries. Without the collector, which walks everything the tests hold."""
-    least = float("inf")
-    gc.disable()
-    try:
-        for _ in range(times):
-            start = time.process_time()
-            work(text)
-            least = min(least, time.process_time() - start)
-    finally:
-        gc.enable()
-    return least
+def spent(work: Callable[[str], object], piece: str, size: int, tries: int = 1) -> float:
+    text = piece * (size // len(piece) + 1)
+    return least(lambda: work(text), tries)
 
 
 def grows_too_fast(work: Callable[[str], object], piece: str, *, unsuspicious: float) -> bool:
-    short, long = piece * (SHORT // len(piece) + 1), piece * (LONG // len(piece) + 1)
-    if spent(work, short) < unsuspicious * SHORT:
+    if spent(work, piece, SHORT) < unsuspicious * SHORT:
         return False
     allowed = (LONG / SHORT) ** EXPONENT
     return all(
-        spent(work, long, times=tries) > allowed * max(spent(work, short, times=tries), unsuspicious * SHORT / 4)
+        spent(work, piece, LONG, tries) > allowed * max(spent(work, piece, SHORT, tries), unsuspicious * SHORT / 4)
         for tries in (1, 3, 5, 9)
     )
+
+
+def is_suspicious(work: Callable[[str], object], piece: str) -> bool:
+    """What a glance at a short text says of a pattern, whose cost has no fixed part: most go no further."""
+    if spent(work, piece, GLANCE) < UNSUSPICIOUS * GLANCE:
+        return False
+    return spent(work, piece, SHORT) > (SHORT / GLANCE) ** EXPONENT * spent(work, piece, GLANCE, 3)
 
 
 def runs(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Callable[[str], object]:
@@ -138,7 +134,7 @@ def test_no_pattern_takes_longer_than_its_text_grows() -> None:
         name: piece
         for pattern, name in found.items()
         for piece in hostile(str(pattern.pattern))
-        if grows_too_fast(runs(pattern), piece, unsuspicious=UNSUSPICIOUS)
+        if is_suspicious(runs(pattern), piece) and grows_too_fast(runs(pattern), piece, unsuspicious=UNSUSPICIOUS)
     }
     assert len(found) > 100
     assert slow == {}
@@ -186,13 +182,13 @@ def _read(text: str) -> None:
 
 
 MEGABYTE = 1_000_000
-MOST_SECONDS = 2.0
+MOST_WALKS = 300  # a second and a half to five, as machines go; ten times that was found, and mended
 
 
 @pytest.mark.finding("K2")
 @pytest.mark.finding("P4")
 @pytest.mark.parametrize("piece", ["a", "-", "1.", "日", "a/", LOOKS[0], LOOKS[1]])
-def test_a_megabyte_of_anything_passes_every_verb_in_two_seconds(piece: str, tmp_path: Path) -> None:
+def test_a_megabyte_of_anything_passes_every_verb_in_time(piece: str, tmp_path: Path) -> None:
     text = piece * (MEGABYTE // len(piece))
     call = {"type": "tool_use", "id": "a", "name": "run", "input": {"command": text}}
     body = {"messages": [{"role": "user", "content": text}, {"role": "assistant", "content": [call]}]}
@@ -201,10 +197,11 @@ def test_a_megabyte_of_anything_passes_every_verb_in_two_seconds(piece: str, tmp
     took: dict[str, float] = {}
 
     def verb(name: str, work: Callable[[], object]) -> None:
-        start = time.process_time()
-        with contextlib.suppress(contextfold.ContextFoldError):  # what cannot fit says so, in time
-            work()
-        took[name] = time.process_time() - start
+        def attempt() -> None:
+            with contextlib.suppress(contextfold.ContextFoldError):  # what cannot fit says so, in time
+                work()
+
+        took[name] = least(attempt)
 
     with contextfold.Session.open(":memory:", thread="t", model="claude-sonnet-5-5") as session:
         verb("append", lambda: session.append({"role": "user", "content": text}))
@@ -219,4 +216,5 @@ def test_a_megabyte_of_anything_passes_every_verb_in_two_seconds(piece: str, tmp
     verb("repair", lambda: contextfold.repair(body))
     verb("digest", lambda: _digest(text))
     verb("look up a model", lambda: contextfold.model(text))
-    assert {name: seconds for name, seconds in took.items() if seconds > MOST_SECONDS} == {}
+    most = MOST_WALKS * walk()
+    assert {name: seconds for name, seconds in took.items() if seconds > most} == {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from contextfold.domain import ToolCall, encode
 from contextfold.toolbox import Tool, enforce
 from contextfold.toolbox.patterns import Unchecked, has_pattern
+from tests.effort import least, walk
 from tests.unit.toolbox.scene import situation
 
 pytestmark = pytest.mark.finding("K2")
@@ -45,10 +45,10 @@ def test_it_finds_what_re_finds(text: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+b", "(a|a)*b", "^(a|aa)+$", "a*a*a*a*a*a*b", "(?:(?:a*)*)*b"])
-def test_a_pattern_that_would_take_minutes_takes_less_than_a_second(pattern: str) -> None:
-    before = time.process_time()
-    assert not has_pattern(pattern, "a" * 1_000 + "!")
-    assert time.process_time() - before < 1
+def test_a_pattern_that_would_take_minutes_takes_a_moment(pattern: str) -> None:
+    found: list[bool] = []
+    assert least(lambda: found.append(has_pattern(pattern, "a" * 1_000 + "!"))) < 30 * walk()
+    assert found == [False]
 
 
 @pytest.mark.parametrize(
