@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from itertools import count
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from random import Random
+from threading import Barrier
 from typing import Any
 
 import apsw
@@ -28,6 +28,11 @@ from contextfold.testing.log_contract import appended, message
 # One process imports everything once, and every writer is forked from it: a kill then costs milliseconds to prepare.
 _context = get_context("forkserver")
 _context.set_forkserver_preload(["tests.crash.writers"])
+
+
+def barrier(parties: int) -> Barrier:
+    """Where so many writers wait for one another."""
+    return _context.Barrier(parties)
 
 
 class Writer:
@@ -109,16 +114,15 @@ def forget_again(log: SqliteLog, name: str, seq: int, tries: int = 20) -> None:
             return
 
 
-def write_beside_others(say: Connection, path: Path, number: int, seconds: float) -> None:
-    """Append to a thread that others append to as well, going on from wherever it is, until the time is over."""
+def write_beside_others(say: Connection, path: Path, number: int, turns: int, together: Barrier) -> None:
+    """Append to a thread that others append to as well, going on from wherever it is; all begin together."""
     log = open_sqlite(path)
     row = log.create(ThreadRow("shared"))
     own = log.create(ThreadRow(f"own {number}"))
-    last, until = row.last, time.monotonic() + seconds
-    for turn in count():
-        if time.monotonic() > until:
-            break
-        body = f"{number} {turn} ".encode() * (1 + turn % 700)
+    last = row.last
+    together.wait(60)
+    for turn in range(turns):
+        body = f"{number} {turn} ".encode() * (1 + 7 * turn % 700)
         last = _append_somewhere(log, body, f"{number} {turn}", last)
         log.append(own.name, [message(body, parent=turn)], expected=turn)
         say.send_bytes(f"{last} {turn}".encode())

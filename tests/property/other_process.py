@@ -5,16 +5,20 @@ import sys
 from contextlib import ExitStack
 
 import contextfold as cf
+from contextfold import logs
 
 
 def main() -> None:
-    with ExitStack() as opened:
-        stores: dict[str, cf.Store] = {}
+    path, opened = "", ExitStack()
+    with opened:
         for line in sys.stdin:
             wish = json.loads(line)
-            if wish["path"] not in stores:
-                stores[wish["path"]] = opened.enter_context(cf.open(wish["path"]))
-            seq = stores[wish["path"]].thread(wish["thread"]).append(wish["raw"].encode())
+            if wish["path"] != path:
+                opened.close()  # one at a time: there are more of them than a process may have files open
+                path, log = wish["path"], logs.open_sqlite(wish["path"])
+                log.connection.pragma("synchronous", "off")  # a process dies here, no power is cut
+                store = opened.enter_context(cf.Store(log))
+            seq = store.thread(wish["thread"]).append(wish["raw"].encode())
             sys.stdout.write(f"{seq}\n")
             sys.stdout.flush()
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Sent
+from contextfold.domain import Folded, Sent
 from contextfold.errors import ContextFoldError
 from contextfold.inspector.request_history import Requests
 from contextfold.inspector.request_page import shown_request
 from contextfold.testing import histories, nasty
 from contextfold.transcripts import read
+from tests.conftest import SOAK
 
 MODELS = {
     "anthropic": ("claude-sonnet-4-5", "claude-opus-4-8"),
@@ -22,6 +23,7 @@ MODELS = {
     "gemini": ("gemini-2.5-pro", "gemini-3-pro"),
 }
 MODEL_OF = {"claude-code": "claude-sonnet-4-5", "codex": "gpt-5.5", "pi": "claude-opus-4-8"}
+MOST = 120 if SOAK == 1 else 250  # messages of a recorded session
 SYSTEMS = (None, "Keep the tests green.", "Never touch sacred.txt. " * 30)
 SETTINGS: Sequence[dict[str, Any]] = ({}, {"stream": True}, {"metadata": {"user": "ü"}}, {"cache": True})
 
@@ -121,12 +123,14 @@ def test_every_request_of_ten_recorded_sessions_is_rebuilt(shared_data: Path) ->
     random = Random("recorded")
     found = sorted(path for kind in MODEL_OF for path in (shared_data / kind).rglob("*.jsonl*"))
     sampled = random.sample([path for path in found if 20_000 < path.stat().st_size < 2_000_000], 10)
-    requests = 0
+    requests = folds = 0
     for path in sampled:
         model = MODEL_OF[path.relative_to(shared_data).parts[0]]
-        messages = [turn.raw for recording in read(path) for turn in recording.turns][:250]
-        session, sent = talked(model, messages, random, 40_000)
+        messages = [turn.raw for recording in read(path) for turn in recording.turns][:MOST]
+        session, sent = talked(model, messages, random, 24_000)
         assert_rebuilt(session, sent)
         assert_shown(session)
         requests += len(sent)
+        folds += len([each for each in session.thread.events if isinstance(each.event, Folded)])
     assert requests > 100
+    assert folds > 10
