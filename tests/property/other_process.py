@@ -10,6 +10,7 @@ from contextfold import logs
 
 def main() -> None:
     path, opened = "", ExitStack()
+    store = cf.open()
     with opened:
         for line in sys.stdin:
             wish = json.loads(line)

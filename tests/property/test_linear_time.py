@@ -113,7 +113,8 @@ def is_suspicious(work: Callable[[str], object], piece: str) -> bool:
     """What a glance at a short text says of a pattern, whose cost has no fixed part: most go no further."""
     if spent(work, piece, GLANCE) < UNSUSPICIOUS * GLANCE:
         return False
-    return spent(work, piece, SHORT) > (SHORT / GLANCE) ** EXPONENT * spent(work, piece, GLANCE, 3)
+    allowed: float = (SHORT / GLANCE) ** EXPONENT
+    return spent(work, piece, SHORT) > allowed * spent(work, piece, GLANCE, 3)
 
 
 def runs(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Callable[[str], object]:
