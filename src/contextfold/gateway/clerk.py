@@ -32,7 +32,7 @@ class Clerk:
 
     def __init__(self, batch: Callable[[], AbstractContextManager[None]], start_over: Callable[[], None]) -> None:
         self._batch, self._start_over = batch, start_over
-        self._open = 0  # jobs that are not on disk yet
+        self._open = 0  # jobs that are not on disk yet, and whoever will ask for one
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="contextfold-gateway", daemon=True)
         self._thread.start()
@@ -44,8 +44,13 @@ class Clerk:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody waits for anything; asked by the thread that asks for work."""
+        """Whether nobody waits for anything, nor will; asked by the thread that asks for work."""
         return self._open == 0
+
+    def expect(self, asker: asyncio.Future[Any]) -> None:
+        """Somebody will ask for work until this is done, perhaps not at once: who is expected does not go."""
+        self._open += 1
+        asker.add_done_callback(self._closed)
 
     async def kept(self, work: Callable[[], T]) -> T:
         """Do something, after everything that was asked for before; the result when it is on disk."""

@@ -84,7 +84,7 @@ class Keeper:
         is_free = self.settings.passes_at_once(policy, len(arrival.body)) and not ledger.clerk.is_behind
         if is_free and not _must_be_read(arrival):
             answer.taking = asyncio.ensure_future(self._taken_beside(answer))
-            self.later(answer.taking)
+            self.later(answer.taking, ledger)
             return replace(plain, exchange=answer)
         try:
             turn = await self._taken(answer, is_strict=policy.mode == "strict")
@@ -159,8 +159,9 @@ class Keeper:
         while self._pending:
             await asyncio.wait(self._pending)
 
-    def later(self, keeping: asyncio.Task[Any]) -> None:
-        """Let something be kept while nobody waits for it."""
+    def later(self, keeping: asyncio.Task[Any], ledger: Ledger) -> None:
+        """Let something be kept while nobody waits for it; its ledger stays open for so long."""
+        ledger.clerk.expect(keeping)
         self._pending.add(keeping)
         keeping.add_done_callback(self._pending.discard)
 
@@ -194,7 +195,7 @@ class Keeper:
         if self._is_strict(answer.visit):
             await keeping
         else:
-            self.later(keeping)
+            self.later(keeping, answer.ledger)
 
     async def _keep(self, answer: TurnAnswer, error: BaseException | None) -> None:
         clerk = answer.ledger.clerk
@@ -363,7 +364,7 @@ class TurnAnswer:
         told = refusal.decode("utf-8", "replace")
         keeper, take = self._keeper, partial(self.ledger.take_again, turn, asking, told)
         turning = asyncio.ensure_future(keeper.turned(self, take, is_strict=True))
-        keeper.later(turning)
+        keeper.later(turning, self.ledger)
         try:
             found = await asyncio.shield(turning)  # a fold that has begun is ended, also for a client that hangs up
         except ContextFoldError:

@@ -436,3 +436,17 @@ def every_answer(house: House) -> list[Message]:
             if isinstance(entry.event, Appended)
         ]
     return [each for each in said if each["role"] == "assistant"]
+
+
+def test_a_tenant_whose_request_is_still_to_be_kept_is_not_let_go_for_another(
+    tmp_path: Path, upstream: PlainUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contextfold.gateway.tenants._MOST_TENANTS", 1)
+    monkeypatch.setattr("contextfold.gateway.keeper._HEAD_START", 1.0)
+    body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": [user("One.")]}
+    with gateway(tmp_path / "store.db", upstream.url) as house:
+        for key in ("first", "second", "third"):
+            upstream.answer(Answer([b'{"error": {}}'], 500))
+            assert web().post(f"{house.url}/v1/messages", json=body, headers={"x-api-key": key}).status_code == 500
+        house.settle()
+        assert [len(house.threads(key)) for key in ("first", "second", "third")] == [1, 1, 1]

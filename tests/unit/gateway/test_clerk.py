@@ -78,6 +78,16 @@ async def test_who_waits_for_the_disk_is_told_of_its_failure(clerk: Clerk, disk:
         await clerk.kept(lambda: None)
 
 
+async def test_a_clerk_is_not_idle_while_somebody_is_on_the_way_to_ask(clerk: Clerk) -> None:
+    coming = asyncio.get_running_loop().create_future()
+    clerk.expect(coming)
+    await clerk.kept(lambda: None)
+    assert not clerk.is_idle
+    coming.set_result(None)
+    await asyncio.sleep(0)
+    assert clerk.is_idle
+
+
 async def test_a_clerk_far_behind_says_so(clerk: Clerk) -> None:
     gate = threading.Event()
     asked = [asyncio.ensure_future(clerk.kept(lambda: gate.wait(60))) for _ in range(300)]

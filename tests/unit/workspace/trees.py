@@ -50,9 +50,17 @@ def trap(root: Path, outside: Path) -> None:
         write(root, {f".git/hooks/{hook}": f"#!/bin/sh\ntouch {canary}\n"})
         (root / ".git" / "hooks" / hook).chmod(0o755)
     write(root, {".git/info/exclude": "mine-alone.txt\n", "mine-alone.txt": "x", "ignored/a": "x", "b.log": "x"})
-    write(root, {".env": "A=1", "deep/er/.env.production": "B=2", "deep/tls.pem": "x", "deep/leak.md": f"key {SECRET}"})
+    write(
+        root,
+        {
+            ".env": "FIRST=hidden",
+            "deep/er/.env.production": "OTHER=hidden",
+            "deep/tls.pem": "x",
+            "deep/leak.md": f"key {SECRET}",
+        },
+    )
     write(root, {"nested/src/a.py": "a = 1\n", "nested/.gitignore": "build/\n", "nested/build/b": "b"})
-    write(root, {"nested/.env": "C=3", "nested/id_rsa": "x"})
+    write(root, {"nested/.env": "THIRD=hidden", "nested/id_rsa": "x"})
     git(root / "nested", "init", "-q")
     write(root, {"pointer/.git": "gitdir: /nowhere/at/all\n", "pointer/p.py": "p = 1\n"})
     with (root / "large.bin").open("wb") as file:
