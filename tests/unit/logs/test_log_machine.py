@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -10,11 +11,18 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from contextfold.domain import Origin, ThreadRow
 from contextfold.errors import Conflict, KeyConflict, NotFound
-from contextfold.logs import MemoryLog, SealedLog, SqliteLog, export_lines, import_lines, open_sqlite
+from contextfold.logs import MemoryLog, SealedLog, export_lines, import_lines, open_sqlite
 from contextfold.testing.log_contract import message
 from tests.crash.disk import UNSYNCED
 
@@ -49,7 +57,7 @@ class LogMachine(RuleBasedStateMachine):
         self.memory = MemoryLog()
         self.files = [self._open_file(), self._open_file()]
 
-    def _open_file(self) -> SqliteLog:
+    def _open_file(self) -> SealedLog:
         return open_sqlite(self.folder / "store.db", vfs=UNSYNCED.name)
 
     @property
@@ -189,6 +197,20 @@ class LogMachine(RuleBasedStateMachine):
             for file in self.files:
                 file.close()
             shutil.rmtree(self.folder)
+
+
+def test_any_sequence_of_operations_leaves_postgresql_with_what_a_list_would_hold(postgres_tables: str) -> None:
+    from contextfold.logs.postgres import open_postgres  # noqa: PLC0415  # an extra
+
+    class ServerMachine(LogMachine):
+        """Two gateways in one space of a server; every example has a space of its own."""
+
+        def _open_file(self) -> SealedLog:
+            return open_postgres(postgres_tables, space=self.folder.name)
+
+    examples = 3 * int(os.environ.get("CONTEXTFOLD_SOAK", "1"))
+    few = settings(max_examples=examples, stateful_step_count=15, deadline=None)
+    run_state_machine_as_test(ServerMachine, settings=few)
 
 
 TestLogMachine = pytest.mark.slow(LogMachine.TestCase)
