@@ -3,7 +3,7 @@
 from . import neutral
 from .anthropic import AnthropicDialect
 from .assembly import Heard
-from .dialect import Dialect, Marks, Wish, boundary, newest_fold
+from .dialect import Dialect, MarkCarriers, Marks, Wish, newest_fold
 from .gemini import GeminiDialect
 from .openai_chat import OpenAIChatDialect
 from .openai_responses import OpenAIResponsesDialect
@@ -37,6 +37,7 @@ __all__ = [
     "Heard",
     "IdFields",
     "Listener",
+    "MarkCarriers",
     "Marks",
     "OpenAIChatDialect",
     "OpenAIResponsesDialect",
@@ -46,7 +47,6 @@ __all__ = [
     "all_known",
     "asked_in",
     "bill",
-    "boundary",
     "defined",
     "detect",
     "elements",

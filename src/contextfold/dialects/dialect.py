@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from msgspec import Raw
 
-from contextfold.domain import Bill, Message, Problem, Reply, View, ViewItem
+from contextfold.domain import Bill, Message, Problem, Reply, Shown, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -276,3 +276,50 @@ class Dialect(Protocol):
     def in_flavour(self, flavour: str) -> Dialect:
         """The dialect with what some models or servers demand beyond it."""
         raise BadConfiguration(f"{self.name} has no flavour {flavour!r}. Use {self.name!r} alone.")
+
+
+MARK_REACH = 10  # items in which a place for a mark is looked for
+
+
+class _Carried(NamedTuple):
+    """Where a cache mark went: the chunks that were tried, how far back from their end it is, and the marked chunk."""
+
+    reach: list[bytes]
+    back: int  # 0 where none of them can carry it
+    chunk: bytes
+
+
+class MarkCarriers:
+    """Which chunks of a thread's requests carry their cache marks. Mostly the same as a request before."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._bounded: tuple[Shown | None, int] = (None, 0)
+        self._carried: dict[int, _Carried] = {}  # of the newest request, by the place that was wanted
+
+    def unchanged(self, view: View) -> int:
+        """How many items stand before what the newest fold changed; looked for once for each array."""
+        if self._bounded[0] is not view.array:
+            self._bounded = view.array, boundary(view.items)
+        return self._bounded[1]
+
+    def put(self, chunks: list[bytes], places: Sequence[int]) -> list[bytes]:
+        """Each mark on the item that was wanted, or on the nearest one before it that can carry one."""
+        carried: dict[int, _Carried] = {}
+        for place in places:
+            reach = chunks[max(0, place - MARK_REACH + 1) : place + 1]
+            known = self._carried.get(place)
+            found = known if known is not None and known.reach == reach else self._found(reach)
+            carried[place] = found
+            if found.back:
+                chunks[place + 1 - found.back] = found.chunk
+        self._carried = carried
+        return chunks
+
+    def _found(self, reach: list[bytes]) -> _Carried:
+        """The last of these chunks that can carry a mark."""
+        for back, chunk in enumerate(reversed(reach), 1):
+            new = self._dialect.marked(chunk) if chunk else chunk
+            if new is not chunk:
+                return _Carried(reach, back, new)
+        return _Carried(reach, 0, b"")

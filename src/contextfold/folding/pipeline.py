@@ -58,11 +58,10 @@ class Foldable(Summarizable, Protocol):
     def on_progress(self) -> Callable[..., object] | None: ...
 
 
-def fold_until_it_fits(
-    desk: Foldable, decision: FoldDecision, stages: Sequence[Strategy], last: Sequence[Strategy]
-) -> Steps[Made]:
+def fold_until_it_fits(desk: Foldable, decision: FoldDecision) -> Steps[Made]:
     """Run the stages until the goal is reached, then the last resort while the request does not fit."""
-    made = Made()
+    made, last = Made(), desk.policy.last_resort
+    stages = desk.policy.stages_for(decision.trigger, decision.only)
     decision = yield from _giants_aside(desk, decision, last, made)
     decision = yield from _through(desk, decision, stages, made, lambda now: now.used > decision.goal)
     for _ in range(desk.policy.most_rounds):

@@ -52,7 +52,7 @@ from contextfold.thread.request_bytes import DETAIL as PREFIX
 
 from .books import Books
 from .layer_state import LayerDisplay, NoteState
-from .request import Natives, Request, compaction_request, compacts_at, compacts_on_demand
+from .request import AskedTerms, Natives, Request, compaction_request, compacts_at, compacts_on_demand
 from .telemetry import Hook, Hooks
 from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests, OwnedList, ToolGate
 
@@ -85,6 +85,7 @@ class Desk:
         self._budgets: Memo[Budget] = Memo()
         self._decisions: Memo[FoldDecision] = Memo()
         self._openings: Memo[int] = Memo()
+        self.terms: Memo[AskedTerms] = Memo()
 
     def trial(self) -> Desk:
         """A twin to try folds on: nothing reaches the log, nobody is told, and no model is asked for a summary."""

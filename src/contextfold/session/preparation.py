@@ -7,7 +7,7 @@ nothing about bytes (the dialects do).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from contextfold import dialects, tokens
@@ -15,12 +15,12 @@ from contextfold.domain import View, encode
 from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
+    Budget,
     FoldDecision,
     Made,
     Report,
     Signals,
     Steps,
-    Strategy,
     WholeRequest,
     after_folds,
     fold_until_it_fits,
@@ -37,8 +37,8 @@ from . import attachments, notes, tools
 from .attachments import AskedAttachments, attach
 from .desk import LOOSE, Desk
 from .layer_state import surrounded, without_sections
-from .request import FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
-from .telemetry import FoldNotice, journal
+from .request import AskedTerms, FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
+from .telemetry import FoldNotice, journal, journal_folds
 from .turn import RequestFrame, Surroundings
 
 MOST_UNANSWERED = 8  # requests that are held until something else is written
@@ -56,9 +56,13 @@ def surround(desk: Desk, given: Surroundings) -> None:
     system = surrounded(own, notes.framed(desk)) if desk.thread.branch.notes else own
     tools = desk.tools.take(given.tools, turn.frame.tools)
     tools = turn.frame.tools if tools is None else tools
+    # Written anew at each turn: what a caller gave, such as a list of tools, may be changed where it stands.
     written = encode(system) if system else b"", encode(tools) if tools else b""
-    cost = tokens.fixed_cost(system, tools, desk.counter, written)
-    turn.surround(own, RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request, *written))
+    frame = turn.frame
+    if not frame.is_for(system, tools, given.output, written):
+        cost = tokens.fixed_cost(system, tools, desk.counter, written)
+        frame = RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request, *written)
+    turn.surround(own, frame)
 
 
 def remember(desk: Desk) -> None:
@@ -110,7 +114,8 @@ def prepare(
         budget = desk.budget(view)
         now = desk.decide(view, budget)
     outcome = FoldOutcome(decision, (yield from _fitting(desk, now)), before, view, made)
-    request = desk.requests.ask(_request(desk, dialect, settings, outcome, cache, attached))
+    request = _request(desk, settings, outcome, budget=budget, cache=cache, attached=attached)
+    desk.requests.ask(request)
     desk.books.prepared(desk.thread, view, budget, turn.frame.tokens, desk.now())
     return request
 
@@ -166,7 +171,7 @@ def fitted(
     prefix = ""
     if is_bound(desk.model):
         rendering = _rendering(desk, turn.dialect)
-        rendering.agreed(view, desk.lens, _fields(desk, turn.dialect, LEAST_TURN, {}))
+        rendering.agreed(view, desk.lens, rendering.settings(_fields(desk, turn.dialect, LEAST_TURN, {})))
         prefix = rendering.prefix(view)
     raw = view.tokens() + turn.frame.tokens
     report = report_of(outcome)
@@ -205,35 +210,15 @@ def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
     if decision.trigger == "ahead":
         made = yield from desk.background.settle(desk, desk.thread.branch.is_on_path)
     if decision.trigger != "ahead" or not desk.decide().fits:
-        made += yield from fold_until_it_fits(desk, decision, *_stages(desk, decision))
+        made += yield from fold_until_it_fits(desk, decision)
     instructions = desk.turn.instructions
     desk.turn.signal(Signals(), instructions)
     desk.turn.signal(after_folds(desk.decide(), decision.goal, len(made.folds)), instructions)
-    _journal(desk, decision, made)
+    journal_folds(made, {"thread": desk.thread.name, "model": desk.model.name, "trigger": decision.trigger})
     for each in made.folds:
         line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())
         yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, instructions, line))
     return made
-
-
-def _journal(desk: Desk, decision: FoldDecision, made: Made) -> None:
-    facts = {"thread": desk.thread.name, "model": desk.model.name, "trigger": decision.trigger}
-    for each in made.folds:
-        sizes = {"messages": each.messages, "blocks": each.blocks, "before": each.before, "after": each.after}
-        journal(logging.INFO, "folded", fold=each.id, kind=each.kind, **facts, **sizes)
-    for attempt in made.attempts:
-        if attempt.refusal is not None:
-            level = logging.WARNING if attempt.strategy == "summarizer" else logging.DEBUG
-            journal(level, "refused", strategy=attempt.strategy, reason=attempt.refusal.value, **facts)
-
-
-def _stages(desk: Desk, decision: FoldDecision) -> tuple[Sequence[Strategy], Sequence[Strategy]]:
-    policy = desk.policy
-    if not policy.automatic and decision.trigger != "explicit":
-        return (), policy.last_resort
-    if decision.only:
-        return [stage for stage in policy.stages if stage.name == decision.only], policy.last_resort
-    return policy.stages, policy.last_resort
 
 
 def _fitting(desk: Desk, now: FoldDecision) -> Steps[FoldDecision]:
@@ -271,37 +256,30 @@ def _cannot_fit(desk: Desk, now: FoldDecision) -> CannotFit:
 
 def _request(
     desk: Desk,
-    dialect: str,
     settings: Mapping[str, object],
     outcome: FoldOutcome,
+    *,
+    budget: Budget,
     cache: bool,
     attached: AskedAttachments,
 ) -> Request:
-    model, view, used = desk.model, outcome.view, outcome.now.used
-    streams = settings.get("stream") is True
-    output = longest_answer(model, desk.budget(), used, desk.turn.frame.output, streams=streams)
-    rendering = _rendering(desk, dialect)
-    native: Mapping[str, object] = {}
-    betas: tuple[str, ...] = ()
-    if desk.policy.native != "off" or desk.natives.live():
-        native, betas = answer.compaction_options(desk, dialect)
-    fields = _fields(desk, dialect, output, {**native, **settings})
-    if desk.policy.reasoning == "drop_block" and is_bound(model):
-        fields = rendering.dialect.dropping_stale(fields)
-    betas = (*betas, *rendering.dialect.betas(fields))
+    dialect = desk.turn.dialect
+    view, used, frame, lens = outcome.view, outcome.now.used, desk.turn.frame, desk.lens
+    model, rendering = lens.model, _rendering(desk, dialect)
+    output = longest_answer(model, budget, used, frame.output, streams=settings.get("stream") is True)
     marks = _marks(desk, rendering, view) if cache else UNMARKED
-    body = rendering.body(view, desk.lens, fields, marks)
+    terms = _terms(desk, rendering, output, settings, marks)
+    body = rendering.body(view, lens, terms.sent, marks)
     series = rendering.series
     desk.guard.check(dialect, view, body)
+    kept = body if terms.kept is terms.sent else rendering.body(view, lens, terms.kept, marks)
     layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
-    report = report_of(outcome, rendering.losses(view, fields), layers, told_tools, attached.made)
-    raw = view.tokens() + desk.turn.frame.tokens
-    lens = desk.lens
+    report = report_of(outcome, rendering.losses(view, terms.sent), layers, told_tools, attached.made)
 
     def origins() -> tuple[RequestPart, ...]:
         writer = rendering if rendering.is_at(view) else rendering.twin()
-        return desk.alone(lambda: parts_of(writer, view, lens, writer.body(view, lens, fields, marks), marks))
+        return desk.alone(lambda: parts_of(writer, view, lens, writer.body(view, lens, terms.sent, marks), marks))
 
     return Request(
         body,
@@ -309,38 +287,51 @@ def _request(
         dialect,
         report,
         view.head,
-        raw_tokens=raw,
+        raw_tokens=view.tokens() + frame.tokens,
         attached=attached.made,
         left_out=attached.left_out,
         prefix=rendering.prefix(view),
-        betas=betas,
+        betas=terms.betas,
         series=series,
-        record=_record(
-            desk,
-            fields,
-            betas,
-            marks,
-            lambda kept: body if kept is fields else rendering.body(view, lens, kept, marks),
-        ),
+        record=RequestRecord(kept, terms.blob, frame.system_json, frame.tools_json, marks.items, lens.times_forgotten),
         origins=origins,
     )
 
 
-def _record(
+def _terms(
+    desk: Desk, rendering: Rendering, output: int, settings: Mapping[str, object], marks: dialects.Marks
+) -> AskedTerms:
+    """What this request says beside its messages; mostly what the one before it said."""
+    native: Mapping[str, object] = {}
+    betas: tuple[str, ...] = ()
+    if desk.policy.native != "off" or desk.natives.live():
+        native, betas = answer.compaction_options(desk, desk.turn.dialect)
+    given = {**native, **settings}
+    around = desk.turn.frame, desk.turn.dialect, desk.model, desk.tools.tools
+    asked = *around, output, encode(given), betas, marks.frame, marks.end
+    return desk.terms.of(asked, lambda: _terms_anew(desk, rendering, output, given, betas, marks))
+
+
+def _terms_anew(
     desk: Desk,
-    fields: Mapping[str, object],
-    betas: Sequence[str],
+    rendering: Rendering,
+    output: int,
+    settings: Mapping[str, object],
+    betas: tuple[str, ...],
     marks: dialects.Marks,
-    write: Callable[[Mapping[str, object]], bytes],
-) -> RequestRecord:
-    """What the log is to keep of a request once it is answered: no key of a server, and no header of a call."""
+) -> AskedTerms:
+    """As it is sent; and as the log keeps it, without keys of servers and headers of calls."""
+    fields = _fields(desk, desk.turn.dialect, output, settings)
+    if desk.policy.reasoning == "drop_block" and is_bound(desk.model):
+        fields = rendering.dialect.dropping_stale(fields)
+    betas = (*betas, *rendering.dialect.betas(fields))
+    sent = kept = rendering.settings(fields)
     others = {name: value for name, value in fields.items() if name not in ("system", "tools")}
     bare = dialects.without_secrets(others)
     if bare is not others:
         fields = {name: bare.get(name, fields[name]) for name in fields if name in bare or name not in others}
-    terms = encode(RequestTerms.of(fields, betas, marks))
-    frame, forgotten = desk.turn.frame, desk.lens.times_forgotten
-    return RequestRecord(write(fields), terms, frame.system_json, frame.tools_json, marks.items, forgotten)
+        kept = rendering.settings(fields)
+    return AskedTerms(sent, kept, betas, encode(RequestTerms.of(fields, betas, marks)))
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
@@ -355,7 +346,7 @@ def _rendering(desk: Desk, dialect: str) -> Rendering:
 
 
 def _marks(desk: Desk, rendering: Rendering, view: View) -> dialects.Marks:
-    return rendering.dialect.marks(view, desk.model, desk.turn.frame.tokens, rendering.unchanged(view))
+    return rendering.dialect.marks(view, desk.model, desk.turn.frame.tokens, rendering.marks.unchanged(view))
 
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
@@ -401,7 +392,7 @@ def fold_now(desk: Desk, instructions: str, to: int | None, *, silently: bool = 
     decision = desk.decide(before)
     try:
         if silently:
-            made = yield from fold_until_it_fits(desk, decision, *_stages(desk, decision))
+            made = yield from fold_until_it_fits(desk, decision)
         else:
             made = yield from fold(desk, decision)
     finally:

@@ -14,6 +14,7 @@ from contextfold.folding import Budget, FoldDecision, Made, Native, PlannedFold,
 from contextfold.layers import LayerUse
 from contextfold.models import Model
 from contextfold.thread import RequestPart, Thread
+from contextfold.thread.request_bytes import RequestSettings
 from contextfold.toolbox import ToolUse
 
 # What `prepare` takes itself. Other settings pass as they are, unless they look like these or like a wire format's.
@@ -28,6 +29,15 @@ def refuse_misspelled(settings: Iterable[str]) -> None:
         meant = [] if name in SETTINGS else get_close_matches(name, (*OWN, *SETTINGS), 1, ALIKE)
         if meant:
             raise TypeError(f"prepare() knows no {name!r}; did you mean {meant[0]!r}?")
+
+
+class AskedTerms(NamedTuple):
+    """What a request says beside its messages, worked out once for each content."""
+
+    sent: RequestSettings
+    kept: RequestSettings  # the same without secrets; the very same where there are none
+    betas: tuple[str, ...]
+    blob: bytes  # what the log keeps of it
 
 
 class RequestRecord(NamedTuple):

@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from contextfold.domain import encode
-from contextfold.folding import Answer, MadeFold, Report, Writer
+from contextfold.folding import Answer, Made, MadeFold, Report, Writer
 from contextfold.models import Model
 from contextfold.summaries import Prompt
 
@@ -55,6 +55,17 @@ def journal(level: int, event: str, **facts: object) -> None:
     """One line for people, and the same facts as `record.contextfold` for machines."""
     listed = " ".join(f"{name}={value}" for name, value in facts.items())
     log.log(level, "%s %s", event, listed, extra={"contextfold": {"event": event, **facts}})
+
+
+def journal_folds(made: Made, facts: Mapping[str, object]) -> None:
+    """One line for each fold, and for each attempt that came to nothing."""
+    for each in made.folds:
+        sizes = {"messages": each.messages, "blocks": each.blocks, "before": each.before, "after": each.after}
+        journal(logging.INFO, "folded", fold=each.id, kind=each.kind, **facts, **sizes)
+    for attempt in made.attempts:
+        if attempt.refusal is not None:
+            level = logging.WARNING if attempt.strategy == "summarizer" else logging.DEBUG
+            journal(level, "refused", strategy=attempt.strategy, reason=attempt.refusal.value, **facts)
 
 
 CONTENT_SWITCH: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

@@ -76,6 +76,11 @@ class RequestFrame:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", self.system_tokens + self.tool_tokens + self.request_tokens)
 
+    def is_for(self, system: System, tools: Tools, output: int | None, written: tuple[bytes, bytes]) -> bool:
+        """Whether it holds these very surroundings, unchanged where they stand; one that weighs nothing holds none."""
+        is_theirs = self.system is system and self.tools is tools and self.output == output
+        return is_theirs and self.tokens > 0 and written == (self.system_json, self.tools_json)
+
 
 class Memo(Generic[T]):
     """The newest answer to a question, given again while the question is the same."""

@@ -146,7 +146,7 @@ def parts_of(rendering: Rendering, view: View, lens: ModelLens, body: bytes, mar
     """Where each message of a body comes from that this rendering wrote of this view."""
     plain = rendering.chunks(view, lens)
     touched = [_is_touched(rendering, item, chunk, lens) for item, chunk in zip(view.items, plain, strict=True)]
-    chunks = rendering.marked(list(plain), marks.items)
+    chunks = rendering.marks.put(list(plain), marks.items)
     written = [
         (place, bytes(each))
         for place, chunk in enumerate(chunks)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from hashlib import blake2b, sha256
 from itertools import islice
 from typing import TypeAlias
@@ -21,7 +22,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from contextfold import dialects
-from contextfold.dialects import Dialect, Marks, boundary, newest_fold
+from contextfold.dialects import Dialect, MarkCarriers, Marks, newest_fold
 from contextfold.dialects.neutral import are_strangers
 from contextfold.domain import (
     Block,
@@ -54,6 +55,48 @@ def digest(part: object) -> str:
     return sha256(encode(part)).hexdigest() if part else ""
 
 
+class RequestSettings:
+    """All of a request but its messages, and what follows from that alone: worked out once for each content.
+
+    Whoever gives the same one again says that nothing in it changed; a plain mapping is looked at each time.
+    """
+
+    def __init__(self, dialect: Dialect, fields: Mapping[str, object]) -> None:
+        self.fields = fields
+        self._dialect = dialect
+        self._written: dict[tuple[bool, bool], tuple[Mapping[str, object], bytes]] = {}
+
+    @cached_property
+    def chains(self) -> tuple[str, ...]:
+        """Fields by which the provider goes on from a conversation that it keeps itself."""
+        return self._dialect.chains(self.fields)
+
+    @cached_property
+    def binding(self) -> tuple[str, str, bool]:
+        """On what it depends whether reasoning stays, beside the messages: system, tools, who drops what is stale."""
+        fields = self.fields
+        return digest(fields.get("system")), digest(fields.get("tools")), self._dialect.drops_stale(fields)
+
+    @cached_property
+    def losses(self) -> tuple[str, ...]:
+        """What of tools and settings the request does not carry, in words."""
+        given = self.fields.get("tools")
+        tools = self._dialect.lost_tools(given) if given else ()
+        return (*tools, *self._dialect.lost_settings(self.fields))
+
+    def marked(self, marks: Marks) -> tuple[Mapping[str, object], bytes]:
+        """The fields with their cache marks, and the same as bytes."""
+        key = marks.frame, marks.end
+        if key not in self._written:
+            fields = self._dialect.marked_settings(self.fields, marks)
+            self._written[key] = fields, encode(dict(fields))
+        return self._written[key]
+
+    def without(self, names: Sequence[str]) -> RequestSettings:
+        """The same but for some fields."""
+        return RequestSettings(self._dialect, {name: each for name, each in self.fields.items() if name not in names})
+
+
 class Prefixes:
     """The digests along one array of items, and the terms under which they hold: system, tools, who drops what."""
 
@@ -61,9 +104,8 @@ class Prefixes:
         self._running: list[str] = [""]
         self._terms: tuple[str, str, bool] = ("", "", False)
 
-    def agree(self, settings: Mapping[str, object], drops_stale: bool) -> bool:
+    def agree(self, terms: tuple[str, str, bool]) -> bool:
         """Take over the terms of a request; whether they are other than before, so that all must be looked at anew."""
-        terms = digest(settings.get("system")), digest(settings.get("tools")), drops_stale
         is_new, self._terms = terms != self._terms, terms
         return is_new
 
@@ -89,7 +131,6 @@ class Prefixes:
 
 
 UNMARKED = Marks()
-MARK_REACH = 10  # items in which a place for a mark is looked for
 MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
 STALE = "{what} is left out: what stands before it has changed since it was written"
@@ -117,19 +158,21 @@ class Newest:
         """Bytes of the body."""
         return len(self._body)
 
-    def with_(self, chunks: Sequence[bytes], settings: Mapping[str, object], first: ViewItem | None) -> bytes:
-        """The body of these chunks."""
+    def with_(
+        self, chunks: Sequence[bytes], settings: tuple[Mapping[str, object], bytes], first: ViewItem | None
+    ) -> bytes:
+        """The body of these chunks, with settings that are compared by their bytes."""
         known = len(self._chunks)
         fresh = chunks[known:]
-        # By their bytes: what a caller gives, such as a list of tools, may be changed where it stands.
-        terms = encode(dict(settings)), first.shape.role if first is not None else ""
+        fields, written = settings
+        terms = written, first.shape.role if first is not None else ""
         is_longer = terms == self._terms and self._chunks == chunks[:known]
         grown = self._dialect.grown(self._body, fresh) if is_longer else None
         if grown is not None:
             self._body = grown
             self._chunks += fresh
         else:
-            self._body, self.series = self._dialect.body(chunks, settings, first), object()
+            self._body, self.series = self._dialect.body(chunks, fields, first), object()
             self._terms, self._chunks = terms, list(chunks)
         return self._body
 
@@ -147,8 +190,8 @@ class Rendering:
         self._lost: dict[Variant, tuple[str, ...]] = {}  # only of items that lost something
         self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
-        self._bounded: tuple[Shown | None, int] = (None, 0)
         self._newest = Newest(dialect)
+        self.marks = MarkCarriers(dialect)
 
     @property
     def size(self) -> int:
@@ -188,22 +231,31 @@ class Rendering:
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
 
-    def agreed(self, view: View, reading: ModelLens, settings: Mapping[str, object]) -> Sequence[bytes]:
+    def settings(self, fields: Mapping[str, object]) -> RequestSettings:
+        """What a request of this dialect says beside its messages, to be used as long as nothing in it changes."""
+        return RequestSettings(self.dialect, fields)
+
+    def agreed(self, view: View, reading: ModelLens, settings: RequestSettings) -> Sequence[bytes]:
         """The view's wire messages in a request of these settings, on which it depends what reasoning may stay."""
-        if self._prefixes is not None and self._prefixes.agree(settings, self.dialect.drops_stale(settings)):
+        if self._prefixes is not None and self._prefixes.agree(settings.binding):
             self._array = None
         return self.chunks(view, reading)
 
-    def body(self, view: View, reading: ModelLens, settings: Mapping[str, object], marks: Marks = UNMARKED) -> bytes:
+    def body(
+        self,
+        view: View,
+        reading: ModelLens,
+        settings: Mapping[str, object] | RequestSettings,
+        marks: Marks = UNMARKED,
+    ) -> bytes:
         """The whole request as bytes, marked for the provider's cache."""
-        chunks = self.agreed(view, reading, settings)
+        given = settings if isinstance(settings, RequestSettings) else self.settings(settings)
+        chunks = self.agreed(view, reading, given)
         if marks.items:
-            chunks = self.marked(list(chunks), marks.items)
-        broken = self._broken_chains(view, settings)
-        taken = {name: value for name, value in settings.items() if name not in broken} if broken else settings
-        return self._newest.with_(
-            chunks, self.dialect.marked_settings(taken, marks), view.item(0) if view.length else None
-        )
+            chunks = self.marks.put(list(chunks), marks.items)
+        if given.chains and self._are_chains_broken(view):
+            given = given.without(given.chains)
+        return self._newest.with_(chunks, given.marked(marks), view.item(0) if view.length else None)
 
     def last_speaker(self, view: View, reading: ModelLens) -> str:
         """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show.
@@ -224,28 +276,11 @@ class Rendering:
         """The digest of all that this view shows, where the model checks it; else nothing."""
         return self._prefixes.at(view.length) if self._prefixes is not None else ""
 
-    def unchanged(self, view: View) -> int:
-        """How many items stand before what the newest fold changed; looked for once for each array."""
-        if self._bounded[0] is not view.array:
-            self._bounded = view.array, boundary(view.items)
-        return self._bounded[1]
-
-    def marked(self, chunks: list[bytes], marks: Sequence[int]) -> list[bytes]:
-        """Each mark on the item, or on the nearest one before it that can carry one."""
-        for place in marks:
-            for at in range(place, max(-1, place - MARK_REACH), -1):
-                new = self.dialect.marked(chunks[at]) if chunks[at] else chunks[at]
-                if new is not chunks[at]:
-                    chunks[at] = new
-                    break
-        return chunks
-
-    def losses(self, view: View, settings: Mapping[str, object]) -> tuple[str, ...]:
+    def losses(self, view: View, settings: RequestSettings) -> tuple[str, ...]:
         """What the request of this view does not carry, in words: the same loss once, with how often it occurs."""
-        told = [UNCHAINED.format(field=field) for field in self._broken_chains(view, settings)]
-        if given := settings.get("tools"):
-            told += self.dialect.lost_tools(given)
-        told += self.dialect.lost_settings(settings)
+        told = list(settings.losses)
+        if settings.chains and self._are_chains_broken(view):
+            told = [*(UNCHAINED.format(field=field) for field in settings.chains), *told]
         if not self._lost:
             return tuple(told)
         counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))
@@ -253,11 +288,6 @@ class Rendering:
             f"{loss} ({times} times)" if times > 1 else loss for loss, times in islice(counted.items(), MOST_LOSSES)
         ]
         return (*told, f"and {len(counted) - MOST_LOSSES} more") if len(counted) > MOST_LOSSES else tuple(told)
-
-    def forget(self) -> None:
-        """Render everything anew: something shown may have been forgotten."""
-        self._array, self._chunks, self._kept, self._names = None, [], {}, {}
-        self._lost, self._losses, self._newest = {}, Counter(), Newest(self.dialect)
 
     def _follow(self, array: Shown, view: View) -> None:
         """Start over on a new array, keeping the bytes of what is still visible."""
@@ -321,14 +351,11 @@ class Rendering:
         name = self._names.get(block.call, "") if block.kind == "result" else ""
         return replace(block, name=name) if name else block
 
-    def _broken_chains(self, view: View, settings: Mapping[str, object]) -> list[str]:
-        """Settings that point to a conversation at the provider which is no longer what the view shows."""
-        chains = self.dialect.chains(settings)
-        if not chains:
-            return []
+    def _are_chains_broken(self, view: View) -> bool:
+        """Whether a conversation that the provider keeps is no longer what the view shows."""
         answered = max((item.seq for item in view.items if item.shape.role == "assistant"), default=0)
         newest = max((newest_fold(item) for item in view.items), default=0)
-        return list(chains) if newest > answered else []
+        return newest > answered
 
 
 def _without(

@@ -1,0 +1,81 @@
+"""A turn that is like the one before does little, and still says what the caller says now."""
+
+from typing import Any
+
+import pytest
+
+import contextfold as cf
+from contextfold.testing import tools as sample_tools
+
+MODEL = "claude-sonnet-4-5"
+
+
+def said(session: cf.Session, text: str) -> None:
+    session.append({"role": "user", "content": text})
+
+
+def answered(session: cf.Session, text: str = "Done.") -> None:
+    session.append({"role": "assistant", "content": text})
+
+
+@pytest.mark.finding("P3")
+def test_a_list_of_tools_that_was_changed_where_it_stands_is_sent_as_it_is_now() -> None:
+    given = sample_tools()
+    with cf.Session.open(model=MODEL, tools=given) as session:
+        said(session, "Begin.")
+        first = session.prepare(max_tokens=100).body
+        answered(session)
+        said(session, "Go on.")
+        given.pop()
+        second = session.prepare(max_tokens=100)
+        answered(session)
+        assert len(second.body["tools"]) == len(first["tools"]) - 1
+        assert session.request_at(session.view.head).json == second.json
+
+
+@pytest.mark.finding("P3")
+def test_a_setting_that_was_changed_where_it_stands_is_sent_as_it_is_now() -> None:
+    metadata = {"user_id": "ann"}
+    with cf.Session.open(model=MODEL) as session:
+        said(session, "Begin.")
+        assert session.prepare(max_tokens=100, metadata=metadata).body["metadata"] == {"user_id": "ann"}
+        metadata["user_id"] = "ben"
+        changed = session.prepare(max_tokens=100, metadata=metadata)
+        answered(session)
+        assert changed.body["metadata"] == {"user_id": "ben"}
+        assert session.request_at(session.view.head).body["metadata"] == {"user_id": "ben"}
+
+
+@pytest.mark.finding("P3")
+def test_settings_of_one_request_are_not_those_of_the_next() -> None:
+    bodies: list[dict[str, Any]] = []
+    with cf.Session.open(model=MODEL, system="Be brief.") as session:
+        for settings in ({"temperature": 0.5}, {}, {"max_tokens": 50}, {"cache": False}, {"stream": True}):
+            said(session, "Go on.")
+            bodies.append(session.prepare(**{"max_tokens": 100, **settings}).body)
+            answered(session)
+    assert [body.get("temperature") for body in bodies] == [0.5, None, None, None, None]
+    assert [body["max_tokens"] for body in bodies] == [100, 100, 50, 100, 100]
+    assert ["cache_control" in body for body in bodies] == [True, True, True, False, True]
+    assert [body.get("stream") for body in bodies] == [None, None, None, None, True]
+
+
+@pytest.mark.finding("P3")
+def test_a_secret_is_sent_and_never_kept_also_when_it_is_given_again() -> None:
+    server = {"type": "url", "url": "https://tools.example", "name": "t", "authorization_token": "secret-1234"}
+    with cf.Session.open(model=MODEL) as session:
+        for _ in range(2):
+            said(session, "Go on.")
+            request = session.prepare(max_tokens=100, mcp_servers=[server])
+            answered(session)
+            assert b"secret-1234" in request.json
+            assert b"secret-1234" not in session.request_at(session.view.head).json
+
+
+@pytest.mark.finding("P3")
+def test_preparing_again_after_nothing_happened_gives_the_same_request() -> None:
+    with cf.Session.open(model=MODEL, system="Be brief.", tools=sample_tools()) as session:
+        said(session, "Begin.")
+        first = session.prepare(max_tokens=100)
+        assert session.prepare(max_tokens=100).json == first.json
+        assert [part.seq for part in first.parts] == [1]
