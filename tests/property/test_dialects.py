@@ -71,6 +71,17 @@ def test_a_message_that_may_be_sent_is_sent_as_the_bytes_it_came_in(given_: tupl
 
 
 @given(written)
+def test_a_message_that_goes_unread_goes_as_it_would_once_read(given_: tuple[str, Any]) -> None:
+    name, value = given_
+    raw = encode(value)
+    message = find(name).parse(raw)
+    outline = item(message)
+    if not any(block.kind in ("reasoning", "opaque") for block in outline.shape.blocks):
+        unread = find(name).as_given(outline, raw)
+        assert unread in (None, find(name).chunk(outline, message))
+
+
+@given(written)
 def test_blocks_hold_only_text_that_can_be_encoded(given_: tuple[str, Any]) -> None:
     name, value = given_
     message = find(name).parse(encode(value))

@@ -263,14 +263,14 @@ class Session(Travels, Layered, Recalls):
         otherwise. An answer as long as the model can give is asked for with `max_tokens` or `stream=True`.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self.desk.thread.name, self.desk.model.name) as observed:
+        with telemetry.operation("prepare", self.desk.thread) as observed:
             request = await self._drive(preparation.prepare(self.desk, frame, dialect, settings, cache))
             observed.reported(request.report)
         return request
 
     async def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self.desk.thread.name, self.desk.model.name) as observed:
+        with telemetry.operation("fold", self.desk.thread) as observed:
             report = await self._drive(preparation.fold_now(self.desk, instructions, to))
             observed.reported(report)
         return report

@@ -57,16 +57,16 @@ def boundary(items: Sequence[ViewItem]) -> int:
 def worth_marking(view: View, model: Model, fixed: int, wanted: set[int]) -> tuple[int, ...]:
     """The items before which there is enough to be kept: a shorter prefix is silently not cached."""
     least = least_prefix(model)
-    return tuple(sorted(at for at in wanted if at >= 0 and view.tokens(0, at + 1) + fixed >= least))
+    return tuple([at for at in sorted(wanted) if at >= 0 and view.tokens(0, at + 1) + fixed >= least])
 
 
 def far_end(view: View, model: Model) -> int:
     """The last item of the request before this one, if the mark at this one's end would not find it; else -1."""
     lookback = model.cache.lookback if model.cache is not None and model.cache.lookback else LOOKBACK
-    blocks = 0
+    blocks, items = 0, view.array.items
     for index in range(view.length - 1, -1, -1):
-        item = view.item(index)
-        blocks += max(1, len(item.shape.blocks))
+        item = items[index]
+        blocks += len(item.shape.blocks) or 1
         if item.shape.role == "assistant" and item.kind == "message":
             return index - 1 if blocks >= lookback else -1
     return -1
@@ -180,6 +180,11 @@ class Dialect(Protocol):
         return bill(usage)
 
     # -- writing ------------------------------------------------------------------------------------------------------
+
+    def as_given(self, item: ViewItem, raw: bytes) -> bytes | None:  # noqa: ARG002
+        """What `chunk` makes of an untouched message of this dialect, where its outline tells; None where it is to be
+        read for that. Asked only where neither reasoning nor a provider's own item is in it."""
+        return None
 
     def limited(self, chunks: list[bytes], since: int) -> list[bytes]:  # noqa: ARG002
         """The chunks with no more of anything than the API takes in one request; those before `since` were limited."""

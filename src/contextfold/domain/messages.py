@@ -113,12 +113,12 @@ class Message(Struct, frozen=True):
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools this message asks for, in order."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolCall))
+        return tuple([block for block in self.blocks if isinstance(block, ToolCall)])
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
         """What tools answered, in order; each names the call it belongs to."""
-        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+        return tuple([block for block in self.blocks if isinstance(block, ToolResult)])
 
 
 BlockKind: TypeAlias = Literal["text", "image", "document", "call", "result", "reasoning", "opaque"]
@@ -163,12 +163,12 @@ class Shape(Struct, frozen=True, array_like=True):
     @property
     def calls(self) -> tuple[str, ...]:
         """Ids of the calls it makes, in order."""
-        return tuple(block.call for block in self.blocks if block.kind == "call")
+        return tuple([block.call for block in self.blocks if block.kind == "call"])
 
     @property
     def results(self) -> tuple[str, ...]:
         """Ids of the calls it answers, in order."""
-        return tuple(block.call for block in self.blocks if block.kind == "result")
+        return tuple([block.call for block in self.blocks if block.kind == "result"])
 
     @property
     def has_reasoning(self) -> bool:

@@ -237,7 +237,7 @@ class ViewMessages(Sequence[ViewMessage]):
 class View:
     """What the model sees next: items in order, where they may be cut, and what they amount to."""
 
-    __slots__ = ("_lens", "_shown", "head", "length", "open_calls", "pinned")
+    __slots__ = ("_lens", "array", "head", "length", "open_calls", "pinned")
 
     def __init__(
         self,
@@ -247,7 +247,8 @@ class View:
         open_calls: tuple[str, ...] = (),
         pinned: frozenset[int] = frozenset(),
     ) -> None:
-        self._shown, self._lens = shown, lens
+        self._lens = lens
+        self.array = shown  # shared with other views, for whoever extends something in step with it
         self.head, self.length = head, len(shown.items)
         self.open_calls = open_calls  # calls of the last turn that still wait for their results
         self.pinned = pinned  # seqs that no fold may take, with everything that stands or falls with them
@@ -266,11 +267,11 @@ class View:
     @property
     def items(self) -> Sequence[ViewItem]:
         """The outlines in order. A copy: take it once."""
-        return self._shown.items[: self.length]
+        return self.array.items[: self.length]
 
     def item(self, index: int) -> ViewItem:
         """One outline without copying the others; counted from the end where negative."""
-        return self._shown.items[range(self.length)[index]]
+        return self.array.items[range(self.length)[index]]
 
     @property
     def messages(self) -> ViewMessages:
@@ -278,38 +279,33 @@ class View:
         return ViewMessages(self.items, self._lens)
 
     @property
-    def array(self) -> Shown:
-        """The shared array behind this view, for whoever extends something in step with it."""
-        return self._shown
-
-    @property
     def count(self) -> Count:
         """Tokens, exact or estimated, and how."""
-        count = self._lens.count(*self._shown.totals(self._lens, self.length))
-        return replace(count, exact=False) if count.exact and self._shown.is_estimated(self.length) else count
+        count = self._lens.count(*self.array.totals(self._lens, self.length))
+        return replace(count, exact=False) if count.exact and self.array.is_estimated(self.length) else count
 
     def tokens(self, start: int = 0, stop: int | None = None) -> int:
         """Raw tokens of the items from `start` to before `stop`."""
         stop = self.length if stop is None else stop
-        running = self._shown.running_tokens(self._lens, self.length)
+        running = self.array.running_tokens(self._lens, self.length)
         return running[stop] - running[start]
 
     def may_cut(self, index: int) -> bool:
         """Whether a view may begin, or a fold end, in front of this item."""
-        return index == self.length or bool(self._shown.cuts[index])
+        return index == self.length or bool(self.array.cuts[index])
 
     def cut_at_or_after(self, index: int) -> int:
         """The first legal cut from here on; the end of the view always is one."""
-        found = self._shown.cuts.find(1, index, self.length)
+        found = self.array.cuts.find(1, index, self.length)
         return self.length if found < 0 else found
 
     def cut_at_or_before(self, index: int) -> int:
         """The last legal cut up to here; the start of the view always is one."""
-        return self.length if index >= self.length else max(self._shown.cuts.rfind(1, 0, index + 1), 0)
+        return self.length if index >= self.length else max(self.array.cuts.rfind(1, 0, index + 1), 0)
 
     def tail_start(self, tokens: int) -> int:
         """Where the longest legal tail of at most this many raw tokens begins."""
-        running = self._shown.running_tokens(self._lens, self.length)
+        running = self.array.running_tokens(self._lens, self.length)
         edge = bisect_left(running, running[self.length] - tokens, 0, self.length)
         return self.cut_at_or_after(edge)
 

@@ -150,9 +150,9 @@ class Desk:
         writes on, and answers that somebody else wrote. Results are checked against what is known of their calls."""
         return self.tools.tools is not None or not self.lens.is_far
 
-    def alone(self, work: Callable[[], T]) -> T:
-        """Do something while nobody else uses the thread."""
-        return self.thread.alone(work)
+    def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
+        """Do something while nobody else uses the thread, after taking what others wrote to it if need be."""
+        return self.thread.alone(work, look=look)
 
     def budget(self, view: View | None = None) -> Budget:
         """How much a request may hold beside what surrounds the messages of a view, the present one unless given."""

@@ -41,12 +41,8 @@ class Doing(Protocol):
     @property
     def artifacts(self) -> Path | None: ...
 
-    def look(self) -> None:
-        """Take what others wrote to the thread."""
-        ...
-
-    def alone(self, work: Callable[[], Any]) -> Any:
-        """Do something while nobody else uses the thread."""
+    def alone(self, work: Callable[[], Any], *, look: bool = False) -> Any:
+        """Do something while nobody else uses the thread, after taking what others wrote to it if need be."""
         ...
 
 
@@ -82,13 +78,7 @@ def _at_once(work: Callable[[], T]) -> T:
 
 def started(steps: Steps[Any], doing: Doing, *, look: bool = True) -> Effect | StepsEnd:
     """Begin steps, with what others wrote taken before: what they ask for first, or their end."""
-
-    def begin() -> Effect | StepsEnd:
-        if look:
-            doing.look()
-        return _next(steps, None, None)
-
-    return doing.alone(begin)  # type: ignore[no-any-return]  # whatever it is given to do
+    return doing.alone(lambda: _next(steps, None, None), look=look)  # type: ignore[no-any-return]  # what it is given
 
 
 def _do(effect: Effect, doing: Doing) -> object:

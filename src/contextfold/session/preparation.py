@@ -83,9 +83,10 @@ def prepare(
     if len(desk.requests.unanswered) >= MOST_UNANSWERED:
         yield from record(lambda _now: ())
     if cache is None:  # wanted where the provider keeps a prompt only if it is marked, and bills what it keeps for less
-        cache = desk.model.cache is not None and desk.model.cache.kind == "explicit"
+        kept = desk.lens.model.cache
+        cache = kept is not None and kept.kind == "explicit"
     surround(desk, given)
-    dialect = dialects.suited(dialect, desk.model) if dialect else desk.dialect
+    dialect = dialects.suited(dialect, desk.lens.model) if dialect else desk.lens.dialect
     turn.speak(dialect)
     if desk.natives.live():
         yield from answer.let_go(desk)
@@ -342,11 +343,11 @@ def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View,
 
 
 def _rendering(desk: Desk, dialect: str) -> Rendering:
-    return desk.thread.rendering(dialect, binds=is_bound(desk.model))
+    return desk.thread.rendering(dialect, binds=is_bound(desk.lens.model))
 
 
 def _marks(desk: Desk, rendering: Rendering, view: View) -> dialects.Marks:
-    return rendering.dialect.marks(view, desk.model, desk.turn.frame.tokens, rendering.marks.unchanged(view))
+    return rendering.dialect.marks(view, desk.lens.model, desk.turn.frame.tokens, rendering.marks.unchanged(view))
 
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
@@ -375,8 +376,8 @@ def hand_over(desk: Desk, dialect: str) -> Steps[View]:
     if view.open_calls:
         yield from attach(desk, "interrupted", interrupted_text(desk.language()))
     elif (
-        not dialects.find(dialect).takes_prefill
-        and _rendering(desk, dialect).last_speaker(view, desk.lens) == "assistant"
+        not (rendering := _rendering(desk, dialect)).dialect.takes_prefill
+        and rendering.last_speaker(view, desk.lens) == "assistant"
     ):
         # Models without prefill reject a request that ends with their own words.
         yield from attach(desk, "continue", go_on_text(desk.language()))

@@ -124,8 +124,8 @@ def report_of(
         losses,
         layers,
         tools,
-        sum(_number(each, "hits") for each in attached),
-        sum(_number(each, "tokens") for each in attached),
+        sum([_number(each, "hits") for each in attached]) if attached else 0,
+        sum([_number(each, "tokens") for each in attached]) if attached else 0,
     )
 
 

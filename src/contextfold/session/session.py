@@ -255,7 +255,7 @@ class Session(Travels, Layered, Recalls):
         otherwise. An answer as long as the model can give is asked for with `max_tokens` or `stream=True`.
         """
         frame = Surroundings(system, tools, max_tokens)
-        with telemetry.operation("prepare", self.thread.name, self.model.name) as observed:
+        with telemetry.operation("prepare", self.desk.thread) as observed:
             request = drive(preparation.prepare(self.desk, frame, dialect, settings, cache), self.desk)
             observed.reported(request.report)
         return request
@@ -271,7 +271,7 @@ class Session(Travels, Layered, Recalls):
 
     def fold(self, *, instructions: str = "", to: int | None = None) -> Report:
         """Fold now: the manual compaction. `instructions` are added to the summary's; `to` aims at a size."""
-        with telemetry.operation("fold", self.thread.name, self.model.name) as observed:
+        with telemetry.operation("fold", self.desk.thread) as observed:
             report = drive(preparation.fold_now(self.desk, instructions, to), self.desk)
             observed.reported(report)
         return report

@@ -22,6 +22,7 @@ from contextfold.domain import encode
 from contextfold.folding import Answer, Made, MadeFold, Report, Writer
 from contextfold.models import Model
 from contextfold.summaries import Prompt
+from contextfold.thread import Thread
 
 log = logging.getLogger("contextfold.session")
 
@@ -134,10 +135,12 @@ def _instruments() -> _Instruments | None:
     )
 
 
-def operation(name: str, thread: str, model: str) -> AbstractContextManager[Observed]:
+def operation(name: str, thread: Thread) -> AbstractContextManager[Observed]:
     """A span around `prepare` or `fold`; what it reports is told when it ends."""
     found = _instruments()
-    return nullcontext(Observed()) if found is None or not found.is_heard() else _operation(found, name, thread, model)
+    if found is None or not found.is_heard():
+        return nullcontext(Observed())
+    return _operation(found, name, thread.name, thread.model.name)
 
 
 @contextmanager

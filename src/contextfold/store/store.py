@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -320,7 +321,7 @@ class Store:
         counter = tokens.counter_for(chosen)
         live = self._live_thread(row.name, counter, row)
         live.rename(row)  # somebody may have
-        return Thread(live, chosen, counter, self._clock, lambda: self._sync(live), self._lock, self._fork)
+        return Thread(live, chosen, counter, self._clock, partial(self._sync, live), self._lock, self._fork)
 
     def _live_thread(self, name: str, counter: Counter | None = None, row: ThreadRow | None = None) -> Live:
         live = self._live.get(name)
@@ -343,7 +344,7 @@ class Store:
         elif not self._log.is_current():
             self._looks += 1
         live.catch_up_to(self._looks)
-        self._live.use(live)
+        self._live.look(live)
 
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
         if name is not None and self._log.row(name) is not None:

@@ -63,7 +63,7 @@ class Bodies:
         self.is_far = isinstance(log, DistantLog)  # each look at the log costs a trip over a network
         self._telling = log if isinstance(log, StandingLog) else None
         self._kept: dict[int, bytes] = {}
-        self._size = 0
+        self.size = 0  # bytes kept
         self._bills: dict[tuple[str, str], ModelBills] = {}
         self.times_dropped = 0
 
@@ -77,11 +77,6 @@ class Bodies:
     def standing(self) -> tuple[int, int] | None:
         """The newest seq of the thread in the log and its erasures, where one look tells both."""
         return None if self._telling is None else self._telling.standing([thread for thread, _ in self._lineage])
-
-    @property
-    def size(self) -> int:
-        """Bytes kept."""
-        return self._size
 
     def events(self, after: int = 0) -> Iterable[Logged]:
         """All events of the lineage in order, the oldest thread's first."""
@@ -109,7 +104,7 @@ class Bodies:
         """Read what is missing of these in one go."""
         missing = [seq for seq in seqs if seq not in self._kept]
         before = 0
-        for thread, upto in self._lineage:
+        for thread, upto in self._lineage if missing else ():
             own = [seq for seq in missing if seq > before and (upto is None or seq <= upto)]
             if own:
                 for seq, body in self._log.bodies(thread, own).items():
@@ -117,11 +112,11 @@ class Bodies:
             before = before if upto is None else upto
 
     def keep(self, seq: int, body: bytes) -> None:
-        self._size += len(body) - len(self._kept.get(seq, b""))
+        self.size += len(body) - len(self._kept.get(seq, b""))
         self._kept[seq] = body
-        while self._size > self._room and len(self._kept) > 1:
+        while self.size > self._room and len(self._kept) > 1:
             oldest = next(iter(self._kept))
-            self._size -= len(self._kept.pop(oldest))
+            self.size -= len(self._kept.pop(oldest))
 
     def bills(self, model: Model) -> ModelBills:
         """What the thread's bills of this model taught whoever read them last."""
@@ -131,7 +126,7 @@ class Bodies:
         """Keep nothing any longer, because something was forgotten."""
         self._bills.clear()
         self._kept.clear()
-        self._size = 0
+        self.size = 0
         self.times_dropped += 1
 
 
@@ -235,10 +230,10 @@ class ModelLens:
         """The words of an item as they were given."""
         if item.kind == "completion":
             results = (ToolResult(call, (Text(INTERRUPTED),), True) for call in item.shape.results)
-            return Message("user", tuple(results), dialect=self._dialect(item.seq))
+            return Message("user", tuple(results), dialect=self.dialect_of(item.seq))
         body = self._bodies.get(item.seq)
         if body is None:
-            return Message(item.shape.role, tuple(_forgotten(item.shape)), dialect=self._dialect(item.seq))
+            return Message(item.shape.role, tuple(_forgotten(item.shape)), dialect=self.dialect_of(item.seq))
         if item.kind == "stand_in":
             words = self.stand_in(item.seq)
             if words.wire:
@@ -247,7 +242,7 @@ class ModelLens:
             return Message("user", (Text(words.text),))
         if item.kind == "attachment":
             return Message("user", (Text(msgspec.json.decode(body, type=str)),))
-        return dialects.find(self._dialect(item.seq)).parse(body)
+        return dialects.find(self.dialect_of(item.seq)).parse(body)
 
     def resolve(self, item: ViewItem) -> ViewItem:
         """The item with the words of its folded blocks in place."""
@@ -285,7 +280,8 @@ class ModelLens:
         before = self._events()[item.seq - 2].event
         return before if isinstance(before, Sent) and before.is_answered else None
 
-    def _dialect(self, seq: int) -> str:
+    def dialect_of(self, seq: int) -> str:
+        """The dialect that a message was appended in; empty for what is no message."""
         event = self._events()[seq - 1].event
         return event.dialect if isinstance(event, Appended) else ""
 

@@ -195,8 +195,10 @@ class Live:
     @property
     def size(self) -> int:
         """How many bytes of memory it takes, about."""
-        rendered = sum(rendering.size for rendering in self.renderings.values())
-        return EVENT_BYTES * (1 + self.projection.last) + self.bodies.size + rendered
+        taken = EVENT_BYTES * (1 + self.projection.last) + self.bodies.size
+        for rendering in self.renderings.values():
+            taken += rendering.size
+        return taken
 
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written, or was forgotten."""
@@ -369,8 +371,14 @@ class LiveThreads:
     def get(self, name: str) -> Live | None:
         return self._all.get(name)
 
+    def look(self, live: Live) -> None:
+        """This one is looked at: it is the last to leave. It is weighed where something else was used in between."""
+        kept = next(reversed(self._kept.values()), None)
+        if kept is None or kept[0] is not live:
+            self.use(live)
+
     def use(self, live: Live) -> None:
-        """This one is used: it is the last to leave. Whatever there is no room for is let go."""
+        """This one is used, and may have grown: it is the last to leave. Whatever there is no room for is let go."""
         if self._kept:
             newest = next(reversed(self._kept))
             if newest != live.row.name:

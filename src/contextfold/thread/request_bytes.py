@@ -150,13 +150,8 @@ class Newest:
         self._dialect = dialect
         self._terms: tuple[bytes, str] = (b"", "")
         self._chunks: list[bytes] = []
-        self._body = b""
+        self.body = b""
         self.series = object()  # another one for each body that is written anew
-
-    @property
-    def size(self) -> int:
-        """Bytes of the body."""
-        return len(self._body)
 
     def with_(
         self, chunks: Sequence[bytes], settings: tuple[Mapping[str, object], bytes], first: ViewItem | None
@@ -167,14 +162,14 @@ class Newest:
         fields, written = settings
         terms = written, first.shape.role if first is not None else ""
         is_longer = terms == self._terms and self._chunks == chunks[:known]
-        grown = self._dialect.grown(self._body, fresh) if is_longer else None
+        grown = self._dialect.grown(self.body, fresh) if is_longer else None
         if grown is not None:
-            self._body = grown
+            self.body = grown
             self._chunks += fresh
         else:
-            self._body, self.series = self._dialect.body(chunks, fields, first), object()
+            self.body, self.series = self._dialect.body(chunks, fields, first), object()
             self._terms, self._chunks = terms, list(chunks)
-        return self._body
+        return self.body
 
 
 class Rendering:
@@ -196,7 +191,7 @@ class Rendering:
     @property
     def size(self) -> int:
         """Bytes kept, about: the newest body, and the chunks it was joined from."""
-        return 2 * self._newest.size
+        return 2 * len(self._newest.body)
 
     @property
     def series(self) -> object:
@@ -317,6 +312,10 @@ class Rendering:
         return chunk
 
     def _render(self, key: Variant, item: ViewItem, reading: ModelLens) -> bytes:
+        if not item.is_touched and item.kind == "message" and reading.dialect_of(item.seq) == self.dialect.name:
+            chunk = self._as_given(item, reading)
+            if chunk is not None:
+                return chunk
         message = reading.read(item)
         if item.aliases:
             message = dialects.find(message.dialect or self.dialect.name).renamed(message, item.aliases)
@@ -329,6 +328,16 @@ class Rendering:
         else:
             self._lose(key, self.dialect.losses(shown, message))
         return self.dialect.chunk(shown, message)
+
+    def _as_given(self, item: ViewItem, reading: ModelLens) -> bytes | None:
+        """The item's own bytes, where its outline says that they go as they are: then nobody has to read them."""
+        for block in item.shape.blocks:
+            if block.kind in ("reasoning", "opaque"):
+                return None
+            if block.kind == "call":
+                self._names[block.call] = block.name
+        raw = reading.words(item.seq)
+        return None if raw is None else self.dialect.as_given(item, raw)
 
     def _freed(self, item: ViewItem, message: Message, author: str, is_stale: bool) -> tuple[ViewItem, tuple[str, ...]]:
         """The item without what the model cannot read, or would not take back behind what stands before it now."""

@@ -289,8 +289,10 @@ class Thread:
         self._sync()
 
     @locked
-    def alone(self, work: Callable[[], T]) -> T:
-        """Do something while nobody else in this process uses the store."""
+    def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
+        """Do something while nobody else in this process uses the store, after a look at the log if need be."""
+        if look:
+            self._sync()
         return work()
 
     def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
@@ -307,7 +309,7 @@ class Thread:
 
     def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
         """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
-        return self._live.rendering(dialect, self.model.name, binds)
+        return self._live.rendering(dialect, self._lens.model.name, binds)
 
     # -- one event each ---------------------------------------------------------------------------------------------
 

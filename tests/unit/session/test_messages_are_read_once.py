@@ -56,7 +56,20 @@ def test_preparing_again_writes_no_message_anew() -> None:
         session.append({"role": "user", "content": "newest"})
         first = entered(lambda: session.prepare(max_tokens=100))
         again = entered(lambda: session.prepare(max_tokens=100))
-    assert first["parse"] == first["AnthropicDialect.chunk"] == 21
+    assert first["AnthropicDialect.as_given"] == 21
+    assert first["parse"] == first["AnthropicDialect.chunk"] == 0, "what goes as it came is not read again"
+    assert again["AnthropicDialect.as_given"] == again["parse"] == again["AnthropicDialect.chunk"] == 0
+
+
+@pytest.mark.finding("H7")
+def test_a_result_is_read_again_once_for_what_stands_inside_of_it() -> None:
+    with cf.Session.open(model="claude-sonnet-4-5") as session:
+        session.append({"role": "user", "content": "Read it."})
+        session.append({"role": "assistant", "content": CALLS["claude-sonnet-4-5"]})
+        session.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]})
+        first = entered(lambda: session.prepare(max_tokens=100))
+        again = entered(lambda: session.prepare(max_tokens=100))
+    assert first["parse"] == first["AnthropicDialect.chunk"] == 1
     assert again["parse"] == again["AnthropicDialect.chunk"] == 0
 
 

@@ -18,7 +18,7 @@ from contextfold.models import Model
 from . import render
 from .endpoint import ENDPOINT, AnthropicStream
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, body, chunk, grown, limited, marked
+from .render import CARRIES, body, chunk, grown, limited, marked, stands_unread
 from .repair import repair
 from .rules import RULES, check
 from .turns import Allowed, refused_sampling, settled
@@ -54,6 +54,9 @@ class AnthropicDialect(Dialect):
 
     def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(chunk(item, message))
+
+    def as_given(self, item: ViewItem, raw: bytes) -> bytes | None:
+        return readable(raw) if stands_unread(item.shape) else None
 
     def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

@@ -52,7 +52,7 @@ from contextfold.models import Model
 from .parse import NAME
 from .rules import IN_SYSTEM
 from .touch import SILENT_ERROR, is_unsigned, touched
-from .turns import refused_sampling
+from .turns import holds_any, refused_sampling
 
 ON_DEMAND, THRESHOLD, CLEARING = "compact-2026-09-04", "compact_20260112", "clear_tool_uses_20250919"
 BINDING = "thinking-binding-controls-2026-08-01"  # under which the provider takes the wish to drop stale reasoning
@@ -133,7 +133,7 @@ _NEVER = ("thinking", "redacted_thinking")
 
 def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes]:
     """The chunks with at most so many marks, the newest; `since` is where chunks begin that were not looked at yet."""
-    if not any(MARK in chunk for chunk in chunks[since:]):
+    if not holds_any(chunks, since, (MARK,)):
         return chunks
     left = most
     for index in range(len(chunks) - 1, -1, -1):
@@ -219,6 +219,14 @@ def _stands(shape: Shape, message: Message) -> bool:
         else:
             only_results = False
     return bool(shape.blocks) and not (has_results and _has_blank_inside(message))
+
+
+def stands_unread(shape: Shape) -> bool:
+    """Whether the outline alone says so: words, pictures, files and calls; what is inside of results has to be read."""
+    for block in shape.blocks:
+        if block.kind == "result" or block.is_blank or (block.call and simple(block.call) != block.call):
+            return False
+    return bool(shape.blocks)
 
 
 def has_unsigned(message: Message) -> bool:
@@ -351,7 +359,7 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
 
 def grown(whole: bytes, chunks: Sequence[bytes]) -> bytes | None:
     """The request with more messages; one more mark may mean one less in front of it."""
-    return None if any(MARK in chunk for chunk in chunks) else wire.grown(whole, chunks)
+    return None if holds_any(chunks, 0, (MARK,)) else wire.grown(whole, chunks)
 
 
 def _is_lifted(first: ViewItem | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:

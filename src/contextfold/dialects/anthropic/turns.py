@@ -247,7 +247,7 @@ _spoken = msgspec.json.Decoder(_MessageRole)
 def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
     """The chunks without halves of what ran at a server, in turns that are over; the older were looked at."""
     start = max(0, since - _REACH)
-    if not _any(chunks, start, _MARKS):
+    if not holds_any(chunks, start, _MARKS):
         return chunks
     while start > 0 and (not chunks[start - 1] or any(mark in chunks[start - 1] for mark in _OF_A_LOOP)):
         start -= 1
@@ -259,7 +259,8 @@ def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
     return chunks
 
 
-def _any(chunks: list[bytes], start: int, marks: tuple[bytes, ...]) -> bool:
+def holds_any(chunks: Sequence[bytes], start: int, marks: tuple[bytes, ...]) -> bool:
+    """Whether one of these words stands in a chunk from here on; asked at every turn, so without a generator."""
     for at in range(start, len(chunks)):
         chunk = chunks[at]
         for mark in marks:

@@ -18,7 +18,7 @@ from contextfold.models import Model
 
 from .endpoint import ENDPOINT, GeminiStream
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, CONFIG, arguments, body, chunk, limited
+from .render import CARRIES, CONFIG, arguments, body, chunk, limited, stands
 from .repair import repair
 from .rules import RULES, check
 
@@ -54,6 +54,9 @@ class GeminiDialect(Dialect):
 
     def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(chunk(item, message, self.signed))
+
+    def as_given(self, item: ViewItem, raw: bytes) -> bytes | None:
+        return readable(raw) if stands(item.shape) and not self.signed else None
 
     def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

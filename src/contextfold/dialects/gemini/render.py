@@ -51,7 +51,7 @@ NAMELESS = "tool"
 def chunk(item: ViewItem, message: Message, is_signed: bool) -> bytes:
     """The item as zero or one content."""
     if message.raw and message.dialect == NAME:
-        if not item.edits and not item.late and _stands(item.shape) and not is_signed:
+        if not item.edits and not item.late and stands(item.shape) and not is_signed:
             return message.raw
         return touched(item, message, is_signed)
     parts = _parts(message, shown(item, message), names_in(item.shape))
@@ -62,7 +62,7 @@ def chunk(item: ViewItem, message: Message, is_signed: bool) -> bytes:
     return encode({"role": "model" if message.role == "assistant" else "user", "parts": parts})
 
 
-def _stands(shape: Shape) -> bool:
+def stands(shape: Shape) -> bool:
     """Whether the API takes the content as it is: something in it, and no blank text."""
     return bool(shape.blocks) and not any(block.is_blank for block in shape.blocks)
 

@@ -22,6 +22,7 @@ from .render import CARRIES, body, chunk
 from .repair import repair
 from .rules import RULES, check
 from .suit import in_turn, seasoned
+from .touch import stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,9 @@ class OpenAIChatDialect(Dialect):
 
     def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(seasoned(chunk(item, message), item, self.flavour))
+
+    def as_given(self, item: ViewItem, raw: bytes) -> bytes | None:
+        return readable(seasoned(raw, item, self.flavour)) if stands(item.shape, raw) else None
 
     def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

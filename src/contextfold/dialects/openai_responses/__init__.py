@@ -18,9 +18,10 @@ from contextfold.models import Model
 
 from .endpoint import ENDPOINT, ResponsesStream
 from .parse import NAME, claims, parse, reads, reply, side, turns
-from .render import CARRIES, CHAINS, body, chunk, limited
+from .render import CARRIES, CHAINS, body, chunk, limited, stands
 from .repair import repair
 from .rules import RULES, check
+from .touch import bare
 
 ADJACENT = "adjacent"
 
@@ -56,6 +57,9 @@ class OpenAIResponsesDialect(Dialect):
 
     def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(chunk(item, message))
+
+    def as_given(self, item: ViewItem, raw: bytes) -> bytes | None:
+        return readable(bare(raw)) if stands(item.shape) else None
 
     def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:
         return losses(item, message, CARRIES)

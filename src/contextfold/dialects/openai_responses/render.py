@@ -49,13 +49,13 @@ NAMELESS = "tool"
 def chunk(item: ViewItem, message: Message) -> bytes:
     """The item as zero or more wire items, joined by commas."""
     if message.raw and message.dialect == NAME:
-        if not item.edits and not item.late and _stands(item.shape):
+        if not item.edits and not item.late and stands(item.shape):
             return bare(message.raw)
         return touched(item, message)
     return b",".join(encode(written) for written in _items(message, shown(item, message)))
 
 
-def _stands(shape: Shape) -> bool:
+def stands(shape: Shape) -> bool:
     """Whether something in it says something: blank words alone are not sent."""
     return any(not block.is_blank for block in shape.blocks)
 
