@@ -50,7 +50,8 @@ def test_a_setting_that_was_changed_where_it_stands_is_sent_as_it_is_now() -> No
 def test_settings_of_one_request_are_not_those_of_the_next() -> None:
     bodies: list[dict[str, Any]] = []
     with cf.Session.open(model=MODEL, system="Be brief.") as session:
-        for settings in ({"temperature": 0.5}, {}, {"max_tokens": 50}, {"cache": False}, {"stream": True}):
+        given: list[dict[str, Any]] = [{"temperature": 0.5}, {}, {"max_tokens": 50}, {"cache": False}, {"stream": True}]
+        for settings in given:
             said(session, "Go on.")
             bodies.append(session.prepare(**{"max_tokens": 100, **settings}).body)
             answered(session)
