@@ -9,7 +9,8 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
-from contextfold.dialects import Marks, boundary
+from contextfold.dialects import Marks
+from contextfold.dialects.dialect import boundary
 from contextfold.models import find
 from contextfold.testing import histories
 from contextfold.testing.server import Say, StrictServer
