@@ -270,10 +270,9 @@ def _request(
     output = longest_answer(model, budget, used, frame.output, streams=settings.get("stream") is True)
     marks = _marks(desk, rendering, view) if cache else UNMARKED
     terms = _terms(desk, rendering, output, settings, marks)
+    bare = b"" if terms.kept is terms.sent else rendering.body(view, lens, terms.kept, marks)
     body = rendering.body(view, lens, terms.sent, marks)
-    series = rendering.series
     desk.guard.check(dialect, view, body)
-    kept = body if terms.kept is terms.sent else rendering.body(view, lens, terms.kept, marks)
     layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
     report = report_of(outcome, rendering.losses(view, terms.sent), layers, told_tools, attached.made)
@@ -293,8 +292,10 @@ def _request(
         left_out=attached.left_out,
         prefix=rendering.prefix(view),
         betas=terms.betas,
-        series=series,
-        record=RequestRecord(kept, terms.blob, frame.system_json, frame.tools_json, marks.items, lens.times_forgotten),
+        series=rendering.series,
+        record=RequestRecord(
+            bare or body, terms.blob, frame.system_json, frame.tools_json, marks.items, lens.times_forgotten
+        ),
         origins=origins,
     )
 
@@ -303,10 +304,7 @@ def _terms(
     desk: Desk, rendering: Rendering, output: int, settings: Mapping[str, object], marks: dialects.Marks
 ) -> AskedTerms:
     """What this request says beside its messages; mostly what the one before it said."""
-    native: Mapping[str, object] = {}
-    betas: tuple[str, ...] = ()
-    if desk.policy.native != "off" or desk.natives.live():
-        native, betas = answer.compaction_options(desk, desk.turn.dialect)
+    native, betas = answer.compaction_options(desk, desk.turn.dialect)
     given = {**native, **settings}
     around = desk.turn.frame, desk.turn.dialect, desk.model, desk.tools.tools
     asked = *around, output, encode(given), betas, marks.frame, marks.end
@@ -338,8 +336,7 @@ def _terms_anew(
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
     """The request as it would be without folding, for a summary by the same model: its provider has most of it."""
     rendering, fields = _rendering(desk, dialect), _fields(desk, dialect, LEAST_TURN, settings)
-    marks = _marks(desk, rendering, view) if cache else UNMARKED
-    return rendering.body(view, desk.lens, fields, marks)
+    return rendering.body(view, desk.lens, fields, _marks(desk, rendering, view) if cache else UNMARKED)
 
 
 def _rendering(desk: Desk, dialect: str) -> Rendering:
