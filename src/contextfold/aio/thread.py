@@ -131,9 +131,9 @@ class Thread:
         """Take what others wrote to the log since it was last looked at."""
         await self._worker.run(self._thread.catch_up)
 
-    async def alone(self, work: Callable[[], T]) -> T:
-        """Do something while nobody else in this process uses the store."""
-        return await self._worker.run(lambda: self._thread.alone(work))
+    async def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
+        """Do something while nobody else in this process uses the store, after a look at the log if need be."""
+        return await self._worker.run(lambda: self._thread.alone(work, look=look))
 
     async def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""

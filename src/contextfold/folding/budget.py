@@ -8,7 +8,7 @@ refused here, loudly, so that nothing later divides by a negative number or fold
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from contextfold.errors import BadConfiguration
@@ -31,12 +31,11 @@ class Budget:
     bytes: int | None = None
     images: int | None = None
     most: int | None = None  # what a policy allows for input, where the window would allow more
+    usable: int = field(init=False)  # tokens for the input, once the answer has its room
 
-    @property
-    def usable(self) -> int:
-        """Tokens for the input, once the answer has its room."""
+    def __post_init__(self) -> None:
         left = self.window - self.reserve
-        return left if self.most is None else min(left, self.most)
+        object.__setattr__(self, "usable", left if self.most is None else min(left, self.most))
 
     @property
     def roomy(self) -> int:
@@ -128,13 +127,9 @@ class Percent:
             log.warning("threshold %s is not within 5 to 100: the model's own, or 75, is taken", self.percent)
 
     def fires(self, used: int, budget: Budget, model: Model) -> Firing | None:
-        threshold = -int(-budget.usable * self._percent(model) // 100)
+        models_own = USUAL_PERCENT if model.threshold is None else float(model.threshold)
+        threshold = -int(-budget.usable * (self.percent if self._is_own else models_own) // 100)
         return Firing("percent", threshold, int(budget.usable * self.goal)) if used >= threshold else None
-
-    def _percent(self, model: Model) -> float:
-        if self._is_own:
-            return self.percent
-        return float(model.threshold) if model.threshold is not None else USUAL_PERCENT
 
     @property
     def _is_own(self) -> bool:

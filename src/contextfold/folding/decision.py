@@ -75,7 +75,7 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
         reason = f"{used:,} of {budget.usable:,} tokens are used; a summary is asked for ahead of need"
         return FoldDecision("ahead", "", reason, used, budget.usable)
     if firing is None:
-        is_near = any(isinstance(each, Ladder) and each.warns(used, budget) for each in policy.triggers)
+        is_near = any(each.warns(used, budget) for each in policy.triggers if isinstance(each, Ladder))
         action: Action = "warn" if policy.automatic and is_near else "send"
         reason = f"{used:,} of {budget.usable:,} tokens are used"
         return FoldDecision(action, "", reason, used, budget.usable)

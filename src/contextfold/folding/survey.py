@@ -188,7 +188,7 @@ def is_person(item: ViewItem) -> bool:
     """Whether somebody spoke here, rather than a tool: the user's side, no results, something to read or see."""
     if item.kind != "message" or item.shape.role != "user" or item.shape.is_blank:
         return False
-    return all(block.kind != "result" for block in item.shape.blocks)
+    return not item.shape.results
 
 
 # -- tool results -----------------------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ class Books:
         self._sent: _SentRequest | None = None
         self._prepared: _SentRequest | None = None
         self._made: tuple[Thread, View, Budget, int, float] | None = None  # prepared, and not worked out yet
+        self._priced: Memo[PricedRequest] = Memo()
         self._stood: Memo[Standing] = Memo()  # whoever asks again before anything happened is told the same
         self._watch = Watch()
         self._said = _SaidSoFar()
@@ -212,16 +213,22 @@ class Books:
 
     def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> PricedRequest:
         lens, sent = thread.lens, self._sent
+        is_cold = sent is None or _is_over(lens.model, now - sent.at)
+        asked = view.array, view.length, budget, fixed, lens.calibration, sent, is_cold
+        return self._priced.of(asked, lambda: self._price(thread, view, budget, fixed, is_cold))
+
+    def _price(self, thread: Thread, view: View, budget: Budget, fixed: int, is_cold: bool) -> PricedRequest:
+        lens, sent = thread.lens, self._sent
         calibration, model = lens.calibration, lens.model
-        size = view.count.tokens + budget.fixed
-        is_cold = sent is None or _is_over(model, now - sent.at)
+        raw = view.tokens()
+        size = calibration.scaled(raw) + budget.fixed
         cached = 0
         if sent is not None and not is_cold and sent.fixed == fixed:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
         least = (model.cache.least or 0) if model.cache is not None else 0
         cached = cached if cached >= least else 0
-        factor = min(calibration.factor, size / max(1, view.tokens()))  # nothing less than nothing is around them
-        around = size - int(view.tokens() * factor)  # what calibration found beside the messages, too
+        factor = min(calibration.factor, size / max(1, raw))  # nothing less than nothing is around them
+        around = size - int(raw * factor)  # what calibration found beside the messages, too
         said = self._said.tokens(thread)
         newest = self._newest.of(view.array, lambda: _newest_summary(view))
         return PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold, least)
@@ -241,11 +248,11 @@ class _SaidSoFar:
         self._last: ViewItem | None = None
 
     def tokens(self, thread: Thread) -> int:
-        items = thread.branch.items.items
+        items, lens = thread.branch.items.items, thread.lens
         if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
             self._tokens, self._counted = 0, 0
         for place in range(self._counted, len(items)):
-            self._tokens += thread.lens.weigh(items[place])
+            self._tokens += lens.weigh(items[place])
         self._counted = len(items)
         self._last = items[-1] if items else None
         return self._tokens

@@ -224,7 +224,8 @@ def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
 
 def _fitting(desk: Desk, now: FoldDecision) -> Steps[FoldDecision]:
     """The decision on the request as it will be sent, which fits."""
-    now = _borrowing(desk, now)
+    if not now.fits:
+        now = _borrowing(desk, now)
     if not now.fits:
         error = _cannot_fit(desk, now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
@@ -239,7 +240,7 @@ def _borrowing(desk: Desk, now: FoldDecision) -> FoldDecision:
     A request is refused only where what nobody may fold exceeds the window by itself.
     """
     over = now.used - now.usable
-    if over <= 0 or now.second is not None:
+    if now.second is not None:
         return now
     budget = desk.budget()
     if budget.most is not None and now.used > budget.most:

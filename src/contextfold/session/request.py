@@ -149,16 +149,13 @@ class Natives:
     def live(self) -> list[tuple[int, Folded]]:
         projection = self._thread.branch
         if self._seen != len(projection.events):
-            self._found += [entry.seq for entry in projection.events[self._seen :] if _is_native(entry.event)]
+            fresh = projection.events[self._seen :]
+            self._found += [e.seq for e in fresh if isinstance(e.event, Folded) and e.event.kind == "native"]
             self._seen = len(projection.events)
         if not self._found:
             return []
         found = [projection.folds[seq] for seq in self._found if seq in projection.folds]
         return [(fold.seq, fold.event) for fold in found if fold.is_live]
-
-
-def _is_native(event: object) -> bool:
-    return isinstance(event, Folded) and event.kind == "native"
 
 
 def compacts_at(policy: Policy, model: Model, budget: Budget, dialect: str) -> int:

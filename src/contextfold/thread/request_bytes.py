@@ -122,15 +122,16 @@ class Prefixes:
         """The digest of so many items."""
         return self._running[length] if length < len(self._running) else ""
 
-    def is_stale(self, item: ViewItem, sent: Sent | None, place: int) -> bool:
-        """Whether the item holds reasoning that was written for another prefix than stands before it now."""
-        if sent is None or not item.shape.has_reasoning or self._terms[2]:
+    def is_stale(self, sent: Sent | None, place: int) -> bool:
+        """Whether the reasoning of an answer to this request was written for another prefix than stands here now."""
+        if sent is None or self._terms[2]:
             return False
         prefix = sent.details.get(DETAIL)
         return bool(prefix) and (prefix, sent.system, sent.tools) != (self.at(place), *self._terms[:2])
 
 
 UNMARKED = Marks()
+_FEW = 2  # items
 MOST_LOSSES = 50  # lines of a report; the rest is counted
 STRANGER = "{what} is left out: {model} wrote it, and models of another family cannot read it"
 STALE = "{what} is left out: what stands before it has changed since it was written"
@@ -176,7 +177,7 @@ class Rendering:
     """Chunks of wire messages, one for each item of the array it follows."""
 
     def __init__(self, dialect: Dialect, model: str = "", binds: bool = False) -> None:
-        self.dialect, self._model = dialect, model
+        self.dialect, self._name, self._model = dialect, dialect.name, model
         self._prefixes = Prefixes() if binds else None  # where the model checks what stands before its reasoning
         self._stale: set[Hashable] = set()  # items whose reasoning was written for another prefix
         self._array: Shown | None = None
@@ -212,7 +213,7 @@ class Rendering:
             self._follow(view.array, view)
         if len(self._chunks) < view.length:
             fresh = view.array.items[len(self._chunks) : view.length]
-            if len(fresh) > 1:  # in one go; a single one is read when its turn comes
+            if len(fresh) > _FEW:  # in one go; an answer and what was said to it are read when their turn comes
                 reading.load(
                     [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
                 )
@@ -301,18 +302,20 @@ class Rendering:
 
     def _chunk(self, item: ViewItem, reading: ModelLens, place: int) -> bytes:
         own = _key(item)
-        key = own, self._prefixes is not None and self._prefixes.is_stale(item, reading.sent(item), place)
+        prefixes = self._prefixes
+        is_checked = prefixes is not None and item.shape.has_reasoning
+        key = own, is_checked and prefixes is not None and prefixes.is_stale(reading.sent(item), place)
         if key[1]:
             self._stale.add(own)
         chunk = self._kept.get(key)
         if chunk is None:
             chunk = self._kept[key] = self._render(key, item, reading)
-        if self._prefixes is not None:
-            self._prefixes.add(place, chunk)
+        if prefixes is not None:
+            prefixes.add(place, chunk)
         return chunk
 
     def _render(self, key: Variant, item: ViewItem, reading: ModelLens) -> bytes:
-        if not item.is_touched and item.kind == "message" and reading.dialect_of(item.seq) == self.dialect.name:
+        if not item.is_touched and item.kind == "message" and reading.dialect_of(item.seq) == self._name:
             chunk = self._as_given(item, reading)
             if chunk is not None:
                 return chunk
@@ -322,7 +325,7 @@ class Rendering:
         for call in message.calls:
             self._names[call.id] = call.name
         shown = self._named(reading.resolve(item))
-        if message.dialect == self.dialect.name:
+        if message.dialect == self._name:
             shown, lost = self._freed(shown, message, reading.author(item), key[1])
             self._lose(key, lost)
         else:
