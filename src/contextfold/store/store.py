@@ -344,7 +344,7 @@ class Store:
         elif not self._log.is_current():
             self._looks += 1
         live.catch_up_to(self._looks)
-        self._live.look(live)
+        self._live.use(live, has_grown=False)
 
     def _fork(self, thread: Thread, at: int, name: str | None) -> Thread:
         if name is not None and self._log.row(name) is not None:

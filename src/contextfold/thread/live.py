@@ -195,10 +195,8 @@ class Live:
     @property
     def size(self) -> int:
         """How many bytes of memory it takes, about."""
-        taken = EVENT_BYTES * (1 + self.projection.last) + self.bodies.size
-        for rendering in self.renderings.values():
-            taken += rendering.size
-        return taken
+        rendered = sum([rendering.size for rendering in self.renderings.values()])
+        return EVENT_BYTES * (1 + self.projection.last) + self.bodies.size + rendered
 
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written, or was forgotten."""
@@ -371,18 +369,13 @@ class LiveThreads:
     def get(self, name: str) -> Live | None:
         return self._all.get(name)
 
-    def look(self, live: Live) -> None:
-        """This one is looked at: it is the last to leave. It is weighed where something else was used in between."""
-        kept = next(reversed(self._kept.values()), None)
-        if kept is None or kept[0] is not live:
-            self.use(live)
-
-    def use(self, live: Live) -> None:
-        """This one is used, and may have grown: it is the last to leave. Whatever there is no room for is let go."""
-        if self._kept:
-            newest = next(reversed(self._kept))
-            if newest != live.row.name:
-                self._weigh(self._kept[newest][0])  # it has grown by what was done with it since
+    def use(self, live: Live, *, has_grown: bool = True) -> None:
+        """This one is used: it is the last to leave. Whatever there is no room for is let go."""
+        newest = next(reversed(self._kept.values()), (None, 0))[0]
+        if newest is live and not has_grown:
+            return
+        if newest is not None and newest is not live:
+            self._weigh(newest)  # it has grown by what was done with it since
         self._all[live.row.name] = live
         self._weigh(live)
         self._kept.move_to_end(live.row.name)
