@@ -46,9 +46,10 @@ def test_a_budget_is_filled_and_never_exceeded() -> None:
     indexed = Evidence(tuple(spoken(turns)))
     shown = {turn.id: size for turn, size in zip(indexed.turns, indexed.sizes, strict=True)}
     for budget in (100, 1_000, 100_000):
-        used = sum(shown[name] for name in indexed.select("the puppy", budget))
-        assert used <= budget
-        assert used > budget - max(indexed.sizes) or budget > sum(indexed.sizes)
+        names = indexed.select("the puppy", budget)
+        left = budget - sum(shown[name] for name in names)
+        assert left >= 0
+        assert [name for name, size in shown.items() if size <= left and name not in names] == []
 
 
 def test_names_of_those_who_speak_do_not_count_as_words_but_as_who_is_meant() -> None:
@@ -72,6 +73,15 @@ def test_an_answer_beside_the_question_is_found_and_not_in_another_session() -> 
     turns = said(conversation(), D3_19="Which instrument shall I learn?", D3_18="The violin, I think.")
     order = Evidence(tuple(spoken(turns))).ranked("instrument to learn")
     assert [turns[place]["id"] for place in order[:3]] == ["D3:19", "D3:18", "D3:17"]
+
+
+def test_of_two_turns_that_say_the_same_the_one_in_the_better_session_comes_first() -> None:
+    same = "We spoke of the harbour once more."
+    turns = said(conversation(), D1_2=same, D4_2=same, D4_15="The lighthouse at the harbour is red.")
+    order = Evidence(tuple(spoken(turns))).ranked("red lighthouse at the harbour")
+    places = {turn["id"]: place for place, turn in enumerate(turns)}
+    assert order[0] == places["D4:15"]
+    assert order.index(places["D4:2"]) < order.index(places["D1:2"])
 
 
 def test_names_that_the_first_hit_tells_are_asked_for_again() -> None:

@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from contextfold.domain import Appended, Logged, Message, Shape, Text
-from contextfold.recall.index import IndexReader, RecallIndex, sitting_of
-from contextfold.recall.search import Hit, Inquiry, Passage, PassageSource, Stretch, headline, packed, search
+from contextfold.recall.index import Found, IndexReader, RecallIndex, sitting_of
+from contextfold.recall.search import Hit, Inquiry, Passage, PassageSource, Stretch, headline, packed, ranked, search
 
 HOUR = 3_600.0
 
@@ -65,6 +65,14 @@ def test_an_answer_beside_the_question_is_found_before_anything_else(library: Li
     library.say("Which port shall the proxy have?", "8443, please.")
     filled(library)
     assert {hit.seq for hit in library.ask("port of the proxy")[:3]} == {30, 31, 32}
+
+
+def test_a_hit_gives_half_to_its_neighbour_a_third_to_the_next_and_a_quarter_to_its_sitting() -> None:
+    places = {place: Found(place, place, 0, 0, int(place >= 6), ("mel", "bo")[place % 2]) for place in range(10)}
+    assert ranked({5: 8.0}, places) == pytest.approx({5: 8 + 2, 4: 4 + 2, 3: 2.8 + 2})  # 6 and 7: another sitting
+    both = ranked({3: 8.0, 5: 4.0}, places)
+    assert both == pytest.approx({3: 8 + 1.4 + 2, 5: 4 + 2.8 + 2, 4: 4 + 2 + 2, 2: 4 + 2, 1: 2.8 + 2})
+    assert ranked({5: 8.0}, places, {"bo"})[5] == pytest.approx(1.4 * 10)
 
 
 def test_another_sitting_inherits_nothing(library: Library) -> None:
@@ -133,6 +141,20 @@ def test_passages_fill_the_budget_in_the_order_they_were_said(library: Library) 
     assert next(passage for passage in shown if passage.seq == 31).matched == ("proxy",)
     assert sum(len(passage.text) // 4 + 16 for passage in shown) <= 200
     assert len(shown) > 3
+
+
+def test_a_long_output_is_cut_so_that_one_hit_brings_some_lines_and_not_all(library: Library) -> None:
+    lines = [f"{number:04}: nothing of note was printed here" for number in range(2_000)]
+    lines[1_234] = "1234: the zeppelin broke its moorings"
+    library.say("Run it.", "\n".join(lines), "And then?")
+    text = library.messages[2].text
+    hits = library.ask("zeppelin moorings")
+    assert hits[0].seq == 2
+    assert "zeppelin" in text[hits[0].start : hits[0].start + 1_200]
+    assert text[hits[0].start - 1] == "\n"
+    source = PassageSource(library.messages[2], HOUR, None)
+    shown = packed(hits[:1], "zeppelin", budget=10_000, read=lambda _: source, count=lambda text: len(text) // 4)
+    assert 5 < len(shown[0].text.splitlines()) < 40
 
 
 def test_a_time_that_no_calendar_has_is_left_out_of_the_line_above_a_passage() -> None:

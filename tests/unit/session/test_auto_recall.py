@@ -34,6 +34,19 @@ def test_a_question_about_what_is_folded_brings_it_to_the_end_of_the_request() -
         assert [each.kind for each in request.attached] == ["recalled"]
 
 
+def test_what_the_model_asks_its_tools_about_brings_it_too() -> None:
+    call = {"type": "tool_use", "id": "1", "name": "run", "input": {"command": "check port of the proxy"}}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "refused"}
+    with talk(1_500) as session:
+        session.append({"role": "user", "content": "Go on."})
+        assert session.prepare().attached == ()
+        session.append({"role": "assistant", "content": [call]})
+        session.append({"role": "user", "content": [result]})
+        request = session.prepare()
+        assert [each.kind for each in request.attached] == ["recalled"]
+        assert b"8443" in request.json
+
+
 def test_nothing_is_attached_twice_nor_without_need() -> None:
     with talk(1_500) as session:
         session.append({"role": "user", "content": "Which port did we choose for the proxy?"})

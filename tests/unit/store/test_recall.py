@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -122,6 +123,14 @@ def test_what_a_writer_without_the_index_wrote_is_found(tmp_path: Path) -> None:
             later = other.thread("talk").append({"role": "user", "content": "And 9000 for the metrics."})
         assert later in seqs(store, "metrics")
         assert said[20] in seqs(store, "proxy")
+
+
+def test_a_store_that_keeps_no_index_answers_from_one_in_memory(tmp_path: Path) -> None:
+    with cf.open(tmp_path / "agent.db", recall=False) as store:
+        said = talk(store)
+        assert said[20] in seqs(store, "proxy")
+    with closing(apsw.Connection(str(tmp_path / "agent.db"))) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'derived%'").fetchall() == []
 
 
 def test_spaces_of_one_file_do_not_leak_into_one_another(tmp_path: Path) -> None:
