@@ -136,8 +136,8 @@ class Evidence:
         rest = sorted(range(len(self.turns) - 1, -1, -1), key=lambda place: self.places[place].speaker not in meant)
         return list(dict.fromkeys([*self.matching(question), *rest]))
 
-    def matching(self, question: str) -> list[int]:
-        """The turns that hold words of a question, or stand beside one that does, best first."""
+    def matching(self, question: str) -> dict[int, float]:
+        """The turns that hold words of a question, or stand beside one that does, best first, with their scores."""
         meant = named(question, self.speakers)
         names = frozenset[str]().union(*(called(speaker, question) for speaker in self.speakers))
         asked = words.asked_terms(question, names)
@@ -145,7 +145,7 @@ class Evidence:
         best = next(iter(ranked(scores, self.places, meant)), None)
         if best is not None:
             scores = asked_again(scores, self.turns[best].text, {*asked, *self.names}, self._ask)
-        return list(ranked(scores, self.places, meant))
+        return ranked(scores, self.places, meant)
 
     def _ask(self, terms: Sequence[str]) -> dict[int, float]:
         return index.IndexReader(self.connection).matches(1, terms, None, len(self.turns))

@@ -6,7 +6,7 @@ import gzip
 import json
 import re
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
@@ -117,16 +117,16 @@ class IndexedRun:
                 self.sizes.append(counted(piece.text) + 12)
                 used += self.sizes[-1]
 
-    def recalled(self, question: str, edge: int) -> list[int]:
-        """Places of passages up to a message, best first."""
+    def recalled(self, question: str, edge: int) -> dict[int, float]:
+        """Places of passages up to a message, best first, with their scores."""
         inquiry = Inquiry(question, 1, [Stretch(self.number, edge + 1)], read=lambda hit: self._piece(hit)[1])
         hits = search(index.IndexReader(self.connection), inquiry)
-        return [self.places[hit.seq, hit.block, hit.start] for hit in hits if hit.score > 0]
+        return {self.places[hit.seq, hit.block, hit.start]: hit.score for hit in hits if hit.score > 0}
 
     def _piece(self, hit: Hit) -> tuple[int, str]:
         return self.pieces[self.places[hit.seq, hit.block, hit.start]]
 
-    def holds(self, order: Sequence[int], edge: int, literal: object) -> bool:
+    def holds(self, order: Iterable[int], edge: int, literal: object) -> bool:
         """Whether what fits into a recall, taken in this order, shows the literal."""
         left = RECALLED
         for place in order:
