@@ -6,7 +6,7 @@ one thread is one range. Every term carries its space in front: a question asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -242,17 +242,20 @@ class IndexReader:
 
     def found(self, passages: Iterable[int]) -> dict[int, Found]:
         """Where these passages stand; those that do not exist, or were forgotten, are missing."""
-        listed = "[" + ",".join(str(passage) for passage in passages) + "]"
-        return {place.id: place for place in map(_found, self._connection.execute(_FOUND, (listed,)))}
+        listed = "[" + ",".join(map(str, passages)) + "]"
+        return {place.id: place for place in _places(self._connection.execute(_FOUND, (listed,)))}
 
     def newest(self, number: int, limit: int) -> list[Found]:
         """The last passages of a thread, newest first."""
-        return [_found(row) for row in self._connection.execute(_NEWEST, (*span(number), limit))]
+        return list(_places(self._connection.execute(_NEWEST, (*span(number), limit))))
 
 
-def _found(row: tuple[Any, ...]) -> Found:
-    speaker = _SPEAKERS.get(row[5])
-    return Found._make(row) if speaker is None else Found._make((*row[:5], speaker))
+def _places(rows: Iterable[tuple[Any, ...]]) -> Iterator[Found]:
+    known = _SPEAKERS.get
+    return (
+        Found(passage, seq, block, start, sitting, known(speaker, speaker))
+        for passage, seq, block, start, sitting, speaker in rows
+    )
 
 
 def thread_of(passage: int) -> int:

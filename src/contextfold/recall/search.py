@@ -54,16 +54,15 @@ def ranked(
     """
     own = {place: score * (SPEAKER if places[place].speaker in speakers else 1.0) for place, score in scores.items()}
     total = dict(own)
-    for place, score in own.items():
-        sitting = places[place].sitting
-        for distance, share in enumerate(BESIDE, 1):
-            for near in (place - distance, place + distance):
-                if near in places and places[near].sitting == sitting:
-                    total[near] = total.get(near, 0.0) + share * score
     best: dict[int, float] = {}
+    steps = [(step, share) for distance, share in enumerate(BESIDE, 1) for step in (-distance, distance)]
     for place, score in own.items():
         sitting = places[place].sitting
         best[sitting] = max(best.get(sitting, 0.0), score)
+        for step, share in steps:
+            beside = places.get(place + step)
+            if beside is not None and beside.sitting == sitting:
+                total[place + step] = total.get(place + step, 0.0) + share * score
     for place in total:
         total[place] += SITTING * best.get(places[place].sitting, 0.0)
     best_first = sorted(sorted(total), key=total.__getitem__, reverse=True)  # the earlier of two that are equal

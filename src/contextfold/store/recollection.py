@@ -46,9 +46,9 @@ class Recollection:
         def may_show(hit: recall.Hit) -> bool:
             if among is not None and hit.seq not in among:
                 return False
-            on_branch = self.places.is_on_branch(hit.seq)
-            is_in_view = on_branch and self.places.fold(hit.seq, hit.block) is None
-            return (on_branch or everywhere) and not (only_folded and is_in_view)
+            if not self.places.is_on_branch(hit.seq):
+                return everywhere
+            return not only_folded or self.places.fold(hit.seq, hit.block) is not None
 
         most = _SPARE + 2 * budget // header  # no more can be shown; some are too long, or known
         found = self._library.hits(self._lineage, question, may_show, most, read=self._words)
