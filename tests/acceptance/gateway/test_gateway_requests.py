@@ -186,3 +186,30 @@ def test_an_exported_conversation_shows_its_requests_elsewhere(
     with cf.open(tmp_path / "other.db") as other:
         thread = other.import_(tmp_path / "thread.jsonl")
         assert thread.request(requests_of(thread)[0]).json == sent
+
+
+@pytest.mark.parametrize("body", [b'{"messages":[{"role":"user","content":"Hi."}],"odd":"\xff"}', b'{"model":"m"}'])
+def test_a_body_that_cannot_be_kept_passes_and_says_so_later(
+    house: House, upstream: PlainUpstream, body: bytes
+) -> None:
+    name = f"odd-{len(body)}"
+    post(house, upstream, name, "/v1/messages", body)
+    assert upstream.arrived[-1].body == body
+    with house.store(KEY) as store:
+        thread = named(store, name)
+        with pytest.raises(NotFound, match="not known"):
+            thread.request(requests_of(thread)[0])
+
+
+def test_a_request_that_goes_on_from_one_made_elsewhere_is_whole(tmp_path: Path, upstream: PlainUpstream) -> None:
+    with gateway(tmp_path / "store.db", upstream.url) as first:
+        ask(first, upstream, "anthropic", "t", ["One."])
+        with first.store(KEY) as store, Session.on(store, store.threads()[0].title, "claude-sonnet-5-5") as session:
+            session.append({"role": "user", "content": "By hand."})
+            session.prepare(max_tokens=100)
+            session.append({"role": "assistant", "content": [{"type": "text", "text": "By hand too."}]})
+    with gateway(tmp_path / "store.db", upstream.url) as second:
+        sent = ask(second, upstream, "anthropic", "t", ["One.", "Yes.", "Two."])
+        with second.store(KEY) as store:
+            thread = store.thread(store.threads()[0].title)
+            assert thread.request(requests_of(thread)[-1]).json == sent

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import NewEvent, Sent
+from contextfold.domain import NewEvent, Sent, digest, encode
 from contextfold.errors import NotFound
 from contextfold.layers import System
 
@@ -185,3 +185,15 @@ def test_the_awaited_twins_do_the_same() -> None:
             assert await session.thread.surroundings() == ("Be brief.", None)
 
     asyncio.run(talk())
+
+
+def test_pieces_that_lead_nowhere_are_a_request_that_cannot_be_rebuilt(tmp_path: Path) -> None:
+    frame = encode(["{", 2, "}"])
+    with cf.open(tmp_path / "s.db") as store:
+        thread = store.thread("forged", model="claude-sonnet-5-5")
+        thread.append(said("Hello."))
+        sent = Sent(1, "claude-sonnet-5-5", "anthropic", 1, settings=digest(frame), body="0" * 64)
+        pieces = b'[",",[["sent",9,0,1]]]'
+        thread.write(lambda now: [NewEvent(sent, now.head, 1.0, pieces)], blobs=[frame])
+        with pytest.raises(NotFound, match="cannot be rebuilt byte for byte"):
+            thread.request(2)
