@@ -36,7 +36,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def run(here: Path, *arguments: str, given: bytes | None = None, **more: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*COMMAND, *arguments], cwd=here, env=environment(**more), input=given, capture_output=True, timeout=120
+        [*COMMAND, *arguments], cwd=here, env=environment(**more), input=given, capture_output=True, timeout=240
     )
 
 
@@ -71,7 +71,7 @@ def test_whoever_stops_reading_stops_the_command_quietly(here: Path) -> None:
         assert process.stdout is not None
         process.stdout.close()
         errors = process.stderr.read() if process.stderr is not None else b""
-        assert process.wait(60) in (0, 141)
+        assert process.wait(240) in (0, 141)
     assert errors == b""
 
 
@@ -112,7 +112,7 @@ def on_terminal(here: Path, *arguments: str, **more: str) -> bytes:
     ) as process:
         os.close(theirs)
         written = b"".join(_until_closed(ours))
-        assert process.wait(60) == 0
+        assert process.wait(240) == 0
     os.close(ours)
     return written
 
@@ -143,7 +143,7 @@ def test_a_replay_cut_by_ctrl_c_leaves_a_usable_result(here: Path) -> None:
             except subprocess.TimeoutExpired:
                 continue
         process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=240)
     assert process.returncode == 130, errors
     cut = json.loads(out)
     assert cut["complete"] is False
@@ -176,7 +176,7 @@ def test_ctrl_c_while_reading_ends_cleanly(here: Path) -> None:
             except subprocess.TimeoutExpired:
                 continue
         process.send_signal(signal.SIGINT)
-        errors = process.communicate(timeout=60)[1]
+        errors = process.communicate(timeout=240)[1]
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert b"interrupted" in errors
@@ -186,7 +186,7 @@ def test_ctrl_c_while_reading_ends_cleanly(here: Path) -> None:
 def test_the_completion_script_completes(here: Path, shell: str) -> None:
     script = run(here, "completion", shell).stdout.decode()
     asked = "COMP_WORDS=(contextfold fo); COMP_CWORD=1; _contextfold; echo ${COMPREPLY[@]}"
-    told = subprocess.run([shell, "-c", f"{script}\n{asked}"], capture_output=True, text=True, cwd=here, timeout=60)
+    told = subprocess.run([shell, "-c", f"{script}\n{asked}"], capture_output=True, text=True, cwd=here, timeout=240)
     assert set(told.stdout.split()) == {"folds", "fold", "fork", "forget"}, told.stderr
 
 

@@ -115,11 +115,11 @@ def test_what_was_acknowledged_outlives_a_killed_server(
     postgres_server: PostgresServer, postgres_tables: str, space: str
 ) -> None:
     acknowledged: list[int] = []
-    with closing(postgres.open_postgres(postgres_tables, space=space)) as log:
+    with closing(postgres.open_postgres(f"{postgres_tables}&patience=60", space=space)) as log:
         log.create(ThreadRow("a"))
         killer = threading.Timer(0.15, lambda: _kill_and_start(postgres_server))
         killer.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while killer.is_alive() or len(acknowledged) < 20:
             number = len(acknowledged)
             log.append("a", [message(b"%d" % number)], expected=number)
