@@ -29,11 +29,12 @@ from contextfold.replay.workers import FileTask, work_in_processes
 from tests.unit.replay.recordings import POLICIES, SETTINGS, claude_code, plain
 
 CUT = """
-import sys
+import sys, threading
 from contextfold.replay import Settings, encode_report, replay
 def told(progress):
     if progress.policy == "sliding_window" and progress.turn == 3:
         print("now", flush=True)
+        threading.Event().wait(60)  # for the interrupt, however late it comes
 if __name__ == "__main__":
     settings = Settings(policies=("balanced", "sliding_window"), window=9_000, model="claude-sonnet-4-5")
     report = replay(sys.argv[2:], settings, jobs=1, keep=sys.argv[1], on_progress=told)
