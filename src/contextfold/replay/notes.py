@@ -5,13 +5,13 @@ Made when the first fold needs it and shared by every policy of the same session
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode
-from contextfold.domain import is_typed as has_people
+from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode, said_in_result, users_side
 from contextfold.errors import BadMessage
 
 from .literals import Literal, literals_in, phrases_in, widened, without_gutters
@@ -24,7 +24,7 @@ class BlockNote:
     text: str
     uses: frozenset[Literal]
     is_reasoning: bool = False
-    is_typed: bool = False
+    people: tuple[str, ...] = ()  # what a person said in it, also inside a tool's result
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,12 @@ class Notes:
 
     @cached_property
     def all(self) -> tuple[Note, ...]:
-        return tuple(_note(*each) for each in zip(self.messages, self.typed, strict=True))
+        return tuple(_note(*each, self._tools) for each in zip(self.messages, self.typed, strict=True))
+
+    @cached_property
+    def _tools(self) -> dict[str, str]:
+        """The names of the tools by the ids of their calls."""
+        return {call.id: call.name for message in self.messages for call in message.calls}
 
     def said_before(self, place: int, most: int = 2_000_000) -> str:
         """What was said before a place, of a very long session the newest so many characters."""
@@ -98,8 +103,9 @@ def words_of(block: Block) -> str:
     return ""
 
 
-def _note(message: Message, is_typed: bool) -> Note:
-    blocks = tuple(_block(block, is_typed) for block in message.blocks)
+def _note(message: Message, is_typed: bool, tools: Mapping[str, str]) -> Note:
+    is_user = message.role == "user"
+    blocks = tuple(_block(block, _people(block, is_typed, tools) if is_user else ()) for block in message.blocks)
     heard = [block for block in blocks if not block.is_reasoning]
     uses = frozenset[Literal]().union(*(block.uses for block in heard))
     provides = widened(uses.union(*(block.uses for block in blocks)))
@@ -109,10 +115,22 @@ def _note(message: Message, is_typed: bool) -> Note:
     return Note(True, blocks, provides, out=uses, quoted=quoted)
 
 
-def _block(block: Block, is_typed: bool) -> BlockNote:
+def _block(block: Block, people: tuple[str, ...]) -> BlockNote:
     text = words_of(block)
-    typed = is_typed and isinstance(block, Text) and has_people(text)
-    return BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), typed)
+    return BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), people)
+
+
+def _people(block: Block, is_typed: bool, tools: Mapping[str, str]) -> tuple[str, ...]:
+    """What a person said in a block of the user's side: `is_typed` says whether its message was typed at all."""
+    if isinstance(block, ToolResult):
+        return said_in_result(block, tools.get(block.call, ""))
+    if not is_typed or not isinstance(block, Text):
+        return ()
+    is_command = block.text.lstrip().startswith("<command-")
+    return tuple(_COMMAND.sub("", said) if is_command else said for said in users_side(block.text).typed)
+
+
+_COMMAND = re.compile(r"\A/\S+ ")  # the name of a command is no part of what was said with it
 
 
 def _arguments(words: str) -> Any:

@@ -100,13 +100,13 @@ def _is_older(notes: Notes, literal: Literal, start: int) -> bool:
 
 
 def typed(notes: Notes, start: int) -> list[Sentence]:
-    """What people typed before this place, the newest."""
+    """What people said before this place, wherever a client put their words; the newest."""
     found: list[list[Sentence]] = []
     place, most = start, MOST
     while place and most > 0:
         place -= 1
-        blocks = enumerate(notes.all[place].blocks)
-        found.append([each for at, block in blocks if block.is_typed for each in sentences_in(block.text, (place, at))])
+        said = [(at, words) for at, block in enumerate(notes.all[place].blocks) for words in block.people]
+        found.append([each for at, words in said for each in sentences_in(words, (place, at))])
         most -= len(found[-1])
     return [each for sentences in reversed(found) for each in sentences][-MOST:]
 
