@@ -19,7 +19,7 @@ AGAIN = 0.1  # what one more showing of a term is worth
 SIZE_POWER = 0.9  # below 1, so that a long line with much in it beats many short ones
 _LEAST_ROOM = 4
 PASTED = 3  # of a call's share one part in so many is for what somebody pasted
-WORD_WORTH = 0.2  # of a word beside that of a name
+WORD_WORTH = 0.4  # of a word beside that of a name
 
 
 @dataclass(slots=True)

@@ -32,6 +32,8 @@ PROTECTED_REQUESTS = 0.5  # what the user's orders may take where they need it
 ONE_CALL = 3  # one part in so many is the most for lines of one call
 _ROUNDS = 3
 TALK_WORTH = 0.4  # of a rare word, where what the model said is chosen
+LEAST_WORTH = 0.25  # of a word, as a share, in large digests: there the lines of names bring most words with them
+TIGHT = 3_000  # tokens below which a word is worth less than that: every line has to name something
 LARGE = 4_000  # tokens from which on talk, and where the work stands, have their whole share; with less, names pay more
 _MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
 _SPARE = 8  # tokens not worth another round
@@ -91,7 +93,7 @@ class Composer:
 
     def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
-        word = WORD_WORTH * max(0.75, min(1.0, budget / LARGE))
+        word = WORD_WORTH * min(1.0, budget / TIGHT) ** 2 * max(LEAST_WORTH, min(1.0, LARGE / budget))
         coverage = self._coverage(candidates, Worth(self.chances, self.word_chances, word))
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):

@@ -183,3 +183,22 @@ def test_orders_survive_any_budget_that_holds_them_and_every_section_has_room(
     if sum(count(order) + 8 for order in wanted) <= budget // 2:
         told = "\n".join(found["requests"])
         assert all(order in told for order in wanted)
+
+
+REASONS = [
+    f"So it was the {a}{b}er that held it up all day, and not the copy as we had said, for it was late in both of them."
+    for a in ("brin", "clov", "drap", "fost", "glim", "harv")
+    for b in ("ust", "ell", "ock", "and", "ism")
+]
+
+
+@pytest.mark.finding("Q3")
+def test_reasons_the_model_gave_have_room_beside_hundreds_of_names() -> None:
+    said = [user("Find out why the copies differ.")]
+    for number, reason in enumerate(REASONS):
+        tag = reason.split()[4]
+        lines = "\n".join(f"{word}_{tag} = measure_{tag}({word}_store, limit)" for word in WORDS[:24])
+        said += ran(number, f"python measure_{number}.py", lines, reason)
+    text = page(said, 3_000)
+    assert sum(reason in text for reason in REASONS) >= 28
+    assert text.count(" = measure_") >= 40
