@@ -13,7 +13,7 @@ import pytest
 import contextfold as cf
 from contextfold.errors import BadConfiguration
 from contextfold.recall import ModelEncoder
-from contextfold.recall.bert import as_onnx
+from contextfold.recall.encoder import as_onnx
 
 for name in ("onnxruntime", "tokenizers"):
     pytest.importorskip(name, reason="Tests of encoders need contextfold[encoder].")
