@@ -1,7 +1,9 @@
 """What `prepare` costs when there is nothing to fold, and what one `duckflow` fold costs.
 
-The floor is what nobody can avoid: count the new message with an exact incremental counter, join the bytes. LangChain's
-`trim_messages` does the same job on the same history, warm, in turns with ours. Processor time, best of several rounds.
+The floor is what nobody can avoid: read and count the new message with an incremental counter, join the bytes; of an
+exchange (a message, a request, its answer) both messages. The folded thread is measured as folding leaves it, with few
+turns after that. LangChain's `trim_messages` does the same job on the same history, warm, in turns with ours. Processor
+time, best of several rounds.
 
 Against LangChain there are two readings. In a window of 200k, as models have, a list of 10,000 messages is counted and
 cut anew for every request, and our view was folded when it had to be: that is the gate; folds are no part of the least
@@ -30,7 +32,7 @@ from contextfold.testing import histories
 
 MODEL = "claude-sonnet-4-5"
 SIZES = (100, 1_000, 10_000)
-TURNS, ROUNDS, EXCHANGES = 200, 5, 6
+TURNS, FEW, ROUNDS, EXCHANGES = 200, 3, 5, 6  # few: a dozen exchanges later the folded thread would fold again
 ELSEWHERE = [bytes(8) for _ in range(100_000)]  # read before a turn, so that every size finds the caches as cold
 WORDS = "The build of module seven failed in step twelve; see line 4711 of the log for details. " * 3
 
@@ -39,13 +41,15 @@ def run() -> list[Row]:
     sessions = {size: grown(size, 8_000_000) for size in SIZES}
     measured = {size: side_by_side(session) for size, session in sessions.items()}
     small, large = measured[SIZES[0]], measured[SIZES[-1]]
-    folded = side_by_side(folded_session())
+    folded = side_by_side(folded_session(), answers=True)
+    exchanges = {"at 100 messages": grown(SIZES[0], 8_000_000), "in a folded 200k thread": folded_session()}
     growth = large.rest / small.rest
     beside = {size: against_langchain(sessions[size], size) for size in (SIZES[0], SIZES[-1])}
     return [
         reported(f"prepare at {SIZES[-1]:,} messages", large.prepare * 1e6, "µs", f"floor {large.floor * 1e6:.0f} µs"),
         at_most(f"prepare at {SIZES[-1]:,} messages / the floor", large.prepare / large.floor, 2),
-        at_most("prepare in a folded 200k thread / the floor", folded.prepare / folded.floor, 2),
+        at_most("prepare in a folded 200k thread / the floor", folded.prepare / folded.floor, 1.5),
+        *(at_most(f"exchange {name} / the floor", exchange(each), 2.5) for name, each in exchanges.items()),
         at_most("growth exponent beside the join", math.log(growth) / math.log(SIZES[-1] / SIZES[0]), 0.2),
         *in_a_usual_window(SIZES[-1]),
         reported(f"LangChain trim_messages of {SIZES[-1]:,}, all fit / an exchange", beside[SIZES[-1]]),
@@ -94,34 +98,82 @@ def folded_session() -> cf.Session:
     return session
 
 
-def side_by_side(session: cf.Session) -> Costs:
+class Floor:
+    """The same messages without us: each is read and counted once, and a request is its bytes joined."""
+
+    def __init__(self, session: cf.Session) -> None:
+        self._counter, self._dialect = tokens.counter_for(MODEL), dialects.find("anthropic")
+        self._settings = {"model": MODEL, "max_tokens": 1_000}
+        session.append(message(0))
+        self._chunks = [encode(each) for each in session.prepare(max_tokens=1_000, cache=False).body["messages"]]
+        session.append(message(1))
+        self.take(1)
+
+    def take(self, number: int) -> None:
+        raw = encode(message(number))
+        self._counter.tokens(self._counter.shape(self._dialect.parse(raw)))
+        self._chunks.append(raw)
+
+    def body(self) -> bytes:
+        return self._dialect.body(self._chunks, self._settings, None)
+
+    def check(self, session: cf.Session) -> None:
+        """Both sides must have joined the same history to the end."""
+        self.take(0)
+        session.append(message(0))
+        if len(session.prepare(max_tokens=1_000, cache=False).json) != len(self.body()):
+            raise RuntimeError("the session folded while it was measured, so the floor joined another history")
+
+
+def side_by_side(session: cf.Session, *, answers: bool = False) -> Costs:
     """A turn without its body, `prepare`, and the floor, alternating op by op on the same history.
 
     The cold turns go first: they may grow the session until it folds, and the floor would go on with what is hidden.
+    With `answers` each request is answered, and there are few; else the user goes on alone, for what is paid would
+    sooner or later ask for a fold.
     """
+    turns = FEW if answers else TURNS
 
     def rest(number: int) -> None:
         session.append(message(number))
         session.preview()
 
-    (cold,) = best([rest], elsewhere=ELSEWHERE)
-    counter, dialect = tokens.counter_for(MODEL), dialects.find("anthropic")
-    chunks = [encode(each) for each in session.prepare(max_tokens=1_000, cache=False).body["messages"]]
-    settings = {"model": MODEL, "max_tokens": 1_000}
+    (cold,) = best([rest], turns, elsewhere=ELSEWHERE)
+    alone = Floor(session)
 
     def prepare(_: int) -> None:
         session.prepare(max_tokens=1_000)
 
     def floor(number: int) -> None:
-        raw = encode(message(number))
-        counter.tokens(counter.shape(dialect.parse(raw)))
-        chunks.append(raw)
-        dialect.body(chunks, settings, None)
+        alone.take(number)
+        alone.body()
 
-    warm = best([rest, prepare, floor])
-    if len(session.prepare(max_tokens=1_000, cache=False).json) != len(dialect.body(chunks, settings, None)):
-        raise RuntimeError("the session folded while it was measured, so the floor joined another history")
-    return Costs(cold, *warm[1:])
+    def answer(number: int) -> None:
+        session.append(message(number + 1))
+        alone.take(number + 1)
+
+    warm = best([rest, prepare, floor, *([answer] if answers else [])], turns)
+    alone.check(session)
+    return Costs(cold, *warm[1:3])
+
+
+def exchange(session: cf.Session) -> float:
+    """A message, a request and its answer over the floor of all three; few of them, so that the view stays as it is."""
+    alone = Floor(session)
+
+    def ours(number: int) -> None:
+        session.append(message(number))
+        session.prepare(max_tokens=1_000)
+        session.append(message(number + 1))
+
+    def floor(number: int) -> None:
+        alone.take(number)
+        alone.body()
+        alone.take(number + 1)
+
+    spent, least = best([ours, floor], FEW)
+    alone.check(session)
+    return spent / least
 
 
 def against_langchain(session: cf.Session, size: int) -> float:
@@ -181,7 +233,7 @@ def in_a_usual_window(size: int) -> list[Row]:
     ]
 
 
-def best(works: Sequence[Callable[[int], object]], elsewhere: Sequence[bytes] = ()) -> list[float]:
+def best(works: Sequence[Callable[[int], object]], turns: int, elsewhere: Sequence[bytes] = ()) -> list[float]:
     """The best round's median of each piece of work, one after the other for each number.
 
     Writing a large body pushes everything else out of the caches; growth of work is not told by that.
@@ -191,7 +243,7 @@ def best(works: Sequence[Callable[[int], object]], elsewhere: Sequence[bytes] = 
         spent: list[list[int]] = [[] for _ in works]
         gc.collect()
         gc.disable()
-        for number in range(0, 2 * TURNS, 2):
+        for number in range(0, 2 * turns, 2):
             b"".join(elsewhere)
             for work, times in zip(works, spent, strict=True):
                 start = time.process_time_ns()

@@ -60,8 +60,11 @@ class Foldable(Summarizable, Protocol):
 
 def fold_until_it_fits(desk: Foldable, decision: FoldDecision) -> Steps[Made]:
     """Run the stages until the goal is reached, then the last resort while the request does not fit."""
-    made, last = Made(), desk.policy.last_resort
-    stages = desk.policy.stages_for(decision.trigger, decision.only)
+    made, last, stages = Made(), desk.policy.last_resort, desk.policy.stages
+    if not desk.policy.automatic and decision.trigger != "explicit":
+        stages = ()
+    elif decision.only:
+        stages = tuple(stage for stage in stages if stage.name == decision.only)
     decision = yield from _giants_aside(desk, decision, last, made)
     decision = yield from _through(desk, decision, stages, made, lambda now: now.used > decision.goal)
     for _ in range(desk.policy.most_rounds):

@@ -80,12 +80,6 @@ class Policy:
             raise BadConfiguration("retries and backoff cannot be negative. Use 0 for none.")
         object.__setattr__(self, "fallback", _writers(self.fallback))
 
-    def stages_for(self, trigger: str, only: str = "") -> tuple[Strategy, ...]:
-        """What a fold goes through before the last resort: none where only a person may ask, one where one is meant."""
-        if not self.automatic and trigger != "explicit":
-            return ()
-        return tuple(stage for stage in self.stages if stage.name == only) if only else self.stages
-
     def with_(self, **changes: Any) -> Self:
         """The same policy with some settings changed."""
         return replace(self, **changes)
