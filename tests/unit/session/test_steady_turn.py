@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from contextfold.dialects import MarkCarriers, find
 from contextfold.testing import tools as sample_tools
 
 MODEL = "claude-sonnet-4-5"
@@ -80,3 +81,46 @@ def test_preparing_again_after_nothing_happened_gives_the_same_request() -> None
         first = session.prepare(max_tokens=100)
         assert session.prepare(max_tokens=100).json == first.json
         assert [part.seq for part in first.parts] == [1]
+
+
+@pytest.mark.finding("H7")
+def test_a_call_that_goes_unread_still_names_the_function_of_a_result_from_elsewhere() -> None:
+    result = {"type": "tool_result", "tool_use_id": "a", "content": "forty-two"}
+    with cf.Session.open(model="gemini-2.5-pro") as session:
+        session.append({"role": "user", "parts": [{"text": "Read it."}]})
+        session.append({"role": "model", "parts": [{"functionCall": {"id": "a", "name": "read", "args": {}}}]})
+        session.append({"role": "user", "content": [result]}, dialect="anthropic")
+        (part,) = session.prepare(max_tokens=100).body["contents"][-1]["parts"]
+    assert part["functionResponse"]["name"] == "read"
+
+
+def test_a_tool_that_its_provider_runs_is_told_as_lost_in_each_request_elsewhere() -> None:
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    with cf.Session.open(model="gpt-5.2") as session:
+        for given in ([*sample_tools(), search], sample_tools()):
+            said(session, "Go on.")
+            losses = [session.prepare(max_tokens=100, tools=given).report.losses for _ in range(2)]
+            answered(session)
+            assert losses[0] == losses[1]
+            assert bool(losses[0]) == (search in given)
+
+
+def test_the_first_frame_of_a_session_without_system_and_tools_is_weighed() -> None:
+    with cf.Session.open(model="gpt-5.2") as session:
+        said(session, "Begin.")
+        request = session.prepare(max_tokens=100)
+        assert request.raw_tokens > session.view.tokens()
+
+
+@pytest.mark.finding("P3")
+@pytest.mark.parametrize("place", [0, 3, 9, 10, 15])
+def test_a_mark_goes_to_the_nearest_message_that_can_carry_one_also_when_asked_again(place: int) -> None:
+    chunks = [b'{"role":"user","content":"words"}'] * 16
+    chunks[1] = b'{"role":"user","content":[{"type":"text","text":"blocks"}]}'
+    carriers = MarkCarriers(find("anthropic"))
+    first = carriers.put(chunks[:], [place])
+    assert [at for at, chunk in enumerate(first) if b"cache_control" in chunk] == ([1] if 1 <= place <= 10 else [])
+    assert carriers.put(chunks[:], [place]) == first
+    chunks[place] = chunks[1]
+    moved = carriers.put(chunks[:], [place])
+    assert [at for at, chunk in enumerate(moved) if b"cache_control" in chunk] == [place]

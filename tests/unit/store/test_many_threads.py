@@ -130,6 +130,22 @@ def test_the_ones_used_least_lately_leave_first() -> None:
     assert (lives.size, lives.get("a")) == (third.size, None)
 
 
+def test_a_thread_is_weighed_when_it_was_written_to_and_not_when_it_is_looked_at() -> None:
+    store = cf.open(keep_bytes=0)
+    first, second = (store.thread(name, model=MODEL) for name in "ab")
+    lives = LiveThreads(room=10**9)
+    lives.use(first._live)
+    empty = lives.size
+    first.append(said("x" * 1_000))
+    lives.use(first._live, has_grown=False)
+    assert lives.size == empty
+    lives.use(first._live)
+    assert lives.size == first._live.size > empty
+    first.append(said("y" * 1_000))
+    lives.use(second._live, has_grown=False)
+    assert lives.size == first._live.size + second._live.size
+
+
 @pytest.mark.finding("P1")
 def test_what_others_write_wakes_only_the_thread_that_is_used() -> None:
     log = Reads()
