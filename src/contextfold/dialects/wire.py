@@ -179,13 +179,19 @@ def without_tool_secrets(tools: Any) -> Any:
 
 
 def body_without_secrets(body: bytes, words: Collection[str], tools: str) -> bytes:
-    """A body without keys and headers in its settings and tools; the fields of `words` stay as they are."""
+    """A body without keys and headers in its settings and tools, the very same where there are none.
+
+    The fields of `words` hold what was said and are not looked into.
+    """
+    given = fields(body)
     bare: dict[str, bytes] = {}
-    for name, raw in fields(body).items():
+    for name, raw in given.items():
         value = None if name in words else plain(raw)
         kept = value if value is None else without_tool_secrets(value) if name == tools else _bare(value)
         if name not in _SECRETS:
             bare[name] = bytes(raw) if kept == value else encode(kept)
+    if bare == {name: bytes(raw) for name, raw in given.items()}:
+        return body
     return b"{" + b",".join(encode(name) + b":" + raw for name, raw in bare.items()) + b"}"
 
 

@@ -6,14 +6,19 @@ and a little more, costs the little. Keys and headers are in no body; a key of a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from contextfold.dialects import Dialect
 from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.wire import SECRET_SIGNS, body_without_secrets, without_tool_secrets
 from contextfold.domain import Sent, decode, encode
+from contextfold.errors import ContextFoldError
 from contextfold.session import Session
 from contextfold.session.request import RequestRecord
+from contextfold.session.telemetry import journal
 from contextfold.thread import body_digest, piece_reader
 from contextfold.thread.sent_pieces import (
     BarePiece,
@@ -41,23 +46,27 @@ class RequestRecords:
         self._looked = 0  # events among which it was looked for
 
     def of(self, body: bytes, record: RequestRecord, sent: Origins) -> RequestRecord:
-        """The record with all that the body was made of; as it was for what is no request."""
+        """The record with all that the body was made of; without that where it cannot be told: no answer is lost."""
+        if any(sign in record.tools for sign in SECRET_SIGNS):
+            record = record._replace(tools=encode(without_tool_secrets(decode(record.tools))))
+        try:
+            return self._in_pieces(body, record, sent)
+        except (ContextFoldError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            journal(logging.INFO, "request not kept", error=type(error).__name__)
+            return record
+
+    def _in_pieces(self, body: bytes, record: RequestRecord, sent: Origins) -> RequestRecord:
         parts = split(body, self._dialect.list_field)
         if parts is not None and any(sign in around for sign in SECRET_SIGNS for around in (parts.before, parts.after)):
             body = body_without_secrets(body, (self._endpoint.messages, self._endpoint.system), self._endpoint.tools)
-            record = record._replace(tools=encode(without_tool_secrets(decode(record.tools))) if record.tools else b"")
             parts = split(body, self._dialect.list_field)
         if parts is None:
             return record
-        try:
-            frame = parts.frame(record.system, record.tools)
-            pieces = tuple(in_pieces(parts.wires, self._newest(), lambda new: tuple(_runs(self._said(new, sent)))))
-            written = encode(MessagePieces(parts.glue.decode(), pieces))
-        except UnicodeDecodeError:
-            return record
+        pieces = tuple(in_pieces(parts.wires, self._newest(), lambda new: tuple(_runs(self._said(new, sent)))))
+        written = encode(MessagePieces(parts.glue.decode(), pieces))
         digest = body_digest(body)
         self._written = digest, [hash(wire) for wire in parts.wires]
-        return record._replace(terms=frame, pieces=written, digest=digest)
+        return record._replace(terms=parts.frame(record.system, record.tools), pieces=written, digest=digest)
 
     def _newest(self) -> KnownRequest | None:
         """The request that the next one most likely goes on from, as long as the log has it."""

@@ -177,6 +177,21 @@ def test_a_key_of_a_server_in_a_body_is_not_kept_and_the_rest_is(house: House, u
             )
 
 
+def test_a_tool_that_takes_headers_is_no_secret_and_changes_no_byte(house: House, upstream: PlainUpstream) -> None:
+    schema = {"type": "object", "properties": {"headers": {"type": "object"}, "authorization": {"type": "string"}}}
+    body = {
+        "messages": [{"role": "user", "content": "Fetch it."}],
+        "tools": [{"name": "fetch", "description": "Fetches. " * 20, "input_schema": schema}],
+        "model": "claude-sonnet-5-5",
+        "max_tokens": 100,
+    }
+    raw = json.dumps(body, indent=2).encode()
+    post(house, upstream, "fetches", "/v1/messages", raw)
+    with house.store(KEY) as store:
+        thread = named(store, "fetches")
+        assert thread.request(requests_of(thread)[0]).json == raw
+
+
 def test_an_exported_conversation_shows_its_requests_elsewhere(
     house: House, upstream: PlainUpstream, tmp_path: Path
 ) -> None:
