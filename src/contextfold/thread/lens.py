@@ -45,6 +45,7 @@ from contextfold.models import Model
 from contextfold.tokens import Calibration, learn
 
 KEPT_BYTES = 32 * 2**20
+_NEAR, _MOST_AHEAD = 8, 128  # events between two bodies that follow each other, and how many are read along at most
 FORGOTTEN = "[This was forgotten on request and cannot be shown.]"
 
 
@@ -64,6 +65,7 @@ class Bodies:
         self._telling = log if isinstance(log, StandingLog) else None
         self._kept: dict[int, bytes] = {}
         self.size = 0  # bytes kept
+        self._ahead, self._read_upto = 1, 0  # how many were read at once when one was missing, and the last of them
         self._bills: dict[tuple[str, str], ModelBills] = {}
         self.times_dropped = 0
 
@@ -95,9 +97,13 @@ class Bodies:
         return found
 
     def get(self, seq: int) -> bytes | None:
-        """The body of one event; None when it was forgotten."""
+        """The body of one event; None when it was forgotten. Whoever asks for one after another has the next ones read
+        along, twice as many each time: each look at a log is a statement, or a trip over a network."""
         if seq not in self._kept:
-            self.load([seq])
+            goes_on = self._read_upto < seq <= self._read_upto + _NEAR
+            self._ahead = min(2 * self._ahead, _MOST_AHEAD) if goes_on else 1
+            self._read_upto = seq + self._ahead - 1
+            self.load(range(seq, self._read_upto + 1))
         return self._kept.get(seq)
 
     def load(self, seqs: Iterable[int]) -> None:

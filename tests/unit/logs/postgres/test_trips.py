@@ -50,6 +50,23 @@ def test_a_turn_of_a_session_is_three_trips(store: cf.Store, wire: Wire) -> None
         assert spent(wire, before) <= 3
 
 
+def test_a_summary_that_reads_again_what_was_hidden_by_hand_takes_few_trips(
+    postgres_tables: str, wire: Wire, tmp_path: Path
+) -> None:
+    with cf.open(postgres_tables, space=str(tmp_path)) as writer:
+        thread = writer.thread("a", model=MODEL)
+        with writer.batch():
+            for number in range(300):
+                words = f"step {number} of the work in src/part{number}.py. " * 40
+                thread.append({"role": ("user", "assistant")[number % 2], "content": words})
+            thread.fold(range(1, 281), "All of that, by hand.")
+    with cf.open(through(postgres_tables, wire.port), space=str(tmp_path)) as store:
+        session = cf.Session.on(store, "a")
+        before = wire.trips
+        assert session.fold(to=1_500).folds
+        assert spent(wire, before) < 60, "each of 280 messages was a trip"
+
+
 def test_opening_a_thread_is_two_trips_however_long_it_is(postgres_tables: str, wire: Wire, tmp_path: Path) -> None:
     with cf.open(postgres_tables, space=str(tmp_path)) as writer:
         thread = writer.thread("long")
