@@ -34,12 +34,14 @@ _SEALED: LiteralString = (
     "SELECT seq, parent, at, key, event, salt, body, committed, link FROM {schema}.events"
     " WHERE space = %s AND thread = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
 )
-# The event before each gives its link only.
-_BODIES: LiteralString = (
-    "SELECT e.seq, e.parent, e.at, e.key, e.event, e.salt, e.body, e.committed, e.link,"
+# The event before each gives its link only. One after another by the whole key: a server that has not counted the rows
+# of a long thread yet would read all of them for a single one. `OFFSET 0` keeps it from joining them otherwise.
+BODIES: LiteralString = (
+    "SELECT found.* FROM unnest(%s::bigint[]) AS wanted (seq) CROSS JOIN LATERAL"
+    " (SELECT e.seq, e.parent, e.at, e.key, e.event, e.salt, e.body, e.committed, e.link,"
     " (SELECT p.link FROM {schema}.events AS p WHERE p.space = e.space AND p.thread = e.thread AND p.seq = e.seq - 1)"
-    " FROM {schema}.events AS e"
-    " WHERE e.space = %s AND e.thread = %s AND e.seq = ANY(%s::bigint[]) ORDER BY e.seq"
+    " FROM {schema}.events AS e WHERE e.space = %s AND e.thread = %s AND e.seq = wanted.seq OFFSET 0) AS found"
+    " ORDER BY found.seq"
 )
 _LINK: LiteralString = "SELECT link FROM {schema}.events WHERE space = %s AND thread = %s AND seq = %s"
 _FORGOTTEN: LiteralString = (
@@ -103,7 +105,7 @@ class EventReader:
         if not wanted:
             return {}
         kept: dict[int, bytes] = {}
-        for row in self._connections.read(_BODIES, (self._directory.space, place.number, wanted)):
+        for row in self._connections.read(BODIES, (wanted, self._directory.space, place.number)):
             entry, previous = self.entry(place, row[:-1]), row[-1]
             if entry.seq == place.start + 1:
                 previous = place.base

@@ -1,6 +1,7 @@
 """Over a network trips are what a log costs, so they are counted on the wire."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,28 @@ def test_a_long_view_is_read_and_prepared_in_three_trips(postgres_tables: str, w
         before = wire.trips
         assert len(session.prepare().body["messages"]) == 31
         assert spent(wire, before) <= 3
+
+
+def test_the_words_of_one_message_cost_the_server_that_message_in_a_thread_whose_rows_it_never_counted(
+    postgres_store: str,
+) -> None:
+    pytest.importorskip("psycopg", reason="Tests of PostgreSQL need contextfold[postgres].")
+    from contextfold.logs.postgres import PostgresSettings  # noqa: PLC0415  # an extra
+    from contextfold.logs.postgres.connections import Connections  # noqa: PLC0415
+    from contextfold.logs.postgres.read import BODIES  # noqa: PLC0415
+
+    with cf.open(postgres_store) as store, store.batch():
+        thread = store.thread("a")
+        for number in range(300):
+            thread.append({"role": "user", "content": f"{number}"})
+    fetched = "SELECT pg_stat_get_xact_tuples_fetched('{schema}.events'::regclass)"
+    with (
+        closing(Connections(PostgresSettings.of(postgres_store))) as connections,
+        connections.transaction() as connection,
+    ):
+        connection.execute("SET LOCAL enable_seqscan = off")
+        ((space, where),) = connection.execute(connections.text("SELECT space, id FROM {schema}.threads")).fetchall()
+        before = connection.execute(connections.text(fetched)).fetchall()[0][0]
+        assert len(connection.execute(connections.text(BODIES), ([150], space, where)).fetchall()) == 1
+        after = connection.execute(connections.text(fetched)).fetchall()[0][0]
+    assert after - before <= 2, "the message, and the one before it for its link"
