@@ -70,7 +70,7 @@ def chromium() -> Iterator[Any]:
         pytest.skip("there is no Chromium on this machine: apt-get install chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS), timeout=2 * PATIENCE)
         yield browser
         browser.close()
 

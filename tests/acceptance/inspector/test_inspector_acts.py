@@ -115,7 +115,7 @@ def test_a_message_is_pinned_and_unpinned(visit: Visit, store_path: Path) -> Non
     page.locator('.row[data-seq="3"] .chip', has_text=visit.say("pinned")).wait_for()
     visit.button(visit.say("undo")).click()
     page.wait_for_function(
-        "words => !document.querySelector('.row[data-seq=\"3\"] .line')?.textContent.includes(words)",
+        "words => document.querySelector('.row[data-seq=\"3\"] .line')?.textContent.includes(words) === false",
         arg=visit.say("pinned"),
     )
     with cf.open(store_path, read_only=True) as store:

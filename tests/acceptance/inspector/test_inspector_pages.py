@@ -38,6 +38,7 @@ AT_END = """() => { const row = document.querySelector('.row.at');
   return row && row.getAttribute('aria-posinset') === row.getAttribute('aria-setsize'); }"""
 ENGLISH = """() => [...document.querySelectorAll('button')].map(button => button.textContent)
   .filter(words => /^(Fold|Fork|Rename|Archive|Compare|Export|Tools|You)/.test(words))"""
+HEADED = "words => document.querySelector('aside h2')?.innerText === words"
 FOCUSED = "document.activeElement.id || document.activeElement.className || document.activeElement.textContent"
 
 
@@ -120,13 +121,13 @@ def test_what_a_fold_hides_is_listed_under_it_and_a_call_stands_with_its_result(
     assert "search" in box.inner_text()
     assert box.locator(".inner").count() >= 1
     page.get_by_role("button", name=visit.say("raw")).first.click()
-    raw = page.locator(".detail > pre:not([hidden])").last.inner_text()
+    raw = page.locator(".detail > pre:not([hidden])", has_text='"role"').last.inner_text()
     assert json.loads(raw)["role"] == "assistant"
     visit.shot(f"timeline-{visit.language}")
     for listing in map(visit.say, ("l_people", "l_tools", "l_shown", "l_hidden", "l_everything", "l_said")):
         visit.button(listing).click()
         page.wait_for_function(PRESSED, arg=listing)
-        assert page.locator(".row[data-seq]").count() > 0
+        page.locator(".row[data-seq]").first.wait_for()
     visit.button(visit.say("l_everything")).click()
     page.locator('.row[data-kind="sent"]').first.wait_for()
 
@@ -150,12 +151,15 @@ def test_the_gauge_adds_up_and_requests_are_walked_by_keyboard(spoken: Visit) ->
     total = int(heading.inner_text().split()[-1])
     page.locator("main").focus()
     page.keyboard.press("ArrowLeft")
-    assert heading.inner_text() == f"{visit.say('request')} {total - 1} {visit.say('of')} {total}"
+    page.wait_for_function(HEADED, arg=f"{visit.say('request')} {total - 1} {visit.say('of')} {total}")
     for tab in ("costs", "predicted", "over"):
         visit.button(visit.say(tab)).click()
-        assert page.locator("svg.chart path").count() > 0
+        page.locator("svg.chart path").first.wait_for(state="attached")
     page.locator("svg.chart").click(position={"x": 80, "y": 60})
-    assert int(heading.inner_text().split()[1]) < total // 2
+    page.wait_for_function(
+        "most => parseInt(document.querySelector('aside h2').textContent.trim().split(/\\s+/)[1]) < most",
+        arg=total // 2,
+    )
     visit.shot(f"thread-{visit.language}")
 
 
@@ -166,7 +170,7 @@ def test_what_the_model_saw_is_what_was_sent_and_two_requests_are_told_apart(spo
     page.locator(".part").first.wait_for()
     number = int(page.locator(".head .soft").inner_text().split()[1])
     visit.shot(f"saw-{visit.language}")
-    assert visit.say("proven") in page.locator(".chip.good").first.inner_text()
+    page.locator(".chip.good", has_text=visit.say("proven")).first.wait_for()
     visit.button(visit.say("body")).click()
     shown = json.loads(page.locator("pre.body").inner_text())
     with cf.open(store_path, read_only=True) as store:
@@ -177,7 +181,7 @@ def test_what_the_model_saw_is_what_was_sent_and_two_requests_are_told_apart(spo
     page.locator(".chip", has_text=visit.say("same")).wait_for()
     page.keyboard.press("ArrowLeft")
     page.wait_for_function("n => document.querySelector('.head .soft')?.textContent.includes(` ${n} `)", arg=number - 1)
-    assert page.locator(".part").count() > 3
+    page.locator(".part").nth(3).wait_for()
 
 
 def test_what_another_process_writes_appears_by_itself(visit: Visit, store_path: Path) -> None:
@@ -206,7 +210,7 @@ def test_policies_are_compared_on_a_session(spoken: Visit) -> None:
     visit, page = spoken, spoken.page
     visit.thread(REFUNDS, "/compare")
     page.locator("figure svg").first.wait_for()
-    assert page.locator("tbody tr").count() >= 4
+    page.locator("tbody tr").nth(3).wait_for()
     assert page.locator("h1").inner_text() == visit.say("compare")
     visit.shot(f"compare-{visit.language}")
 
@@ -217,8 +221,7 @@ def test_the_keyboard_is_enough(visit: Visit) -> None:
     for _ in range(3):
         page.keyboard.press("j")
     page.keyboard.press("k")
-    chosen = page.locator(".row.at")
-    assert chosen.get_attribute("aria-posinset") == "2"
+    page.locator('.row.at[aria-posinset="2"]').wait_for()
     page.keyboard.press("Enter")
     page.locator(".row.at .detail").wait_for()
     page.keyboard.press("?")
@@ -252,7 +255,7 @@ def test_no_screen_breaks_a_rule_of_accessibility_or_runs_out_of_a_phone(
         bad = [each for each in found if each["impact"] in ("serious", "critical")]
         assert [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in bad] == []
         visit.page.set_viewport_size({"width": 390, "height": 844})
-        assert visit.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        visit.page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth")
         if scheme == "light":
             visit.shot(f"{screen}-phone")
         visit.check()
