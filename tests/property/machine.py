@@ -334,9 +334,7 @@ class Guarantees(RuleBasedStateMachine):
 def assert_guarantees(machine: type[Guarantees], *, examples: int, steps: int) -> None:
     """Run the machine, and make sure that everything it can do was done often and that it went on long enough."""
     machine.fired = Counter()
-    run_state_machine_as_test(
-        machine, settings=settings(max_examples=examples * SOAK, stateful_step_count=steps, suppress_health_check=[])
-    )
+    run_state_machine_as_test(machine, settings=settings(max_examples=examples * SOAK, stateful_step_count=steps))
     rare = {name: machine.fired[name] for name in operations_of(machine) if machine.fired[name] < LEAST}
     assert not rare, f"hardly ever done: {rare}"
     assert machine.fired.total() >= LEAST_STEPS

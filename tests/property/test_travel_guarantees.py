@@ -147,7 +147,7 @@ def test_a_session_holds_the_guarantees_wherever_it_goes() -> None:
     TravelGuarantees.fired = Counter()
     run_state_machine_as_test(
         TravelGuarantees,
-        settings=settings(max_examples=30 * SOAK, stateful_step_count=40, suppress_health_check=[], phases=FOUND),
+        settings=settings(max_examples=30 * SOAK, stateful_step_count=40, phases=FOUND),
     )
     rare = {name: n for name in operations_of(TravelGuarantees) if (n := TravelGuarantees.fired[name]) < LEAST}
     assert not rare, f"hardly ever done: {rare}"
