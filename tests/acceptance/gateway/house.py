@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,6 +69,13 @@ class House:
             self._busy = asyncio.ensure_future(ledger.clerk.kept(work))
 
         asyncio.run_coroutine_threadsafe(ask(), self._loop).result(60)
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Until something is so that nobody tells."""
+        longest = time.monotonic() + 60
+        while not is_so():
+            assert time.monotonic() < longest
+            threading.Event().wait(0.01)
 
     @contextmanager
     def store(self, credential: str) -> Iterator[cf.Store]:
