@@ -7,7 +7,7 @@ output of thousands. Nothing is judged beyond what the output says of itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 _TALLY = re.compile(
@@ -19,6 +19,7 @@ _TALLY = re.compile(
 _FAULT = re.compile(
     r"(?:error|exception|panic|fatal|failed|not found|denied|undefined)\b|エラー|例外|失敗", re.IGNORECASE
 )
+_BAD = re.compile(r"(?<!\b0 )(?:fail|error|problem)|失敗", re.IGNORECASE)  # but not: 0 failed
 _CHECKS = re.compile(
     r"\b(?:tests?|pytest|jest|vitest|mocha|tox|nox|lint|ruff|eslint|mypy|pyright|tsc|build|compile|check|vet|clippy|make|"
     r"cargo|gradle|mvn|verify|typecheck)\b|テスト",
@@ -33,11 +34,20 @@ def outcome_in(output: str, *, failed: bool) -> str:
     """The line that says how it ended: the last tally, else the first fault of what failed; empty if none does."""
     lines = [line.strip() for line in output[-_BOTH_ENDS:].splitlines()[-_NEWEST:]]
     tallies = [line for line in reversed(lines) if len(line) <= _LONGEST and _TALLY.search(line)]
-    tally = next((line for line in tallies if " " in line or "\t" in line), tallies[0] if tallies else "")
-    if tally or not failed:
-        return tally
-    faults = (line.strip() for line in output[:_BOTH_ENDS].splitlines()[:_NEWEST])
-    return next((line[:_LONGEST] for line in faults if _FAULT.search(line[:_LONGEST])), "")
+    if failed:  # a part that went well does not say why the whole did not
+        bad = [line for line in tallies if _BAD.search(line)]
+        return _worded(bad) or _first_fault(output) or _worded(tallies)
+    return _worded(tallies)
+
+
+def _worded(tallies: Sequence[str]) -> str:
+    """The first that is more than one word, if one is."""
+    return next((line for line in tallies if " " in line or "\t" in line), tallies[0] if tallies else "")
+
+
+def _first_fault(output: str) -> str:
+    lines = (line.strip() for line in output[:_BOTH_ENDS].splitlines()[:_NEWEST])
+    return next((line[:_LONGEST] for line in lines if _FAULT.search(line[:_LONGEST])), "")
 
 
 class EndedCommand(Protocol):
