@@ -26,6 +26,7 @@ _ASKS = re.compile(
 )
 _BULLETS = " \t-*>#•・`0123456789.)("  # what may stand before the words of an order in a list
 _FENCE = re.compile(r"```")
+_BARE_FENCE = re.compile(r"`{3,}+\w*+")  # says nothing without what stood in it
 _PROSE = re.compile(r"[^\W\d_]")
 LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
 PROTECTED = 4.0  # from it on a sentence is an order, or all that was said at once
@@ -60,6 +61,8 @@ def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
             continue
         if _FENCE.search(piece):
             fenced = not fenced
+        if _BARE_FENCE.fullmatch(piece):
+            continue
         weight = _weight(piece, index, len(pieces), fenced)
         out.append(Saying(passage, index, piece, max(weight, PROTECTED) if is_brief else weight, opens_line))
     return out

@@ -106,6 +106,10 @@ def test_a_digest_says_how_the_last_check_ended_and_what_fails_still() -> None:
         ("collected\n....\n12 passed in 3s\n", False, "12 passed in 3s"),
         ("FAIL\tpkg/a\t0.1s\nFAIL", True, "FAIL\tpkg/a\t0.1s"),
         ("Traceback\nValueError: no such key", True, "ValueError: no such key"),
+        ("FAIL\tpkg/b\t0.1s\nok  \tpkg/c\t(cached)", True, "FAIL\tpkg/b\t0.1s"),
+        ("main.go:3: undefined: tabs\nok  \tpkg/c\t(cached)", True, "main.go:3: undefined: tabs"),
+        ("10 failed, 2 passed\n12 tests, 0 failed", True, "10 failed, 2 passed"),
+        ("ok  \tpkg/c\t(cached)", True, "ok  \tpkg/c\t(cached)"),
         ("just words", True, ""),
         ("error: gone", False, ""),
         ("x" * 300 + " 3 passed", False, ""),
@@ -134,6 +138,14 @@ def test_what_the_user_said_stands_in_the_order_of_time_and_pastes_are_shortened
     assert any("Do not change the tests." in line for line in lines)
     assert "No, keep the old exit code instead." in lines[-1]
     assert sum("at parse" in line for line in lines) < 20
+
+
+@pytest.mark.finding("Q9")
+def test_the_fences_around_pasted_code_take_no_room() -> None:
+    plan = "Please change the signature:\n```go\nfunc Restore() error\n```\nThen run the linter."
+    lines = sections(page([user(plan), *ran(0, "ls", "main.go")], 900))["requests"]
+    assert not any("```" in line for line in lines)
+    assert any("Then run the linter." in line for line in lines)
 
 
 @pytest.mark.finding("Q9")
