@@ -14,7 +14,7 @@ from contextfold import models, tokens
 from contextfold.domain import EventLog, Fold, LiveBranch, PathItems, Projection, ThreadRow, ViewItem
 from contextfold.thread import Bodies, ProcessLock, Thread
 from contextfold.thread.lens import words_for
-from contextfold.thread.trial import TrialLive
+from contextfold.thread.moves import TrialLive
 
 from .library import lineage
 

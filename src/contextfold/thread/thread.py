@@ -45,11 +45,10 @@ from contextfold.models import Model
 
 from .lens import ModelLens
 from .live import Drafting, Live, ProcessLock, locked
-from .moves import RewindReport, head_at, on_path, outcome
+from .moves import RewindReport, TrialLive, head_at, on_path, outcome
 from .past_request import PastRequest, rebuilt
 from .request_bytes import Rendering
 from .timeline import FoldInfo, TimelineRow
-from .trial import TrialLive
 
 T = TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
