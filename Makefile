@@ -46,11 +46,20 @@ agents: .venv-agents/.locked
 	@touch $@
 
 # Too large for every run of the tests: half a gigabyte, and a minute to import.
-frameworks: setup .venv-frameworks/.locked
+frameworks: setup .venv-frameworks/.locked .venv-openhands/.locked
 	@$(PYTHON) -m pytest -n 0 -q tests/acceptance/test_further_frameworks.py $(ARGS)
 
 .venv-frameworks/.locked: requirements/frameworks.txt
 	@scripts/venv .venv-frameworks requirements/frameworks.txt
+	@touch $@
+
+# OpenHands wants Python 3.12 or newer. Where there is none the environment stays empty, and its tests are skipped.
+.venv-openhands/.locked: requirements/openhands.txt
+	@LEAST=12 scripts/venv .venv-openhands requirements/openhands.txt || echo "No Python 3.12: OpenHands is left out."
+	@mkdir -p .venv-openhands && touch $@
+
+.venv-peers/.locked: requirements/peers.txt
+	@scripts/venv .venv-peers requirements/peers.txt
 	@touch $@
 
 oldest: setup .venv-oldest/.locked
@@ -66,8 +75,8 @@ mcp-conformance: agents .venv-frameworks/.locked
 	@for each in .venv-agents .venv-frameworks; do PYTHONPATH=src $$each/bin/python -W ignore scripts/mcp_conformance.py \
 	    .clients/node_modules/node/bin/node .clients/node_modules/@modelcontextprotocol/conformance/dist/index.js || exit 1; done
 
-compare: agents
-	@PYTHONPATH=src:. .venv-agents/bin/python -W ignore scripts/compare.py
+compare: setup .venv-peers/.locked .venv-openhands/.locked
+	@$(PYTHON) -W ignore scripts/compare.py $(ARGS)
 
 CLIENTS := @anthropic-ai/claude-code @openai/codex @google/gemini-cli opencode-ai @mariozechner/pi-coding-agent
 clients: setup
@@ -125,6 +134,8 @@ lock:
 	@$(COMPILE) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/agents.txt requirements/agents.in
 	@$(COMPILE) --output-file requirements/frameworks.txt requirements/frameworks.in
+	@$(COMPILE) --output-file requirements/peers.txt requirements/peers.in
+	@$(COMPILE) --python-version 3.12 --output-file requirements/openhands.txt requirements/openhands.in
 	@$(COMPILE) --resolution lowest-direct --output-file requirements/oldest.txt requirements/oldest.in
 
 clean:

@@ -38,6 +38,7 @@ ROOF = (
     "langchain",
     "litellm",
     "openai_agents",
+    "openhands",
     "pydantic_ai",
     "dialects/agent_framework",
     "dialects/framework",

@@ -1,235 +1,301 @@
-"""Write docs/compared.md: contextfold beside LangChain's SummarizationMiddleware on the same recorded runs.
+"""Write docs/compared.md: contextfold beside others' ways of keeping a history small, on the same recorded runs.
 
-Runs where LangChain is: `make compare`. Both fold the same messages for the same window, both summarize with the same
-extractive digest, so that no model's skill is compared; each request is judged, counted and priced the same way.
+`make compare` runs it. Each way runs in a process and an environment of its own (scripts/peers.py); here every request
+that it made is sent to the strict server, counted and priced, all of them the same way.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from langchain.agents.middleware import ModelRequest, ModelResponse, SummarizationMiddleware
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, messages_from_dict
-from langchain_core.outputs import ChatGeneration, ChatResult
+import httpx
 
 import contextfold as cf
 from contextfold import dialects, transcripts
-from contextfold.cli.plugin import digest
 from contextfold.domain import encode
-from contextfold.langchain import Fold
+from contextfold.testing.server import StrictServer, strict_server
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data" / "swe-agent"
-MODEL, WINDOW, MOST = "claude-sonnet-5-5", 32_000, 4
-PRICE: Any = cf.model(MODEL).prices
+DATA = ROOT.parent / "shared" / "data"
+PEERS = ROOT / "scripts" / "peers.py"
+MODEL, PRICED, WINDOW = "gpt-4.1", "claude-sonnet-5-5", 32_000
+SOURCES, MOST_MESSAGES = ("claude-code", "codex", "pi", "swe-agent"), 200
+PRICE: Any = cf.model(PRICED).prices
+NAME = re.compile(r"[A-Za-z_][\w./-]{5,}")
+LONGEST = 900  # seconds for one way, on a machine with much else to do
+ENVIRONMENTS = {"openhands": ".venv-openhands"}
+WAYS = (
+    *("contextfold", "langchain", "pydantic-ai", "adk", "openhands", "openai-agents"),
+    *("litellm-trim", "litellm-compress", "headroom", "everything"),
+)
+Chat = list[dict[str, Any]]
 
 
-class DigestModel(BaseChatModel):
-    """Stands in for a summarizing model: answers with the digest that contextfold uses."""
-
-    calls: int = 0
-
-    @property
-    def _llm_type(self) -> str:
-        return "digest"
-
-    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        text = "\n".join(message.text for message in messages)
-        cut = [text[at : at + 4_000] for at in range(0, len(text), 4_000)]
-        said = digest([encode({"role": "user", "content": each}) for each in cut]) or text[:8_000]
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(said))])
+# -- recorded runs ----------------------------------------------------------------------------------------------------
 
 
-def recorded(path: Path) -> list[BaseMessage]:
-    """A recorded run as LangChain's messages."""
+def recorded(path: Path) -> Chat:
+    """A recorded run as Chat Completions messages, up to one that alone takes a quarter of the window."""
     (first, *_) = transcripts.read(path)
     found = [entry.message for entry in first.entries() if isinstance(entry, transcripts.Recorded)]
-    with cf.Session.open(model=MODEL, dialect="langchain") as session:
+    with cf.Session.open(model=MODEL, dialect="openai-chat", window=8_000_000) as session:
         for message in found:
             session.append(message, dialect=dialects.detect(message) or transcripts.DIALECT)
-        lines = session.thread.rendering("langchain").chunks(session.view, session.thread.lens)
-    values = json.loads(b"[" + b",".join(filter(None, lines)) + b"]")
-    return messages_from_dict([{"type": each["type"], "data": each} for each in values])
+        chunks = session.thread.rendering("openai-chat").chunks(session.view, session.thread.lens)
+    messages: Chat = [_plain(each) for each in json.loads(b"[" + b",".join(filter(None, chunks)) + b"]")]
+    start = next(at for at, each in enumerate(messages) if each["role"] == "user")
+    large = (at for at, each in enumerate(messages) if at > start and tokens(encode(each)) > WINDOW // 4)
+    return whole(messages[start : min(next(large, len(messages)), start + MOST_MESSAGES)])
 
 
-def invalid(messages: Sequence[BaseMessage]) -> bool:
-    """A result without its call, a call without its result, or a first message that is not the user's."""
-    waiting: set[str] = set()
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            if message.tool_call_id not in waiting:
-                return True
-            waiting.discard(message.tool_call_id)
-        elif waiting:
-            return True
-        if isinstance(message, AIMessage):
-            waiting = {str(call["id"]) for call in message.tool_calls}
-    return bool(waiting) or messages[0].type != "human"
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """What every way takes: words and calls."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text") or "") for part in content)
+    kept: dict[str, Any] = {name: message[name] for name in ("role", "tool_calls", "tool_call_id") if name in message}
+    return {**kept, "content": content or ""}
+
+
+def whole(messages: Chat) -> Chat:
+    """Up to the last answer whose calls are all answered, and none that says nothing."""
+    said = [each for each in messages if each["content"] or each.get("tool_calls") or each["role"] == "tool"]
+    while said and (said[-1]["role"] != "assistant" or said[-1].get("tool_calls")):
+        said.pop()
+    return said
+
+
+def runs() -> list[Chat]:
+    """Of each source the run that is longest in tokens."""
+    chosen: list[Chat] = []
+    for source in SOURCES:
+        files = sorted((DATA / source).glob("*.gz"), key=lambda path: -path.stat().st_size)[:6]
+        chosen.append(max(map(recorded, files), key=lambda run: sum(tokens(encode(each)) for each in run)))
+    return chosen
 
 
 @cache
-def tokens_of(written: bytes) -> int:
+def tokens(written: bytes) -> int:
     return cf.count([{"role": "user", "content": written.decode()}], model=MODEL).tokens
 
 
+# -- judged -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
 class Tally:
-    """Requests of one contender: how many were wrong or too long, what they cost, how long they took to make."""
+    """The requests of one way: how many are refused or too long, what they cost, what the next answer finds in them."""
 
-    def __init__(self) -> None:
-        self.requests = self.wrong = self.long = self.tokens = 0
-        self.money, self.times, self.before = 0.0, list[float](), list[bytes]()
+    requests: int = 0
+    refused: int = 0
+    long: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+    found: list[float] = field(default_factory=list)
+    why: dict[str, int] = field(default_factory=dict)
 
-    def take(self, messages: Sequence[BaseMessage], seconds: float) -> None:
-        written = [encode(_words(message)) for message in messages]
-        same = next((at for at, pair in enumerate(zip(self.before, written, strict=False)) if pair[0] != pair[1]), None)
-        known = min(len(self.before), len(written)) if same is None else same
-        sizes = [tokens_of(each) for each in written]
+    def take(self, shown: Chat, before: Sequence[bytes], answer: Names, seconds: float) -> list[bytes]:
+        written = [encode(message) for message in shown]
+        pairs = enumerate(zip(before, written, strict=False))
+        known = next((at for at, (old, new) in pairs if old != new), min(len(before), len(written)))
+        sizes = [tokens(each) for each in written]
         self.money += (sum(sizes[:known]) * PRICE.read + sum(sizes[known:]) * PRICE.write) / 1_000_000
         self.requests += 1
         self.tokens += sum(sizes)
-        self.wrong += invalid(messages)
         self.long += sum(sizes) > WINDOW
-        self.times.append(seconds)
-        self.before = written
+        self.seconds.append(seconds)
+        if answer:
+            text = b"\n".join(written).decode()
+            self.found.append(sum(name in text for name in answer) / len(answer))
+        return written
 
-    def again(self) -> None:
-        self.before = []
-
-
-def _words(message: BaseMessage) -> Any:
-    return [message.type, message.content, getattr(message, "tool_calls", None), getattr(message, "tool_call_id", None)]
-
-
-Ask = Callable[[list[BaseMessage]], list[BaseMessage]]
+    def refuse(self, rule: str) -> None:
+        self.refused += 1
+        self.why[rule] = self.why.get(rule, 0) + 1
 
 
-def folded(store: Path) -> tuple[Ask, Callable[[AIMessage], None], Fold]:
-    fold, model = Fold(store, thread="run", window=WINDOW), SimpleNamespace(model=MODEL, max_tokens=1_000)
-    answers: list[AIMessage] = []
-
-    def ask(messages: list[BaseMessage]) -> list[BaseMessage]:
-        seen: list[BaseMessage] = []
-
-        def handler(request: Any) -> Any:
-            seen.extend(request.messages)
-            return ModelResponse(result=[answers[-1]])
-
-        fold.wrap_model_call(ModelRequest(model=model, messages=messages), handler)
-        return seen
-
-    return ask, answers.append, fold
+Names = frozenset[str]
 
 
-def summarized() -> Ask:
-    middleware = SummarizationMiddleware(DigestModel(), trigger=("tokens", int(WINDOW * 0.8)), keep=("messages", 20))
-    state: dict[str, Any] = {"messages": []}
-    given = 0
-
-    def ask(messages: list[BaseMessage]) -> list[BaseMessage]:
-        nonlocal given
-        state["messages"] = [*state["messages"], *messages[given:]]
-        given = len(messages)
-        changed = middleware.before_model(state, None)
-        if changed:
-            state["messages"] = [each for each in changed["messages"] if each.type != "remove"]
-        return list(state["messages"])
-
-    return ask
+def names_of(run: Chat) -> dict[int, Names]:
+    """For each answer the names in it that were said before: what it needed to have in view."""
+    before: set[str] = set()
+    needed: dict[int, Names] = {}
+    for at, message in enumerate(run):
+        said = set(NAME.findall(json.dumps(message, ensure_ascii=False)))
+        if message["role"] == "assistant":
+            needed[at] = frozenset(said & before)
+        before |= said
+    return needed
 
 
-def usable(path: Path) -> list[BaseMessage]:
-    """A run as messages; nothing where one of them alone is too large for the window, which nobody can fold."""
-    messages = recorded(path)
-    largest = max(tokens_of(encode(_words(message))) for message in messages)
-    return messages if largest < WINDOW / 4 else []
+def judged(written: Path, recorded_runs: Sequence[Chat], server: StrictServer) -> Tally:
+    tally, needed, tools = Tally(), [names_of(run) for run in recorded_runs], [tools_of(run) for run in recorded_runs]
+    before: list[bytes] = []
+    number = -1
+    with httpx.Client(base_url=server.url, timeout=60, headers={"authorization": f"Bearer {server.token}"}) as client:
+        for line in lines(written):
+            if line["run"] != number:
+                number, before = line["run"], []
+            before = tally.take(line["shown"], before, needed[number].get(line["at"], frozenset()), line["seconds"])
+            body = {"model": MODEL, "messages": line["shown"], **tools[number]}
+            if client.post("/v1/chat/completions", json=body).status_code != 200:
+                refused = server.last.refused
+                tally.refuse(refused.rule if refused is not None else "refused")
+    return tally
 
 
-def main() -> None:
-    ours, theirs, plain, size, raw = Tally(), Tally(), Tally(), 0, 0
-    files = sorted(DATA.glob("*.gz"), key=lambda path: -path.stat().st_size)[: 3 * MOST]
-    runs = [found for path in files if (found := usable(path))]
-    for messages in runs[:MOST]:
-        with tempfile.TemporaryDirectory() as directory:
-            ask, answer, fold = folded(Path(directory) / "run.db")
-            other = summarized()
-            for at, message in enumerate(messages):
-                if not isinstance(message, AIMessage) or not at:
-                    continue
-                answer(message)
-                for tally, contender in ((ours, ask), (theirs, other), (plain, list)):
-                    start = time.perf_counter()
-                    shown = contender(messages[:at])
-                    tally.take(shown, time.perf_counter() - start)
-            for tally in (ours, theirs, plain):
-                tally.again()
-            fold.conversations.close()
-            size += (Path(directory) / "run.db").stat().st_size
-            raw += sum(len(encode(_words(message))) for message in messages)
-    write(min(len(runs), MOST), ours, theirs, plain, size / raw)
+def lines(written: Path) -> Iterator[dict[str, Any]]:
+    with written.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)
 
+
+def tools_of(run: Chat) -> dict[str, Any]:
+    names = sorted({call["function"]["name"] for message in run for call in message.get("tool_calls") or ()})
+    made = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in names]
+    return {"tools": made} if made else {}
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
 
 PAGE = """# Compared
 
 <!-- Made by scripts/compare.py; `make compare` writes it anew. -->
 
-The same {runs} recorded agent runs ({requests} requests, the largest of SWE-agent's without a message of a quarter of
-the window: with such messages contextfold says `CannotFit` where LangChain sends a request that is too long), asked for
-again step by step for {model} in a window of {window:,} tokens. Both summarize with the same extractive digest, so no
-model's skill is compared. Money is the input of all requests at the model's cache prices: what stands unchanged at the
-front is read from the cache, the rest is written to it.
+The same {runs} recorded agent runs ({sources}; {requests} requests, each run up to {most} messages and up to a message
+that alone takes a quarter of the window, which nobody could fold), asked for again answer by answer in a window of
+{window:,} tokens. Whoever summarizes does it with the same extractive digest, so no model's skill is compared. Every
+request was sent to the strict server of contextfold's tests as Chat Completions.
 
 {table}
 
-*Wrong*: a result without its call, a call without its result, or a history that does not begin with the user. *Too
-long*: by contextfold's count, above the window, without room for an answer.
+- *Refused*: by the strict server, as providers do: {why}.
+- *Too long*: above the window by contextfold's count for {model}, without room for an answer; others count otherwise.
+- *Found*: of the names that the recorded answer takes up from before, the share that the request shows.
+- *USD*: the input of all requests at {priced}'s prices: what stands unchanged at the front is read from the cache, the
+  rest is written to it. What a summarizing model would cost is in none of them.
+  Where fewer requests were asked for, it says of how many: LiteLLM's `trim_messages` takes seconds for each.
+- *ms*: the median of making a request, on a machine with much else to do; compare orders of magnitude.
+- *Bytes*: of its file for each byte that was said. A dash: it keeps no file of its own here.
 
-Where contextfold is behind: it takes longer a turn, because every message is kept in a file before the request is made;
-LangChain's middleware alone keeps nothing. The file is larger than what was said: events, an index, room to grow.
-A tie: neither wrote a wrong request here.
+{kept}
 
-*Undo* and *after kill -9* are stated from how each is built, not measured here. LangChain keeps its default of 20
-messages; its trigger was set to 80 %, nothing else was tuned.
+Where contextfold is behind: it shows less of what was said, and with it fewer of the names, than those that fill the
+window to its end or beyond; what it leaves out can be recalled. It takes longer a turn than what only counts or cuts,
+because every message is kept in a file before the request is made, and that file is larger than what was said: events,
+an index, room to grow. A tie: hardly anybody here writes a request that is refused.
 
-Not run: OpenAI's compaction session (OpenAI's servers make it), Pydantic AI's harness, ADK's compaction, OpenHands'
-condenser, LiteLLM's guardrails, Headroom.
+## How it was run
+
+```sh
+make compare
+```
+
+Each way runs in a process of its own (`scripts/peers.py`), OpenHands from `requirements/openhands.txt` (Python 3.12),
+the others from `requirements/peers.txt`. Thresholds are 80 % of the window, 20 messages are kept where a number is
+asked for; nothing else was tuned for anybody. Undoing and `kill -9` were tried for contextfold; of the others it is said how
+they are built, which was not measured.
+
+Not run: OpenAI Agents' `OpenAIResponsesCompactionSession` and every other compaction on a provider's servers; LiteLLM's
+guardrails that ask a service (its own `compress`, which needs none, was); Headroom's downloaded model.{absent}
 """
-COLUMNS = (
-    *("", "wrong", "too long", "tokens in view, mean", "USD", "of full history", "ms a turn, median"),
-    *("undo a fold", "after kill -9", "bytes kept / said"),
-)
+COLUMNS = ("", "refused", "too long", "tokens, mean", "found", "USD", "of full history", "ms", "bytes")
 
 
-def write(runs: int, ours: Tally, theirs: Tally, plain: Tally, share: float) -> None:
-    langchain = f"LangChain {version('langchain')}, `SummarizationMiddleware` (80 %, keeps 20 messages)"
-    rows = [
-        COLUMNS,
-        ("---",) * len(COLUMNS),
-        (f"contextfold {cf.__version__}, `Fold`", *numbers(ours, plain), "yes", "all of it", f"{share:.2f}"),
-        (langchain, *numbers(theirs, plain), "no: replaced in the state", "as its checkpointer", "–"),
-        ("full history", *numbers(plain, plain), "–", "–", "–"),
-    ]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    page = PAGE.format(runs=runs, requests=ours.requests, model=MODEL, window=WINDOW, table=table)
+def row(told: Mapping[str, Any], tally: Tally, full: Tally) -> tuple[str, ...]:
+    name = f"{told['name']} {told['version']}".strip()
+    found = f"{100 * statistics.mean(tally.found):.1f} %"
+    stored = f"{told['bytes']:.2f}" if "bytes" in told else "–"
+    is_whole = tally.requests == full.requests
+    money = (f"{tally.money:.2f}", f"{tally.money / full.money:.2f}") if is_whole else (f"of {tally.requests}", "–")
+    middle = f"{1_000 * statistics.median(tally.seconds):.1f}"
+    mean = f"{tally.tokens // tally.requests:,}"
+    return name, str(tally.refused), str(tally.long), mean, found, *money, middle, stored
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(each)} |" for each in (COLUMNS, ("---",) * len(COLUMNS), *rows))
+
+
+def kept(told: Iterable[Mapping[str, Any]]) -> str:
+    """What each keeps, whether a fold can be taken back, and what is there after a kill."""
+    rows = [("", "keeps", "undo", "after kill -9"), ("---",) * 4]
+    for each in told:
+        undone, killed = each.get("undone", "no (not measured)"), each.get("killed", "what it keeps (not measured)")
+        rows.append((each["name"].partition(",")[0], each["keeps"], undone, killed))
+    return "\n".join(f"| {' | '.join(each)} |" for each in rows)
+
+
+def asked(way: str, given: Path, written: Path) -> dict[str, Any] | None:
+    """What a way tells of itself, having written its requests; None where it could not be run."""
+    python = ROOT / ENVIRONMENTS.get(way, ".venv-peers") / "bin" / "python"
+    if not python.is_file():
+        return None
+    done = subprocess.run(
+        ["timeout", str(LONGEST), str(python), "-W", "ignore", str(PEERS), way, str(given), str(written)],
+        cwd=written.parent,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src"), "HOME": str(written.parent)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return None
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def main(ways: Sequence[str]) -> None:
+    chosen = runs()
+    results: dict[str, tuple[dict[str, Any], Tally]] = {}
+    with tempfile.TemporaryDirectory() as directory, strict_server(window=10_000_000) as server:
+        server.always("Yes.")
+        given, written = Path(directory) / "runs.jsonl", Path(directory) / "requests.jsonl"
+        given.write_text("".join(json.dumps(run) + "\n" for run in chosen), encoding="utf-8")
+        for way in ways:
+            told = asked(way, given, written)
+            if told is None:
+                sys.stderr.write(f"{way} could not be run\n")
+                continue
+            results[way] = told, judged(written, chosen, server)
+            server.forget()
+            server.always("Yes.")
+            sys.stdout.write(f"{' | '.join(row(*results[way], results[way][1]))}\n")
+            sys.stdout.flush()
+    write(chosen, results, [way for way in ways if way not in results])
+
+
+def write(chosen: Sequence[Chat], results: Mapping[str, tuple[dict[str, Any], Tally]], absent: Sequence[str]) -> None:
+    if "everything" not in results:
+        return
+    full = results["everything"][1]
+    why = {rule for _, tally in results.values() for rule in tally.why}
+    page = PAGE.format(
+        runs=len(chosen),
+        sources=", ".join(SOURCES),
+        requests=full.requests,
+        most=MOST_MESSAGES,
+        window=WINDOW,
+        priced=PRICED,
+        model=MODEL,
+        table=table(row(told, tally, full) for told, tally in results.values()),
+        why=", ".join(f"`{rule}`" for rule in sorted(why)) or "none was",
+        kept=kept(told for way, (told, _) in results.items() if way != "everything"),
+        absent=f" Could not be run here: {', '.join(absent)}." if absent else "",
+    )
     (ROOT / "docs" / "compared.md").write_text(page, encoding="utf-8")
-    sys.stdout.write(f"{table}\n")
-
-
-def numbers(tally: Tally, plain: Tally) -> tuple[str, ...]:
-    middle, shown = statistics.median(tally.times) * 1_000, tally.tokens // tally.requests
-    money = f"{tally.money:.2f}", f"{tally.money / plain.money:.2f}"
-    return str(tally.wrong), str(tally.long), f"{shown:,}", *money, f"{middle:.1f}"
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or WAYS)

@@ -6,7 +6,8 @@ The strict server refuses nothing, the owner's messages stay as they are, and th
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,20 @@ def both(asked: Question) -> Say:
     return Say("I read both.", tuple(Call("read", {"path": path}) for path in PATHS), thought)
 
 
+def unthinking(asked: Question) -> Say:
+    return replace(both(asked), thinking="")
+
+
 def run(
-    program: str, *arguments: str, server: StrictServer, directory: Path, installed: Path = INSTALLED
+    program: str,
+    *arguments: str,
+    server: StrictServer,
+    directory: Path,
+    installed: Path = INSTALLED,
+    say: Callable[[Question], Say] = both,
 ) -> dict[str, Any]:
     for _ in range(TURNS):
-        server.answer(both, Say("Both are fine."))
+        server.answer(say, Say("Both are fine."))
     told: dict[str, Any] = json.loads(
         printed(PROGRAMS / program, *arguments, server=server, at=directory, by=installed)
     )
@@ -98,6 +108,22 @@ def test_forty_turns_fold_and_nothing_is_refused_or_changed(
     assert told["changed"] == 0
     with cf.open(tmp_path / "agent.db", read_only=True) as store:
         (thread,) = store.threads()
+        assert thread.messages == told["messages"], "nothing twice, nothing lost"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(INSTALLED != NEWEST, reason="LiteLLM is driven with the newest releases.")
+def test_what_litellms_proxy_calls_folds_and_nothing_is_refused_or_changed(
+    server: StrictServer, tmp_path: Path
+) -> None:
+    store = tmp_path / "agent.db"
+    told = run("litellm_hooks_run.py", "openai/gpt-4.1", str(store), server=server, directory=tmp_path)
+    assert [exchange.refused for exchange in server.exchanges if exchange.status != 200] == []
+    assert len(server.exchanges) == 2 * told["turns"]
+    assert told["folds"] >= 1
+    assert told["changed"] == 0
+    with cf.open(store, read_only=True) as opened:
+        (thread,) = opened.threads()
         assert thread.messages == told["messages"], "nothing twice, nothing lost"
 
 

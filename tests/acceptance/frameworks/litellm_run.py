@@ -1,4 +1,4 @@
-"""LiteLLM's proxy with `Fold`, forty turns of a plain client: `python litellm_run.py provider/model STORE`.
+"""LiteLLM's proxy with `Fold`, forty turns of a plain client: `python litellm_run.py API:provider/model STORE`.
 
 The proxy runs in this process with a configuration of its own; it is asked over HTTP, streamed and not.
 """
@@ -33,6 +33,10 @@ CLAUDE_TOOL = {"name": "read", "description": "Read a file.", "input_schema": SC
 
 def asked(api: str, messages: list[dict[str, Any]], stream: bool) -> tuple[str, dict[str, Any]]:
     body = {"model": "house-model", "messages": messages, "stream": stream, "litellm_session_id": "forty"}
+    if api == "responses":
+        kept = {"store": False, "include": ["reasoning.encrypted_content"]}
+        tool = {"type": "function", "strict": False, **CHAT_TOOL["function"]}
+        return "/v1/responses", {**body, **kept, "tools": [tool], "input": body.pop("messages")}
     if api == "anthropic":
         return "/v1/messages", {**body, "tools": [CLAUDE_TOOL], "max_tokens": 500}
     return "/v1/chat/completions", {**body, "tools": [CHAT_TOOL]}
@@ -40,6 +44,11 @@ def asked(api: str, messages: list[dict[str, Any]], stream: bool) -> tuple[str, 
 
 def answered(message: dict[str, Any]) -> list[dict[str, Any]]:
     """What the client says to an answer: the results of its calls."""
+    if message.get("type") == "function_call":
+        found = page(json.loads(message["arguments"])["path"])
+        return [{"type": "function_call_output", "call_id": message["call_id"], "output": found}]
+    if "type" in message:
+        return []
     if isinstance(message["content"], list):
         calls = [each for each in message["content"] if each["type"] == "tool_use"]
         results = [
@@ -56,12 +65,16 @@ def answered(message: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-async def said(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> dict[str, Any]:
+async def said(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+    """The answer as the client puts it into its list: one message, or the items of Responses."""
     reply = await client.post(path, json=body, headers={"authorization": f"Bearer {KEY}"})
     assert reply.status_code == 200, reply.text
     value = reply.json() if not body["stream"] else heard(reply.content)
+    if "output" in value:
+        return [{name: each for name, each in item.items() if each is not None} for item in value["output"]]
     message = value["choices"][0]["message"] if "choices" in value else value
-    return {name: message[name] for name in ("role", "content", "tool_calls") if message.get(name) is not None}
+    kept = {name: message[name] for name in ("role", "content", "tool_calls") if message.get(name) is not None}
+    return [{"content": "", **kept}]
 
 
 def heard(stream: bytes) -> dict[str, Any]:
@@ -71,7 +84,7 @@ def heard(stream: bytes) -> dict[str, Any]:
 
 
 async def main(model: str, store: str) -> None:
-    api = "anthropic" if model.startswith("anthropic/") else "chat"
+    api, _, model = model.partition(":")
     report = Report()
     fold = Fold(store, window=WINDOW, on_fold=report.folded)
     base = os.environ["ANTHROPIC_BASE_URL" if api == "anthropic" else "OPENAI_BASE_URL"]
@@ -93,10 +106,12 @@ async def main(model: str, store: str) -> None:
             for _ in range(2):
                 path, body = asked(api, messages, number % 3 == 0)
                 answer = await said(client, path, deepcopy(body))
-                messages += [{"content": "", **answer}, *answered(answer)]
+                messages += [*answer, *(result for each in answer for result in answered(each))]
             report.compare(before, messages)
             before = deepcopy(messages)
-    report.tell(messages=len(messages))
+    answers = {"responses": 2 * TURNS}.get(api)  # the items of an answer are one message
+    results = sum(each.get("type") == "function_call_output" for each in messages)
+    report.tell(messages=TURNS + answers + results if answers else len(messages))
     fold.conversations.close()
 
 
