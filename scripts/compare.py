@@ -204,8 +204,8 @@ make compare
 
 Each way runs in a process of its own (`scripts/peers.py`), OpenHands from `requirements/openhands.txt` (Python 3.12),
 the others from `requirements/peers.txt`. Thresholds are 80 % of the window, 20 messages are kept where a number is
-asked for; nothing else was tuned for anybody. Undoing and `kill -9` were tried for contextfold; of the others it is said how
-they are built, which was not measured.
+asked for; nothing else was tuned for anybody. Undoing and `kill -9` were tried for contextfold; of the others it is
+said how they are built, which was not measured.
 
 Not run: OpenAI Agents' `OpenAIResponsesCompactionSession` and every other compaction on a provider's servers; LiteLLM's
 guardrails that ask a service (its own `compress`, which needs none, was); Headroom's downloaded model.{absent}
