@@ -181,7 +181,8 @@ request was sent to the strict server of contextfold's tests as Chat Completions
 {table}
 
 - *Refused*: by the strict server, as providers do: {why}.
-- *Too long*: above the window by contextfold's count for {model}, without room for an answer; others count otherwise.
+- *Too long*: above the window, where the JSON of each message is counted for {model}; whoever decides counts otherwise, and
+  contextfold says `CannotFit` rather than send what is too long by its own count.
 - *Found*: of the names that the recorded answer takes up from before, the share that the request shows.
 - *USD*: the input of all requests at {priced}'s prices: what stands unchanged at the front is read from the cache, the
   rest is written to it. What a summarizing model would cost is in none of them.
@@ -194,7 +195,7 @@ request was sent to the strict server of contextfold's tests as Chat Completions
 Where contextfold is behind: it shows less of what was said, and with it fewer of the names, than those that fill the
 window to its end or beyond; what it leaves out can be recalled. It takes longer a turn than what only counts or cuts,
 because every message is kept in a file before the request is made, and that file is larger than what was said: events,
-an index, room to grow. A tie: hardly anybody here writes a request that is refused.
+an index, room to grow. A tie: most of them wrote no request that was refused either.
 
 ## How it was run
 
