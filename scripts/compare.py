@@ -181,8 +181,8 @@ request was sent to the strict server of contextfold's tests as Chat Completions
 {table}
 
 - *Refused*: by the strict server, as providers do: {why}.
-- *Too long*: above the window, where the JSON of each message is counted for {model}; whoever decides counts otherwise, and
-  contextfold says `CannotFit` rather than send what is too long by its own count.
+- *Too long*: above the window, where the JSON of each message is counted for {model}; whoever decides counts
+  otherwise, and contextfold says `CannotFit` rather than send what is too long by its own count.
 - *Found*: of the names that the recorded answer takes up from before, the share that the request shows.
 - *USD*: the input of all requests at {priced}'s prices: what stands unchanged at the front is read from the cache, the
   rest is written to it. What a summarizing model would cost is in none of them.
