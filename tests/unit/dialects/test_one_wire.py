@@ -19,6 +19,7 @@ ROOMS = ("dialects", "providers", "transcripts", "testing", "models")
 ALLOWED = {
     "adk.py": "the framework's own messages are in one provider's format",
     "litellm.py": "which of a proxy's calls is written in which format",
+    "openhands.py": "the format that OpenHands writes its messages in, and a field of its model",
     "openai_agents.py": "the framework's own items are in one provider's format",
     "pydantic_ai.py": "the framework's own definitions of tools have a field of that name",
     "cli/wrap.py": "the addresses that a wrapped program is told, by provider",
