@@ -374,12 +374,17 @@ def test_an_answer_that_comes_while_its_conversation_is_folded_waits_for_that(
 def test_a_client_that_hangs_up_while_its_refused_request_is_folded_can_go_on(
     house: House, upstream: PlainUpstream
 ) -> None:
-    gate, refused = threading.Event(), threading.Event()
+    gate, refused, occupied = threading.Event(), threading.Event(), threading.Event()
     history = [user(f"{at}. {LONG}") if at % 2 == 0 else assistant("Yes.") for at in range(15)]
     body = {"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": history, "tools": TOOLS}
 
+    def hold() -> None:
+        occupied.set()
+        gate.wait(60)
+
     def too_long() -> Iterator[bytes]:
-        house.occupy(KEY, lambda: gate.wait(60))
+        house.occupy(KEY, hold)
+        assert occupied.wait(60)
         yield b'{"error": {"type": "invalid_request_error", "message": "prompt is too long: 300000 > 1"}}'
         refused.set()
 
