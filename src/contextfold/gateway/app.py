@@ -21,11 +21,10 @@ from contextfold.store import Store
 
 from .door import Door, TurnedAway, Visit
 from .keeper import Arrival, Keeper, RefusedTurn
-from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, body_of, relay
+from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, Upstreams, body_of, relay
 from .settings import GatewaySettings
 from .status import ConversationStatus, GatewayStatus, Metrics, counted
 from .tenants import GatewaySecrets, Tenants
-from .upstream import Upstreams
 
 HEALTH = b"/healthz"
 _MOST_SHOWN = 20  # conversations, and tenants, on the page about itself

@@ -23,8 +23,7 @@ from contextfold.models import find
 from contextfold.providers.provider import TokenUsage, failed
 from contextfold.summaries import Prompt
 
-from .relay import Outgoing
-from .upstream import Upstreams
+from .relay import Outgoing, Upstreams
 
 SAME = "same"  # the setting: whoever the client speaks to
 _SPARE = 4_000  # tokens beyond twice the summary: a model may think first

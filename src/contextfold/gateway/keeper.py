@@ -27,11 +27,10 @@ from .clients_model import SummaryCall, answer_in
 from .door import Visit
 from .followed import RECALL_NAMES
 from .ledger import Asking, BusyThread, KeptTurn, Ledger, OpenTurn
-from .relay import Outgoing, Send
+from .relay import Outgoing, Send, Upstreams
 from .rounds import Rounds
 from .settings import ClientPolicy, GatewaySettings
 from .status import Metrics
-from .upstream import Upstreams
 
 T = TypeVar("T")
 

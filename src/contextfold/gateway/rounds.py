@@ -16,8 +16,7 @@ from contextfold.dialects.streams import ServerEvents
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
-from .relay import Outgoing, Send
-from .upstream import Upstreams, answered
+from .relay import Outgoing, Send, Upstreams, answered
 
 _DONE = "[DONE]"
 _NOT_OURS = frozenset({b"content-length", b"content-type"})

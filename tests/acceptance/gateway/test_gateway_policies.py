@@ -16,8 +16,7 @@ from contextfold.errors import ProviderFailed
 from contextfold.gateway import ClientPolicy, gateway_settings
 from contextfold.gateway.clients_model import ClientsModel, SummaryCall
 from contextfold.gateway.door import Visit
-from contextfold.gateway.relay import Outgoing
-from contextfold.gateway.upstream import Upstreams
+from contextfold.gateway.relay import Outgoing, Upstreams
 from contextfold.session import telemetry
 from contextfold.summaries import Prompt
 from contextfold.testing.server import Exchange, Fault, Held, Question, StrictServer, faults, strict_server
