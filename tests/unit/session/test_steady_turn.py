@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from contextfold import models
 from contextfold.dialects import MarkCarriers, find
+from contextfold.dialects.dialect import worth_marking
 from contextfold.testing import tools as sample_tools
+from contextfold.thread.request_bytes import RequestSettings
 
 MODEL = "claude-sonnet-4-5"
 
@@ -124,3 +127,24 @@ def test_a_mark_goes_to_the_nearest_message_that_can_carry_one_also_when_asked_a
     chunks[place] = chunks[1]
     moved = carriers.put(chunks[:], [place])
     assert [at for at, chunk in enumerate(moved) if b"cache_control" in chunk] == [place]
+
+
+def test_a_place_is_worth_a_mark_from_the_shortest_prefix_on_that_the_provider_keeps() -> None:
+    model = models.find(MODEL)
+    assert model.cache is not None
+    least = model.cache.least or 0
+    with cf.Session.open(model=MODEL) as session:
+        said(session, "Begin.")
+        answered(session)
+        said(session, "Go on.")
+        view, first = session.view, session.view.tokens(0, 1)
+        second = session.view.tokens(0, 2)
+    assert worth_marking(view, model, least - first, {-1, 0, 1}) == (0, 1)
+    assert worth_marking(view, model, least - first - 1, {-1, 0, 1}) == (1,)
+    assert worth_marking(view, model, least - second - 1, {0, 1}) == ()
+
+
+def test_settings_without_some_fields_keep_the_others_in_their_order() -> None:
+    given = RequestSettings(find("openai-responses"), {"model": "m", "previous_response_id": "r", "store": True})
+    assert given.chains == ("previous_response_id",)
+    assert list(given.without(given.chains).fields) == ["model", "store"]
