@@ -28,7 +28,8 @@ from contextfold.summaries.terms import terms_in
 from tests.effort import least, walk
 
 ADAPTERS = {
-    f"contextfold.{name}" for name in ("adk", "agent_framework", "langchain", "litellm", "openai_agents", "pydantic_ai")
+    f"contextfold.{name}"
+    for name in ("adk", "agent_framework", "langchain", "litellm", "openai_agents", "openhands", "pydantic_ai")
 }
 GLANCE, SHORT, LONG = 500, 2_000, 16_000
 EXPONENT = 1.2
