@@ -26,7 +26,7 @@ from .registry import (
 from .repairs import OPENINGS, IdFields, Repair, Repaired
 from .streams import Listener
 from .tools import defined
-from .wire import SETTINGS, bill, elements, fields, neutral_bill, without_secrets
+from .wire import SETTINGS, bill, elements, fields, neutral_bill, tools_without_secrets, without_secrets
 
 __all__ = [
     "OPENINGS",
@@ -64,6 +64,7 @@ __all__ = [
     "spoken",
     "suited",
     "together",
+    "tools_without_secrets",
     "understand",
     "without_secrets",
 ]

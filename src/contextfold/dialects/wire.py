@@ -178,6 +178,15 @@ def without_tool_secrets(tools: Any) -> Any:
     ]
 
 
+def tools_without_secrets(written: bytes) -> bytes:
+    """The same for tools that are written already; the very same where they hold no secret."""
+    if not any(sign in written for sign in SECRET_SIGNS):
+        return written
+    tools = decode(written)
+    bare = without_tool_secrets(tools)
+    return written if bare == tools else encode(bare)
+
+
 def body_without_secrets(body: bytes, words: Collection[str], tools: str) -> bytes:
     """A body without keys and headers in its settings and tools, the very same where there are none.
 

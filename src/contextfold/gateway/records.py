@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from contextfold.dialects import Dialect
+from contextfold.dialects import Dialect, tools_without_secrets
 from contextfold.dialects.endpoint import Endpoint
-from contextfold.dialects.wire import SECRET_SIGNS, body_without_secrets, without_tool_secrets
-from contextfold.domain import Sent, decode, encode
+from contextfold.dialects.wire import SECRET_SIGNS, body_without_secrets
+from contextfold.domain import Sent, encode
 from contextfold.errors import ContextFoldError
 from contextfold.session import Session
 from contextfold.session.request import RequestRecord
@@ -48,7 +48,7 @@ class RequestRecords:
     def of(self, body: bytes, record: RequestRecord, sent: Origins) -> RequestRecord:
         """The record with all that the body was made of; without that where it cannot be told: no answer is lost."""
         if any(sign in record.tools for sign in SECRET_SIGNS):
-            record = record._replace(tools=encode(without_tool_secrets(decode(record.tools))))
+            record = record._replace(tools=tools_without_secrets(record.tools))
         try:
             return self._in_pieces(body, record, sent)
         except (ContextFoldError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from contextfold import dialects, tokens
-from contextfold.domain import View, encode
+from contextfold.domain import View, decode, encode
 from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
@@ -48,17 +48,16 @@ MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the 
 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
-    turn = desk.turn
+    turn, frame = desk.turn, desk.turn.frame
     if given.system is not None and not isinstance(given.system, str | list | tuple):
         kind = type(given.system).__name__
         raise BadConfiguration(f"'system' is a string or a list of text blocks; this is a {kind}. Pass its words.")
     own = turn.system if given.system is None else given.system
     system = surrounded(own, notes.framed(desk)) if desk.thread.branch.notes else own
-    tools = desk.tools.take(given.tools, turn.frame.tools)
-    tools = turn.frame.tools if tools is None else tools
+    tools = desk.tools.take(given.tools, frame.tools)
+    tools = frame.tools if tools is None else tools
     # Written anew at each turn: what a caller gave, such as a list of tools, may be changed where it stands.
     written = encode(system) if system else b"", encode(tools) if tools else b""
-    frame = turn.frame
     if not frame.is_for(system, tools, given.output, written):
         cost = tokens.fixed_cost(system, tools, desk.counter, written)
         frame = RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request, *written)
@@ -295,7 +294,7 @@ def _request(
         betas=terms.betas,
         series=rendering.series,
         record=RequestRecord(
-            bare or body, terms.blob, frame.system_json, frame.tools_json, marks.items, lens.times_forgotten
+            bare or body, terms.blob, frame.system_json, terms.tools, marks.items, lens.times_forgotten
         ),
         origins=origins,
     )
@@ -327,11 +326,13 @@ def _terms_anew(
     betas = (*betas, *rendering.dialect.betas(fields))
     sent = kept = rendering.settings(fields)
     others = {name: value for name, value in fields.items() if name not in ("system", "tools")}
-    bare = dialects.without_secrets(others)
-    if bare is not others:
+    bare, tools = dialects.without_secrets(others), desk.turn.frame.tools_json
+    bare_tools = dialects.tools_without_secrets(tools)
+    if bare is not others or bare_tools is not tools:
         fields = {name: bare.get(name, fields[name]) for name in fields if name in bare or name not in others}
+        fields |= {} if bare_tools is tools else {"tools": decode(bare_tools)}
         kept = rendering.settings(fields)
-    return AskedTerms(sent, kept, betas, encode(RequestTerms.of(fields, betas, marks)))
+    return AskedTerms(sent, kept, betas, encode(RequestTerms.of(fields, betas, marks)), bare_tools)
 
 
 def _whole(desk: Desk, dialect: str, settings: Mapping[str, object], view: View, cache: bool) -> bytes:
@@ -350,9 +351,8 @@ def _marks(desk: Desk, rendering: Rendering, view: View) -> dialects.Marks:
 
 def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object]) -> Mapping[str, object]:
     """Everything of a request but its messages. An answer's length is said where it must be, or was asked for."""
-    wire = dialects.find(dialect)
+    wire, frame = dialects.find(dialect), desk.turn.frame
     fields: dict[str, object] = {"model": desk.model.name}
-    frame = desk.turn.frame
     fields |= wire.length(output, desk.model, is_asked=frame.output is not None)
     if frame.system:
         fields["system"] = frame.system

@@ -37,7 +37,8 @@ class AskedTerms(NamedTuple):
     sent: RequestSettings
     kept: RequestSettings  # the same without secrets; the very same where there are none
     betas: tuple[str, ...]
-    blob: bytes  # what the log keeps of it
+    blob: bytes  # what the log keeps of it …
+    tools: bytes  # … and of its tools
 
 
 class RequestRecord(NamedTuple):

@@ -88,6 +88,19 @@ def test_no_key_and_no_header_is_written_down() -> None:
         assert past.body["mcp_servers"] == [{"type": "url", "url": "https://x", "name": "x"}]
 
 
+def test_no_key_of_a_server_among_the_tools_is_written_down(tmp_path: Path) -> None:
+    server = {"type": "mcp", "server_label": "x", "server_url": "https://x", "authorization": "key-canary"}
+    own = {"type": "function", "name": "log_in", "parameters": {"properties": {"authorization": {"type": "string"}}}}
+    with cf.Session.open(tmp_path / "a.db", model="gpt-6-sol", dialect="openai-responses") as session:
+        session.append({"role": "user", "content": "Hello."})
+        request = session.prepare(tools=[server, own])
+        assert b"key-canary" in request.json
+        past = session.request_at(session.append({"role": "assistant", "content": "Hi."}))
+    del server["authorization"]
+    assert past.body["tools"] == [server, own]
+    assert all(b"key-canary" not in each.read_bytes() for each in tmp_path.iterdir())
+
+
 def test_a_request_from_before_settings_were_kept_says_so() -> None:
     with cf.Session.open(model="claude-sonnet-5-5") as session:
         session.append(said("Hello."))
