@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from contextfold import dialects
 from contextfold.conversations import MOST_OPEN, Conversation, Conversations, FoldSettings, Place, name_of
@@ -23,7 +23,7 @@ from contextfold.errors import CannotFit, ContextFoldError, MissingExtra
 from contextfold.folding import Policy
 from contextfold.loggers import logger
 from contextfold.preferences import Chosen
-from contextfold.session import Hook
+from contextfold.session import Hook, Request
 
 try:
     from litellm.exceptions import ContextWindowExceededError
@@ -43,6 +43,13 @@ _TURNS: Mapping[str, str] = {
 _CALL = "litellm_call_id"
 
 
+class ProxiedTurn(NamedTuple):
+    """A request that waits for its answer, and the conversation it was made in."""
+
+    conversation: Conversation
+    request: Request
+
+
 class Fold(CustomLogger):
     """Folds what the proxy's models see. Conversations of different keys never meet."""
 
@@ -58,7 +65,7 @@ class Fold(CustomLogger):
     ) -> None:
         super().__init__()
         self.conversations = Conversations(store, FoldSettings(policy, profile, window, limit, on_fold))
-        self._asked: OrderedDict[str, Conversation] = OrderedDict()  # those that wait for an answer, by LiteLLM's call
+        self._asked: OrderedDict[str, ProxiedTurn] = OrderedDict()  # those that wait for an answer, by LiteLLM's call
 
     async def async_pre_call_hook(
         self,
@@ -81,9 +88,9 @@ class Fold(CustomLogger):
 
     async def async_post_call_success_hook(self, data: dict[str, Any], user_api_key_dict: Any, response: Any) -> Any:  # noqa: ARG002
         """Keep an answer that came as a whole."""
-        conversation = self._asked.pop(str(data.get(_CALL)), None)
-        if conversation is not None:
-            await self.conversations.aside(_keep, conversation, plain(response))
+        turn = self._asked.pop(str(data.get(_CALL)), None)
+        if turn is not None:
+            await self.conversations.aside(_keep, turn, plain(response))
         return response
 
     async def async_post_call_streaming_iterator_hook(
@@ -93,7 +100,7 @@ class Fold(CustomLogger):
         request_data: dict[str, Any],
     ) -> AsyncIterator[Any]:
         """Keep an answer as it passes. Its last piece goes on when it is kept: no next turn comes before it."""
-        conversation = self._asked.pop(str(request_data.get(_CALL)), None)
+        turn = self._asked.pop(str(request_data.get(_CALL)), None)
         listener, held = Listener(), list[Any]()
         async for piece in response:
             listener.hear(piece if isinstance(piece, bytes | str) else plain(piece))
@@ -101,8 +108,8 @@ class Fold(CustomLogger):
                 yield earlier
             held = [piece]
         answer = listener.heard().answer
-        if conversation is not None and answer is not None:
-            await self.conversations.aside(_keep, conversation, answer)
+        if turn is not None and answer is not None:
+            await self.conversations.aside(_keep, turn, answer)
         for last in held:
             yield last
 
@@ -110,9 +117,9 @@ class Fold(CustomLogger):
         self, request_data: dict[str, Any], original_exception: Exception, *_: Any, **__: Any
     ) -> None:
         """A request that was too long makes the next one shorter."""
-        conversation = self._asked.pop(str(request_data.get(_CALL)), None)
-        if conversation is not None:
-            conversation.overflowed(original_exception)
+        turn = self._asked.pop(str(request_data.get(_CALL)), None)
+        if turn is not None:
+            turn.conversation.overflowed(original_exception)
 
     def _folded(self, owner: str, data: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
         endpoint = dialect.endpoint
@@ -130,7 +137,7 @@ class Fold(CustomLogger):
             max_tokens=envelope.output,
             cache=False,
         )
-        self._asked[str(data.get(_CALL))] = conversation
+        self._asked[str(data.get(_CALL))] = ProxiedTurn(conversation, request)
         while len(self._asked) > MOST_OPEN:
             self._asked.popitem(last=False)
         shown = endpoint.open(request.json, AskedTurn()).messages
@@ -176,8 +183,8 @@ def _said(answer: Any) -> Any:
     return {name: _said(each) for name, each in answer.items() if name != _REMARKS or not is_silent}
 
 
-def _keep(conversation: Conversation, answer: object) -> None:
+def _keep(turn: ProxiedTurn, answer: object) -> None:
     try:
-        conversation.answered(_said(answer))
+        turn.conversation.answered(_said(answer), request=turn.request)
     except ContextFoldError as error:
         logger("litellm").warning("an answer is not kept: %s", error)
