@@ -16,7 +16,13 @@ def read(path: str) -> str:
     return page(path)
 
 
-async def main(model: str, store: str) -> None:
+async def streamed(agent: Agent, number: int, **given: object) -> None:
+    run = Runner.run_streamed(agent, question(number), **given)
+    async for _ in run.stream_events():
+        pass
+
+
+def main(model: str, store: str) -> None:
     api, _, name = model.partition(":")
     set_tracing_disabled(True)
     set_default_openai_api(api)
@@ -26,15 +32,17 @@ async def main(model: str, store: str) -> None:
     kept = settings if api == "responses" else ModelSettings()
     agent = Agent("reader", instructions="Be brief.", model=name, tools=[read], model_settings=kept)
     before: list = []
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)  # the one in which `run_sync` waits
     for number in range(TURNS):
         given = {"session": session, "run_config": run_config(session), "hooks": session}
-        if number % 3:
-            await Runner.run(agent, question(number), **given)
+        if number % 3 == 0:
+            loop.run_until_complete(streamed(agent, number, **given))
+        elif number % 3 == 1:
+            loop.run_until_complete(Runner.run(agent, question(number), **given))
         else:
-            run = Runner.run_streamed(agent, question(number), **given)
-            async for _ in run.stream_events():
-                pass
-        after = await session.get_items()
+            Runner.run_sync(agent, question(number), **given)
+        after = loop.run_until_complete(session.get_items())
         report.compare(before, after)
         before = deepcopy(after)
     messages = session.conversations.of("forty", name, "openai-responses").session.stats
@@ -42,4 +50,4 @@ async def main(model: str, store: str) -> None:
     session.close()
 
 
-asyncio.run(main(*sys.argv[1:]))
+main(*sys.argv[1:])

@@ -26,16 +26,21 @@ async def listen(_context: object, events: AsyncIterable[object]) -> None:
         pass
 
 
-async def main(model: str, store: str) -> None:
+def main(model: str, store: str) -> None:
     report = Report()
     fold = Fold(store, thread="forty", window=WINDOW, on_fold=report.folded)
     settings = SETTINGS.get(model.partition(":")[0], {})
     agent = Agent(model, system_prompt="Be brief.", tools=[read], capabilities=[fold], model_settings=settings)
     before: list = []
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)  # the one in which `run_sync` waits
     history = None
     for number in range(TURNS):
-        streamed = {} if number % 3 else {"event_stream_handler": listen}
-        run = await agent.run(question(number), message_history=history, **streamed)
+        if number % 3 == 2:
+            run = agent.run_sync(question(number), message_history=history)
+        else:
+            streamed = {} if number % 3 else {"event_stream_handler": listen}
+            run = loop.run_until_complete(agent.run(question(number), message_history=history, **streamed))
         history = run.all_messages()
         after = ModelMessagesTypeAdapter.dump_python(history, mode="json")
         report.compare(before, after)
@@ -44,4 +49,4 @@ async def main(model: str, store: str) -> None:
     fold.conversations.close()
 
 
-asyncio.run(main(*sys.argv[1:]))
+main(*sys.argv[1:])
