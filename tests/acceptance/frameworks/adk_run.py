@@ -34,8 +34,12 @@ async def main(model: str, store: str) -> None:
         mode = StreamingMode.NONE if number % 3 else StreamingMode.SSE
         asked = types.Content(role="user", parts=[types.Part(text=question(number))])
         config = RunConfig(streaming_mode=mode)
-        async for _ in runner.run_async(user_id="me", session_id="forty", new_message=asked, run_config=config):
-            pass
+        given = {"user_id": "me", "session_id": "forty", "new_message": asked, "run_config": config}
+        if number % 3 == 2:  # its synchronous loop, in a thread of its own
+            await asyncio.to_thread(lambda: list(runner.run(**given)))  # noqa: B023  # awaited here
+        else:
+            async for _ in runner.run_async(**given):
+                pass
         kept = await sessions.get_session(app_name="forty", user_id="me", session_id="forty")
         after = [event.content.model_dump() for event in kept.events if event.content]
         report.compare(before, after)
