@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -55,7 +56,8 @@ def killed(chance: Random, *arguments: object, with_git: bool) -> bool:
     assert here.recv_bytes() == b"begun"
     finished = here.poll(chance.uniform(0, 0.06))
     assert process.pid is not None
-    (os.killpg if with_git else os.kill)(process.pid, 9)
+    with suppress(ProcessLookupError):  # it may be done, and gone
+        (os.killpg if with_git else os.kill)(process.pid, 9)
     process.join()
     process.close()
     here.close()
