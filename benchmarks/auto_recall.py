@@ -6,7 +6,7 @@ ask about; without it, another session is folded to what the first then shows. A
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
@@ -51,7 +51,7 @@ def rows(series: str, found: list[Compared]) -> Iterator[Row]:
         yield reported(f"… {series}, without", 100 * _mean(each.plain for each in hit))
 
 
-def _mean(values: Any) -> float:
+def _mean(values: Iterable[float]) -> float:
     kept = list(values)
     return sum(kept) / max(1, len(kept))
 

@@ -25,7 +25,8 @@ class ReadObservation(Observation):
 
 class Reader(ToolExecutor):
     def __call__(self, action: ReadAction, conversation: object = None) -> ReadObservation:  # noqa: ARG002
-        return ReadObservation.from_text(Path(action.path).read_text(encoding="utf-8"))
+        found: ReadObservation = ReadObservation.from_text(Path(action.path).read_text(encoding="utf-8"))
+        return found
 
 
 class ReadFileTool(ToolDefinition[ReadAction, ReadObservation]):
