@@ -88,7 +88,7 @@ def grown(size: int, window: int) -> cf.Session:
 
 def folded_session() -> cf.Session:
     session = cf.Session.open(model=with_window(200_000))
-    for each in histories.session(5, tokens=240_000):
+    for each in histories.session(6, tokens=240_000):  # one that does not fold again for 45 exchanges
         if each["role"] == "assistant":
             session.prepare(max_tokens=1_000)
         session.append(each)
@@ -101,13 +101,14 @@ def folded_session() -> cf.Session:
 class Floor:
     """The same messages without us: each is read and counted once, and a request is its bytes joined."""
 
-    def __init__(self, session: cf.Session) -> None:
+    def __init__(self, session: cf.Session, *, answers: bool = True) -> None:
         self._counter, self._dialect = tokens.counter_for(MODEL), dialects.find("anthropic")
         self._settings = {"model": MODEL, "max_tokens": 1_000}
         session.append(message(0))
         self._chunks = [encode(each) for each in session.prepare(max_tokens=1_000, cache=False).body["messages"]]
-        session.append(message(1))
-        self.take(1)
+        if answers:
+            session.append(message(1))
+            self.take(1)
 
     def take(self, number: int) -> None:
         raw = encode(message(number))
@@ -139,7 +140,7 @@ def side_by_side(session: cf.Session, *, answers: bool = False) -> Costs:
         session.preview()
 
     (cold,) = best([rest], turns, elsewhere=ELSEWHERE)
-    alone = Floor(session)
+    alone = Floor(session, answers=answers)
 
     def prepare(_: int) -> None:
         session.prepare(max_tokens=1_000)
