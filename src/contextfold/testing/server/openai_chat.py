@@ -1,14 +1,32 @@
-"""Rules of Chat Completions: fields, roles, and that calls are answered before anything else is said."""
+"""Chat Completions: `/v1/chat/completions`, and the flavours of those who copy it.
+
+Its rules first (fields, roles, and that calls are answered before anything else is said), then its answers, whole and
+as chunks. Written from the documentation of the provider alone.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.provider import Flavour
-from contextfold.testing.server.refusals import is_whole, mapping, objects, refuse, version
+from contextfold.testing.server import formats
+from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill
+from contextfold.testing.server.formats import (
+    Accepted,
+    Endpoint,
+    Incoming,
+    ServerReply,
+    arguments,
+    in_pieces,
+    speak,
+    sse,
+)
+from contextfold.testing.server.provider import Flavour, Vendor
+from contextfold.testing.server.refusals import Rejection, is_whole, items, mapping, objects, refuse, version
+from contextfold.testing.server.script import Question, Say
 
 FIELDS: Final = frozenset(
     [
@@ -112,7 +130,7 @@ def check_messages(messages: Any, flavour: Flavour) -> list[dict[str, Any]]:
             "Invalid 'messages': empty array. Expected an array with minimum length 1.", "no-messages", "messages"
         )
     for number, message in enumerate(said):
-        _message(message, number)
+        _check_message(message, number)
     _pairs(said)
     if flavour.wants_reasoning:
         _reasoning(said)
@@ -125,7 +143,7 @@ def check_messages(messages: Any, flavour: Flavour) -> list[dict[str, Any]]:
     return said
 
 
-def _message(message: Mapping[str, Any], number: int) -> None:
+def _check_message(message: Mapping[str, Any], number: int) -> None:
     role, at = message.get("role"), f"messages[{number}]"
     if role not in _ROLES:
         listed = ", ".join(f"'{each}'" for each in _ROLES)
@@ -239,3 +257,128 @@ def _alternation(messages: Sequence[Mapping[str, Any]]) -> None:
         sides.append("tool" if message["role"] == "tool" else side)
     if sides and sides[0] == "assistant":
         raise refuse("A conversation must start with a user message.", "first-user")
+
+
+_STOPS: Final = {"end": "stop", "calls": "tool_calls", "length": "length", "refusal": "content_filter"}
+
+
+def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> ServerReply:
+    most = body.get("max_completion_tokens") or body.get("max_tokens")
+    spoken = speak(provider, say, model, "call_", most)
+    usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
+    message = _message(spoken.say, with_reasoning=provider.settings.flavour.wants_reasoning)
+    answer = {
+        "id": provider.id("chatcmpl-"),
+        "object": "chat.completion",
+        "created": int(provider.clock()),
+        "model": body["model"],
+        "choices": [
+            {"index": 0, "message": message, "logprobs": None, "finish_reason": _STOPS[spoken.say.reason]},
+        ],
+        "usage": usage_fields(usage),
+        "service_tier": "default",
+        "system_fingerprint": None,
+    }
+    options = body.get("stream_options") or {}
+    return ServerReply(answer, usage, list(_chunks(answer, with_usage=bool(options.get("include_usage")))), model.id)
+
+
+def _message(say: Say, *, with_reasoning: bool) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": say.text or None, "refusal": None, "annotations": []}
+    if with_reasoning:
+        message["reasoning_content"] = say.thinking
+    if say.calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
+            for call in say.calls
+        ]
+    if not say.calls and not say.text:
+        message["content"] = ""
+    return message
+
+
+def usage_fields(usage: TokenBill) -> dict[str, Any]:
+    """Cached tokens are counted inside the prompt."""
+    details: dict[str, int] = {"cached_tokens": usage.read, "audio_tokens": 0}
+    if usage.written:
+        details["cache_write_tokens"] = usage.written
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": details,
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning, "audio_tokens": 0},
+    }
+
+
+def _chunks(answer: Mapping[str, Any], *, with_usage: bool) -> Iterator[bytes]:
+    choice = answer["choices"][0]
+    head = {name: answer[name] for name in ("id", "created", "model", "service_tier", "system_fingerprint")}
+    head["object"] = "chat.completion.chunk"
+    for delta, finish in _deltas(choice["message"], choice["finish_reason"]):
+        choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
+        yield sse({**head, "choices": choices, **({"usage": None} if with_usage else {})})
+    if with_usage:
+        yield sse({**head, "choices": [], "usage": answer["usage"]})
+    yield sse(b"[DONE]")
+
+
+def _deltas(message: Mapping[str, Any], finish: str) -> Iterator[tuple[dict[str, Any], str | None]]:
+    yield {"role": "assistant", "content": "" if message["content"] is not None else None, "refusal": None}, None
+    for piece in in_pieces(message.get("reasoning_content") or ""):
+        yield {"reasoning_content": piece}, None
+    for piece in in_pieces(message["content"] or ""):
+        yield {"content": piece}, None
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        function = call["function"]
+        begun = {"id": call["id"], "type": "function", "function": {"name": function["name"], "arguments": ""}}
+        yield {"tool_calls": [{"index": index, **begun}]}, None
+        for piece in in_pieces(function["arguments"]):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None
+    yield {}, finish
+
+
+_TOO_LONG: Final = (
+    "This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} tokens. "
+    "Please reduce the length of the messages."
+)
+
+
+class ChatCompletionsApi:
+    """How Chat Completions are spoken to."""
+
+    name = "openai-chat"
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        return {"/v1/chat/completions": _complete, "/chat/completions": _complete}
+
+    def token(self, incoming: Incoming) -> str:
+        return formats.token(incoming)
+
+    def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
+        return formats.shape(refused, _TOO_LONG)
+
+    def headers(self, refused: Rejection) -> Mapping[str, str]:
+        return formats.headers(refused)
+
+    def chunk(self, refused: Rejection) -> bytes:
+        return sse(self.shape(refused)[1])
+
+
+def _complete(provider: Vendor, incoming: Incoming) -> Accepted:
+    body = incoming.body
+    if not isinstance(body.get("model"), str) or not body["model"]:
+        raise refuse("you must provide a model parameter", "model")
+    model = provider.model(body["model"])
+    check_fields(body, model)
+    messages = check_messages(body.get("messages"), provider.settings.flavour)
+    pieces = [PromptPiece(b"", 3)]
+    pieces += [provider.piece(each, model) for each in [*items(body.get("tools")), *messages]]
+    tokens, window = sum(piece.tokens for piece in pieces), provider.window(model)
+    if window is not None and tokens > window:
+        raise Rejection("", kind="too_long", rule="window", code=f"{tokens}>{window}")
+    billed = provider.automatic(f"chat\0{body.get('prompt_cache_key', '')}", pieces, model)
+    asked = Question("openai-chat", model.id, body)
+    stream = body.get("stream") is True
+    return Accepted(asked, lambda say: tell(provider, model, body, billed, say), stream, billed)

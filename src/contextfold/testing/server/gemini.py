@@ -1,15 +1,31 @@
-"""Rules of `generateContent`: roles and parts, calls and responses side by side, thought signatures on their parts."""
+"""Gemini: `/v1beta/models/{model}` with `:generateContent`, `:streamGenerateContent` and `:countTokens`.
+
+Its rules first (roles and parts, calls beside their responses, thought signatures on their parts), then its answers,
+whole and as a stream of partial ones. Written from the documentation of the provider alone.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from contextfold.models import Model
-from contextfold.testing.server.bill import digest
+from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill, digest
+from contextfold.testing.server.formats import (
+    Accepted,
+    Endpoint,
+    Incoming,
+    ServerReply,
+    in_pieces,
+    speak,
+    sse,
+    too_long,
+)
 from contextfold.testing.server.provider import Vendor
-from contextfold.testing.server.refusals import mapping, names, objects, refuse, version
+from contextfold.testing.server.refusals import Kind, Rejection, items, mapping, names, objects, refuse, version
+from contextfold.testing.server.script import Question, Say
 
 FIELDS: Final = names(
     "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model "
@@ -184,3 +200,148 @@ def part_digest(part: Mapping[str, Any]) -> str:
     if isinstance(call := signed.get("functionCall"), dict):
         signed["functionCall"] = {name: value for name, value in call.items() if name != "id"}
     return digest(signed)
+
+
+_STOPS: Final = {"end": "STOP", "calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}
+
+
+def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed, say: Say) -> ServerReply:
+    most = (body.get("generationConfig") or {}).get("maxOutputTokens")
+    spoken = speak(provider, say, model, "", most)
+    usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
+    parts = _spoken_parts(provider, spoken.say)
+    answer = _answer(provider, model, parts, _STOPS[spoken.say.reason], usage)
+    return ServerReply(answer, usage, list(_chunks(answer)), model.id)
+
+
+def _spoken_parts(provider: Vendor, say: Say) -> list[dict[str, Any]]:
+    """Thoughts first; the first call, or else the last text, carries the signature of what was thought."""
+    parts: list[dict[str, Any]] = []
+    if say.thinking:
+        parts.append({"text": say.thinking, "thought": True})
+    if say.text:
+        parts.append({"text": say.text})
+    calls = [{"id": call.id, "name": call.name, "args": dict(call.arguments)} for call in say.calls]
+    parts += [{"functionCall": call} for call in calls]
+    if say.calls:
+        signed = parts[-len(say.calls)]
+        signed["thoughtSignature"] = provider.seal.sign(kind="thought", part=part_digest(signed))
+    return parts
+
+
+def _answer(provider: Vendor, model: Model, parts: list[dict[str, Any]], stop: str, usage: TokenBill) -> dict[str, Any]:
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": stop, "index": 0}
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage_fields(usage),
+        "modelVersion": model.id,
+        "responseId": provider.id(""),
+    }
+
+
+def usage_fields(usage: TokenBill) -> dict[str, Any]:
+    """Cached tokens are counted inside the prompt, thoughts beside the candidates."""
+    fields = {
+        "promptTokenCount": usage.input,
+        "candidatesTokenCount": usage.output - usage.reasoning,
+        "totalTokenCount": usage.input + usage.output,
+    }
+    if usage.read:
+        fields["cachedContentTokenCount"] = usage.read
+    if usage.reasoning:
+        fields["thoughtsTokenCount"] = usage.reasoning
+    return fields
+
+
+def _chunks(answer: Mapping[str, Any]) -> Iterator[bytes]:
+    candidate = answer["candidates"][0]
+    pieces = list(_pieces(candidate["content"]["parts"])) or [{"text": ""}]
+    for number, part in enumerate(pieces):
+        told = {"content": {"role": "model", "parts": [part]}, "index": 0}
+        if number == len(pieces) - 1:
+            told["finishReason"] = candidate["finishReason"]
+        yield sse({**answer, "candidates": [told]})
+
+
+def _pieces(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for part in parts:
+        if "text" in part:
+            yield from ({**part, "text": piece} for piece in in_pieces(part["text"]))
+        else:
+            yield part
+
+
+_TYPES: Final[dict[Kind, tuple[int, str]]] = {
+    "invalid": (400, "INVALID_ARGUMENT"),
+    "auth": (401, "UNAUTHENTICATED"),
+    "forbidden": (403, "PERMISSION_DENIED"),
+    "not_found": (404, "NOT_FOUND"),
+    "too_large": (413, "INVALID_ARGUMENT"),
+    "too_long": (400, "INVALID_ARGUMENT"),
+    "rate_limited": (429, "RESOURCE_EXHAUSTED"),
+    "overloaded": (503, "UNAVAILABLE"),
+    "broken": (500, "INTERNAL"),
+}
+
+
+class GenerateContentApi:
+    """How Gemini is spoken to."""
+
+    name = "gemini"
+
+    @property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        return {"/v1beta/models/{call:path}": _call, "/v1/models/{call:path}": _call}
+
+    def token(self, incoming: Incoming) -> str:
+        return incoming.headers.get("x-goog-api-key", "") or incoming.query.get("key", "")
+
+    def shape(self, refused: Rejection) -> tuple[int, Mapping[str, Any]]:
+        status, name = _TYPES[refused.kind]
+        message = refused.message
+        if refused.kind == "too_long":
+            tokens, window = too_long(refused)
+            message = f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
+        return status, {"error": {"code": status, "message": message, "status": name}}
+
+    def headers(self, refused: Rejection) -> Mapping[str, str]:
+        return {} if refused.retry_after is None else {"retry-after": f"{refused.retry_after:g}"}
+
+    def chunk(self, refused: Rejection) -> bytes:
+        return sse(self.shape(refused)[1])
+
+
+def _call(provider: Vendor, incoming: Incoming) -> Accepted:
+    name, _, verb = incoming.path.partition("/models/")[2].rpartition(":")
+    body: dict[str, Any] = camel(incoming.body)
+    if verb == "countTokens":
+        return _count(provider, name, camel(body.get("generateContentRequest")) or body)
+    if verb not in ("generateContent", "streamGenerateContent"):
+        raise Rejection(f"The method {verb} is not found.", kind="not_found", rule="method")
+    check_fields(body)
+    model, pieces = _read(provider, name, body)
+    billed = provider.automatic("gemini", pieces, model)
+    asked = Question("gemini", model.id, body)
+    stream = verb == "streamGenerateContent"
+    return Accepted(asked, lambda say: tell(provider, model, body, billed, say), stream, billed)
+
+
+def _read(provider: Vendor, name: str, body: Mapping[str, Any]) -> tuple[Model, list[PromptPiece]]:
+    model = provider.model(name)
+    contents = check_contents(provider, body, model)
+    fixed = [*items(body.get("tools")), *([body["systemInstruction"]] if body.get("systemInstruction") else [])]
+    pieces = [provider.piece(each, model) for each in fixed]
+    for content in contents:
+        role = content.get("role", "user")
+        pieces += [provider.piece({"role": role, "part": part}, model) for part in content["parts"]]
+    tokens, window = sum(piece.tokens for piece in pieces), provider.window(model)
+    if window is not None and tokens > window:
+        raise Rejection("", kind="too_long", rule="window", code=f"{tokens}>{window}")
+    return model, pieces
+
+
+def _count(provider: Vendor, name: str, body: dict[str, Any]) -> Accepted:
+    model, pieces = _read(provider, name, body)
+    total = sum(piece.tokens for piece in pieces)
+    asked = Question("gemini", model.id, body)
+    return Accepted(asked, lambda _: ServerReply({"totalTokens": total}), is_scripted=False)
