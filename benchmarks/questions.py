@@ -21,7 +21,7 @@ from contextfold.domain import Logged, Message, Text, ToolCall, ToolResult
 from contextfold.errors import ContextFoldError
 from contextfold.recall import index, passages
 from contextfold.recall.search import Hit, Inquiry, Stretch, search
-from contextfold.replay.literals import literals_in
+from contextfold.replay.notes import literals_in
 
 DATA = SHARED / "data"
 FOLDED, RECALLED = 20_000, 2_000  # tokens after which a result counts as folded; tokens of a recall

@@ -18,8 +18,7 @@ import contextfold
 from contextfold.cli.checks import keys_in
 from contextfold.dialects.assembly import partial
 from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
-from contextfold.replay.literals import literals_in, phrases_in, without_gutters
-from contextfold.replay.sentences import sentences_in
+from contextfold.replay.notes import literals_in, phrases_in, sentences_in, without_gutters
 from contextfold.summaries import SourceMessage, SummaryRequest, check, digest, guarded, language_of
 from contextfold.summaries.cuts import split
 from contextfold.summaries.earlier import entries

@@ -5,9 +5,9 @@ from contextfold.domain.harmless import short_line as harmless
 from .html import as_html
 from .products import full, recorded
 from .recorded_session import RecordedSession
+from .results import report_of, totals_of, without_times
 from .run import OnProgress, replay
 from .tables import answer, as_csv, as_markdown, baseline, money
-from .totals import report_of, totals_of, without_times
 from .values import (
     FULL,
     RECORDED,

@@ -20,8 +20,7 @@ from contextfold.models import Paid, find, paid_for
 from contextfold.one_turn import count
 from contextfold.transcripts import DIALECT, Compaction, Recorded, Recording
 
-from .literals import Literal
-from .notes import Notes
+from .notes import Literal, Notes
 from .values import Cost
 
 DEFAULT_MODEL = "claude-sonnet-5-5"

@@ -16,9 +16,18 @@ from contextfold.errors import NotFound
 from contextfold.session import Session
 from contextfold.thread import ModelLens
 
-from .literals import Literal, literals_in, widened, without_gutters
-from .notes import Notes, words_of
-from .sentences import MOST, Sentence, orders_kept, sentences_in
+from .notes import (
+    MOST,
+    Literal,
+    Notes,
+    Sentence,
+    literals_in,
+    orders_kept,
+    sentences_in,
+    widened,
+    without_gutters,
+    words_of,
+)
 from .values import Retained, Share
 
 LEAST_NEEDED = 5  # fewer say nothing

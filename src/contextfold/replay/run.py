@@ -18,11 +18,9 @@ from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Policy
 
-from .files import Advance, Found, named, replay_file
-from .results import Kept, KeptFile, KeptRow
-from .totals import report_of
+from .results import Kept, KeptFile, KeptRow, report_of
 from .values import FULL, RECORDED, ReplayFailure, ReplayProgress, ReplayReport, Row, Settings
-from .workers import FileTask, work_in_processes
+from .workers import Advance, FileTask, Found, named, replay_file, work_in_processes
 
 OnProgress = Callable[[ReplayProgress], None]
 

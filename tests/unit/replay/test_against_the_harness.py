@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult
-from contextfold.replay.literals import Literal, literals_in, phrases_in, without_gutters
-from contextfold.replay.notes import Notes
+from contextfold.replay.notes import Literal, Notes, literals_in, orders_kept, phrases_in, sentences_in, without_gutters
 from contextfold.replay.retention import ViewSnapshot, needed, retained
-from contextfold.replay.sentences import orders_kept, sentences_in
 
 HARNESS = Path(__file__).parents[4] / "shared" / "measure" / "retention"
 OUR_WORDS = {"cmdarg": "flag"}

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from contextfold.replay import ReplayReport, as_html
-from contextfold.replay.html.drawings import short, thinned
-from contextfold.replay.html.sections import FIELDS
+from contextfold.replay.html import FIELDS
+from contextfold.replay.html.looks import short, thinned
 
 
 class Page(HTMLParser):

@@ -24,8 +24,8 @@ from contextfold.replay import (
     report_of,
     schema,
 )
+from contextfold.replay.results import compared
 from contextfold.replay.tables import answer, baseline, money, percent
-from contextfold.replay.totals import compared
 
 PAGE = Path(__file__).parents[3] / "docs" / "replay.md"
 
