@@ -1,6 +1,16 @@
 """What models can do: windows, prices, cache rules, reasoning binding; and what a user says about them instead."""
 
-from .catalogue import Family, families, family_of, listed, meant_by, read_catalogue, ships
+from .catalogue import (
+    Family,
+    families,
+    family_of,
+    from_litellm,
+    listed,
+    meant_by,
+    read_catalogue,
+    ships,
+    with_genai_prices,
+)
 from .config import (
     INHERIT,
     KEYS_OF_OTHERS,
@@ -30,7 +40,6 @@ from .model import (
     limit_in,
     paid_for,
 )
-from .price_tables import from_litellm, with_genai_prices
 
 __all__ = [
     "ASSUMED_WINDOW",

@@ -23,11 +23,10 @@ from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 
-from .catalogue import ASSUMED, known, read_catalogue, ships, unknown
+from .catalogue import ASSUMED, from_genai_prices, from_litellm, known, read_catalogue, ships, unknown
 from .config import Config, config_of
 from .files import read_settings, settings_files
 from .model import FactSource, Model, candidates, key
-from .price_tables import from_genai_prices, from_litellm
 
 PREFIX = "CONTEXTFOLD_MAX_INPUT_TOKENS"
 
