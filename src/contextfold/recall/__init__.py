@@ -13,7 +13,6 @@ from .index import (
     span,
     thread_of,
 )
-from .passages import Piece, passage_text, passages
 from .search import (
     HEADER,
     Hit,
@@ -29,7 +28,7 @@ from .search import (
 )
 from .tools import FRAMED, RECALL, TOOLS, UNFOLD, framed, is_answer, say
 from .vectors import PassageEncoder, VectorIndex, small
-from .words import asked_terms
+from .words import Piece, asked_terms, passage_text, passages
 
 __all__ = [
     "FRAMED",

@@ -14,8 +14,7 @@ import apsw
 
 from contextfold.domain import Appended, Logged, Message
 
-from .passages import passages
-from .words import day_terms, kept_terms
+from .words import day_terms, kept_terms, passages
 
 VERSION = 3
 LAG = 32  # events of a thread that may wait: one larger piece costs the disk far less than many small ones

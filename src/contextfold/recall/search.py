@@ -24,8 +24,7 @@ from typing import NamedTuple, Protocol
 from contextfold.domain import Message
 
 from . import index
-from .passages import block_text, stretches
-from .words import PLAIN, asked_terms, names_in, terms
+from .words import PLAIN, asked_terms, block_text, names_in, stretches, terms
 
 BESIDE = (0.5, 0.35)  # of the score of a neighbour, and of the one behind it
 SITTING = 0.25  # of the best score of the same sitting

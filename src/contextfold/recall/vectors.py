@@ -18,7 +18,7 @@ from contextfold.domain import Appended, Logged, Message
 from contextfold.errors import BadConfiguration
 
 from .index import LAG, ThreadNumbers
-from .passages import passages
+from .words import passages
 
 _VERSION = 1
 _TABLES = """
