@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextfold.workspace import Use
-from contextfold.workspace.file_contents import excerpt
+from contextfold.workspace.files import excerpt
 from contextfold.workspace.reads import is_as_shown
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))

@@ -12,7 +12,7 @@ import pytest
 import contextfold as cf
 from contextfold.domain import Attacher, Attachment, Turn
 from contextfold.workspace import Files, Restore, ToDos
-from contextfold.workspace.file_contents import excerpt
+from contextfold.workspace.files import excerpt
 from contextfold.workspace.phrases import ENGLISH, FILE_PHRASES, JAPANESE, FilePhrases
 
 CALL = '{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"{tool}","input":{input}}}]}}'
