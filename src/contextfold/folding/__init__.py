@@ -64,9 +64,8 @@ from .plan import (
     draft_folds,
     stand_in_shape,
 )
-from .policy import Answer, Policy, Summarizer, Writer
+from .policy import Answer, Policy, Summarizer, Writer, strategy, strategy_names
 from .prune import Prune
-from .registry import strategy, strategy_names
 from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
 from .summary import Condense
 from .window import Window

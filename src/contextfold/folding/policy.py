@@ -1,19 +1,29 @@
-"""A policy: triggers, strategies in order, and what to do when they are not enough. A recipe is a named policy."""
+"""A policy: triggers, strategies in order, and what to do when they are not enough. A recipe is a named policy.
+
+Strategies have names too: ours, and those that others add by an entry point in the group `contextfold.strategies`: a
+class, or anything to call, that gives something with a `name` and a `plan`. Nothing from outside is loaded unless it is
+asked for.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
 from typing import Any, Literal, Self, TypeAlias
 
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
 
 from .budget import Trigger
+from .clear import Clear
 from .economics import Economy
 from .offload import Offload
 from .plan import Strategy
+from .prune import Prune
+from .summary import Condense
+from .window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +104,36 @@ def _writers(fallback: Iterable[Writer] | str) -> tuple[Writer, ...]:
                 f"{writer!r} cannot write a summary. Use a callable, a model's name, 'main', or 'extractive'."
             )
     return writers
+
+
+GROUP = "contextfold.strategies"
+
+Maker: TypeAlias = Callable[..., Strategy]
+
+BUILT_IN: Mapping[str, Maker] = {
+    "clear": Clear,
+    "offload": Offload,
+    "prune": Prune,
+    "summary": Condense,
+    "window": Window,
+}
+
+
+def strategy(name: str, **options: Any) -> Strategy:
+    """The strategy of this name with these options."""
+    return _maker(name)(**options)
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Every strategy that can be found, ours first."""
+    return (*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN))
+
+
+def _maker(name: str) -> Maker:
+    built_in = BUILT_IN.get(name)
+    if built_in is not None:
+        return built_in
+    for entry in entry_points(group=GROUP, name=name):
+        maker: Maker = entry.load()
+        return maker
+    raise BadConfiguration(f"There is no strategy {name!r}. Use one of: {', '.join(strategy_names())}.")

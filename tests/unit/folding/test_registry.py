@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.errors import BadConfiguration
-from contextfold.folding.registry import strategy, strategy_names
+from contextfold.folding.policy import strategy, strategy_names
 from contextfold.folding.window import Window
 from tests.unit.folding.scene import Scene, chat
 
