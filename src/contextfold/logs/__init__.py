@@ -1,11 +1,10 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
-from .addresses import is_postgres, shown_address
-from .drivers import postgres_logs
+from .addresses import is_postgres, postgres_logs, shown_address
+from .copy import Rescued, rescue
 from .entries import Sealed, SealedLog
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
-from .rescue import Rescued, rescue
 from .sqlite import Address, DerivedTable, SqliteLog, open_sqlite
 
 __all__ = [

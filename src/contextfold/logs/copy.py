@@ -1,20 +1,25 @@
-"""Copying a space from one log into another: every thread with its events, links and blobs, verified as it arrives.
+"""From one log into another: a copy of every thread of a space, or what can be saved of a log that is damaged.
 
-Each thread arrives whole or not at all, so a copy that was interrupted goes on where it stopped: what is there already,
-link for link, is left as it is, what was said since is written behind it, and what was forgotten since is forgotten
-there too. Forks keep where they come from, so threads go in the order they were made.
+A copy takes events, links and blobs, verified as they arrive. Each thread arrives whole or not at all, so a copy that
+was interrupted goes on where it stopped: what is there already, link for link, is left as it is, what was said since is
+written behind it, and what was forgotten since is forgotten there too. Forks keep where they come from, so threads go
+in the order they were made.
+
+A rescue follows each thread from its first event. A body that is damaged is left out and marked as forgotten, and the
+thread goes on; at an event that is damaged itself it ends, since nothing after it can be proven.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from msgspec import Struct
 
-from contextfold.domain import ListedThread, ThreadPage, ThreadRow, blobs_of
-from contextfold.errors import Conflict, Corrupt
+from contextfold.domain import GENESIS, ListedThread, Logged, ThreadPage, ThreadRow, blobs_of, encode_event
+from contextfold.errors import Conflict, Corrupt, NotFound
 
-from .entries import Sealed, SealedLog, broken
+from .entries import Sealed, SealedLog, broken, is_linked
 
 
 class Copied(Struct, frozen=True):
@@ -77,3 +82,72 @@ def _refuse_unlike(source: SealedLog, target: SealedLog, row: ThreadRow, start: 
         raise Corrupt(
             f"Thread {row.name!r} did not arrive as it is. Verify the source, then copy again.", thread=row.name
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """What became of one thread: how many events were saved, whose words were lost, and where it ended early."""
+
+    thread: str
+    saved: int
+    without_words: tuple[int, ...] = ()
+    ended_at: int = 0  # the first event that is lost with all after it; 0 where none is
+
+
+def rescue(source: SealedLog, target: SealedLog) -> list[Rescued]:
+    """Copy every thread that is found, as far as it verifies."""
+    return [_ThreadRescue(source, row).save(target) for row in source.threads()]
+
+
+class _ThreadRescue:
+    def __init__(self, source: SealedLog, row: ThreadRow) -> None:
+        self._source, self._row = source, row
+        self._lost: list[int] = []
+        self._ended_at = self._saved = 0
+
+    def save(self, target: SealedLog) -> Rescued:
+        row = ThreadRow(self._row.name, created=self._row.created, settings=self._row.settings)
+        target.restore(row, self._entries())
+        return Rescued(row.name, self._saved, tuple(self._lost), self._ended_at)
+
+    def _entries(self) -> Iterator[Sealed | bytes]:
+        named: set[str] = set()
+        previous = GENESIS
+        for seq in range(1, self._row.last + 1):
+            try:
+                logged, entry = self._event(seq, previous)
+                blobs = [self._source.blob(name) for name in blobs_of(logged.event) if name not in named]
+            except (Corrupt, NotFound):
+                self._ended_at = seq
+                return
+            named.update(blobs_of(logged.event))
+            yield from blobs
+            yield entry
+            previous = entry.link
+            self._saved += 1
+
+    def _event(self, seq: int, previous: bytes) -> tuple[Logged, Sealed]:
+        """The event, its row checked; with its body if that is what was said, else without."""
+        thread = self._owner(seq)
+        for logged in self._source.read(thread, after=seq - 1, upto=seq):
+            try:
+                for entry in self._source.sealed(thread, after=seq - 1, upto=seq):
+                    if is_linked(previous, entry):
+                        return logged, entry
+            except Corrupt:
+                pass  # its body stands on a page that cannot be read
+            self._lost.append(seq)
+            link = self._source.link_at(thread, seq)
+            stored = encode_event(logged.event)
+            return logged, Sealed(seq, logged.parent, logged.at, logged.key, stored, b"", None, b"", link)
+        raise Corrupt(f"Event {seq} of thread {thread!r} is lost.", thread=thread, seq=seq)
+
+    def _owner(self, seq: int) -> str:
+        """The thread of the lineage that wrote it."""
+        row = self._row
+        while row.origin is not None and seq <= row.origin.seq:
+            origin = self._source.row(row.origin.thread)
+            if origin is None:
+                raise Corrupt(f"Thread {row.origin.thread!r} is lost.", thread=row.origin.thread, seq=seq)
+            row = origin
+        return row.name

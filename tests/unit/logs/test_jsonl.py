@@ -25,9 +25,9 @@ from contextfold.logs import (
     export_thread,
     import_lines,
     import_thread,
+    jsonl,
     open_sqlite,
 )
-from contextfold.logs.jsonl import thread as jsonl
 from contextfold.testing.log_contract import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
 

@@ -1,7 +1,9 @@
 """Keys outside the database, one for each thread and one for each blob: what is sealed with a destroyed key is gone.
 
-A directory that all gateways share, for their user alone, and in no backup of the database. A new key is written beside
-the old one, takes its place when the database holds what is sealed with it, and the old one is overwritten.
+They stand in a directory that all gateways share, for their user alone, and in no backup of the database. A new key is
+written beside the old one, takes its place when the database holds what is sealed with it, and the old one is
+overwritten. Bodies and blobs stand in the tables as they are, or sealed where the store is opened with such a
+directory: a thread from its first event on, or never; its row says by which key.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from msgspec import Struct
 
 from contextfold.errors import BadConfiguration, StoreError
+
+from .directory import ThreadPlace
 
 _ID, _NONCE, _KEY, _TAG = 8, 12, 32, 16
 EXTRA: Final = _ID + _NONCE + _TAG  # bytes that sealing adds
@@ -145,3 +149,56 @@ def _overwrite(file: Path) -> None:
             target.write(bytes(_ID + _KEY))
             target.flush()
             os.fsync(target.fileno())
+
+
+class Seals:
+    """Seals and opens what one space holds; does nothing without keys."""
+
+    def __init__(self, keys: KeyDirectory | None) -> None:
+        self.keys = keys
+
+    def added(self, place: ThreadPlace) -> int:
+        """Bytes that each body of a thread has beside its own, as it is stored."""
+        return EXTRA if place.is_sealed else 0
+
+    def key(self, place: ThreadPlace) -> SealKey | None:
+        """The key that bodies of a thread are sealed with now; None where they are kept as they are."""
+        if self.keys is None or not place.is_sealed:
+            self._refuse_mixture(place)
+            return None
+        return self.keys.get(place.name)
+
+    def renewed(self, place: ThreadPlace) -> bool:
+        """Whether somebody else replaced the key that we knew, because something was forgotten."""
+        if self.keys is None or not place.is_sealed:
+            return False
+        before = self.keys.get(place.name)
+        self.keys.forget(place.name)
+        return self.keys.get(place.name) != before
+
+    def _refuse_mixture(self, place: ThreadPlace) -> None:
+        if place.is_sealed:
+            raise StoreError(f"Thread {place.name!r} is sealed. Open the store with encrypt_bodies and its keys.")
+        if self.keys is not None:
+            raise StoreError(f"Thread {place.name!r} was begun unsealed. Copy it into a new space to have it sealed.")
+
+    def opened(self, place: ThreadPlace, stored: bytes | None) -> bytes | None:
+        """A body as it was given."""
+        if not stored or not place.is_sealed:
+            return stored
+        if self.keys is None:
+            raise StoreError(f"Thread {place.name!r} is sealed. Open the store with encrypt_bodies and its keys.")
+        return self.keys.find(place.name, stored).open(stored)
+
+    def sealed_blob(self, digest: bytes, blob: bytes) -> bytes:
+        """A blob as it is stored."""
+        return blob if self.keys is None else self.keys.get(f"blob {digest.hex()}").seal(blob)
+
+    def opened_blob(self, digest: bytes, stored: bytes) -> bytes:
+        """A blob as it was given."""
+        return stored if self.keys is None else self.keys.find(f"blob {digest.hex()}", stored).open(stored)
+
+    def destroy_blob(self, digest: bytes) -> None:
+        """Nobody names it any longer."""
+        if self.keys is not None:
+            self.keys.destroy(f"blob {digest.hex()}")

@@ -16,10 +16,9 @@ from .connections import Connections
 from .directory import ThreadDirectory
 from .feed import ThreadFeed
 from .forget import Eraser
-from .keys import KeyDirectory
+from .keys import KeyDirectory, Seals
 from .passages import PassageTable
 from .read import EventReader
-from .seals import Seals
 from .settings import PostgresSettings
 from .verify import Verifier
 

@@ -19,7 +19,7 @@ from contextfold.logs.redaction import forgotten_key
 
 from .connections import Connections, Row
 from .directory import ThreadDirectory, ThreadPlace, blob_of, text_of
-from .seals import Seals
+from .keys import Seals
 
 _PIECE: Final = 16_384  # events
 _SEALED_PIECE: Final = 512  # events with bodies
