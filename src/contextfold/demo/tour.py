@@ -44,8 +44,7 @@ from contextfold.testing import histories
 from contextfold.transcripts import Recorded
 
 from .crash import WRITE, Crash, crash, write
-from .screen import Screen, padded
-from .words import Language, chosen, say
+from .screen import Language, Screen, chosen, padded, say
 
 SEED = 20
 TOKENS = 70_000  # by a plain tokenizer; the demo's model counts about 120,000

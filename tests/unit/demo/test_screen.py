@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextfold.demo.screen import Screen, padded, shortened, width
-from contextfold.demo.words import chosen
+from contextfold.demo.screen import Screen, chosen, padded, shortened, width
 
 
 class Terminal:
