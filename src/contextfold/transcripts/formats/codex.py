@@ -1,21 +1,145 @@
 """Rollouts of the Codex CLI: `{timestamp, type, payload}` a line, where `response_item` is what the model saw.
 
-The other lines tell the same story for the screen, or who was billed; they are accounted for and passed over.
+The other lines tell the same story for the screen, or who was billed; they are accounted for and passed over. What the
+model saw are items of the Responses API by OpenAI, told here as messages in the form of Anthropic; the items themselves
+are kept beside them. Reasoning is bound to the provider that wrote it, so it stays in the original and is no part of
+the message. Searches that ran at the provider have no result in any log; that is told, not made up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
-from contextfold.transcripts.facts import billed_with_cache_inside, flat, kind, number, when, word
-from contextfold.transcripts.pairs import settled
+from contextfold.domain import decode, is_typed
+from contextfold.transcripts.facts import (
+    billed_with_cache_inside,
+    call_id,
+    flat,
+    input_object,
+    kind,
+    number,
+    spelled,
+    when,
+    word,
+)
+from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
-from contextfold.transcripts.session import Entry, Recording, Skipped
+from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, fields, lines
-from contextfold.transcripts.speech import Boundary, Heard, message
+from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, picture, result, text
 
-from .responses import Items, content_blocks
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "mcp_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output")
+_SILENT = ("reasoning", "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call")
+_AT_PROVIDER = ("web_search_call", "file_search_call", "image_generation_call")
+
+
+def is_item(value: object) -> bool:
+    """Whether a value is an item of the Responses API and not a message of another one."""
+    if not isinstance(value, dict):
+        return False
+    what = value.get("type")
+    if what == "message":
+        content = value.get("content")
+        return isinstance(content, list) and any(
+            isinstance(part, dict) and part.get("type") in ("input_text", "output_text") for part in content
+        )
+    return what in (*_CALLS, *_OUTPUTS, *_SILENT)
+
+
+class Items:
+    """Items coming in one by one; an answer of the model is the run of its items."""
+
+    def __init__(self) -> None:
+        self._joining = Joining()
+        self._run = 0
+        self.model = ""
+
+    def answer_as(self, model: str) -> None:
+        """Whatever the model says from here on, this one says; an empty name changes nothing."""
+        self.model = model or self.model
+
+    def take(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
+        what, role = item.get("type"), item.get("role")
+        if what == "message" and role != "assistant":
+            yield from self._said(line, item, raw, at)
+        elif what in _OUTPUTS:
+            yield from self._joining.hear(_output(line, item, raw, at))
+        elif what == "message" or what in _CALLS or what in _SILENT:
+            yield from self._answer(line, item, raw, at)
+        else:
+            yield Skipped(line, kind("item", what))
+
+    def bill(self, usage: dict[str, int] | None) -> None:
+        self._joining.bill(usage)
+
+    def flush(self) -> Iterator[Heard]:
+        return self._joining.flush()
+
+    def _answer(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
+        if self._joining.has_answers or self._joining.is_billed:
+            yield from self._joining.flush()
+        if not self._joining.is_open:
+            self._run += 1
+        what = word(item.get("type"))
+        blocks, calls = _blocks(item, line)
+        part = AnswerPart(line, str(self._run), blocks, what, at, None, self.model, raw, calls)
+        yield from self._joining.add(part)
+        if what in _AT_PROVIDER:
+            yield Defect(line, "call-without-result", f"the log does not hold what the {what} found")
+
+    def _said(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
+        blocks = content_blocks(item.get("content"))
+        human = item.get("role") == "user" and is_typed(flat(item.get("content")))
+        if not blocks:
+            yield Skipped(line, "empty")
+            return
+        turn = Recorded(message("user", blocks), (line,), at, is_meta=not human, human=human, original=raw)
+        yield from self._joining.hear(SpokenTurn(turn))
+
+
+def _output(line: int, item: dict[str, Any], raw: bytes, at: float | None) -> SpokenTurn:
+    id = call_id(item.get("call_id") or item.get("id"))
+    found = item.get("output") if "output" in item else item.get("tools")
+    content = found if isinstance(found, str) else [decode(block) for block in content_blocks(found)] or flat(found)
+    return SpokenTurn(Recorded(message("user", [result(id, content)]), (line,), at, original=raw), (), ((id, line),))
+
+
+def _blocks(item: dict[str, Any], line: int) -> tuple[tuple[bytes, ...], tuple[str, ...]]:
+    """The blocks of an item of the model's, and the ids of the calls among them."""
+    what = item.get("type")
+    if what == "message":
+        return tuple(content_blocks(item.get("content"))), ()
+    if what not in _CALLS:
+        return (), ()
+    id = call_id(item.get("call_id") or item.get("id") or f"line_{line}")
+    given = next((item[name] for name in ("arguments", "input", "action") if item.get(name) is not None), None)
+    return (call(id, word(item.get("name")) or word(what), input_object(given)),), (id,)
+
+
+def content_blocks(content: object) -> list[bytes]:
+    """Parts of a content as Anthropic blocks; parts that say nothing are left out."""
+    if isinstance(content, str):
+        return [text(content)] if content.strip() else []
+    if not isinstance(content, list):
+        return []
+    return [block for part in content if (block := _block(part)) is not None]
+
+
+def _block(part: object) -> bytes | None:
+    match part:
+        case {"type": "input_text" | "output_text" | "text" | "summary_text", "text": str(words)}:
+            return text(words) if words.strip() else None
+        case {"type": "refusal", "refusal": str(words)}:
+            return text(words) if words.strip() else None
+        case {"type": "input_image" | "image_url", "image_url": str(url) | {"url": str(url)}}:
+            return picture(url)
+        case _:
+            words = flat(part) if isinstance(part, str) else spelled(part)
+            return text(words) if words.strip() else None
+
 
 NAME = "codex"
 _TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")

@@ -21,9 +21,9 @@ from contextfold.transcripts.source import JsonRow, Read, Source, elements, fiel
 from contextfold.transcripts.speech import Heard
 
 from . import records
+from .codex import Items, is_item
 from .gemini import Contents, is_content
 from .records import listed_in, reported
-from .responses import Items, is_item
 
 NAME = "plain"
 _LISTS = ("messages", "contents", "input", "conversation", "history", "items")
