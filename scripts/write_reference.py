@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from shutil import rmtree
@@ -22,6 +21,7 @@ from tempfile import mkdtemp
 import contextfold as cf
 from contextfold import errors
 from contextfold.cli import main as run_command
+from contextfold.cli.arguments import loaded
 from contextfold.cli.commands import COMMANDS, GROUPS, MEANINGS, OPTIONS, Command
 from contextfold.configuration import SETTINGS
 from contextfold.domain import encode
@@ -66,10 +66,10 @@ def commands_page() -> Iterator[str]:
 
 
 def command_section(command: Command) -> Iterator[str]:
-    module = import_module(command.module)
-    about, _, examples = (module.__doc__ or "").partition("\n\nExamples:\n")
+    found = loaded(command)
+    about, _, examples = found.about.partition("\n\nExamples:\n")
     parser = argparse.ArgumentParser(add_help=False)
-    module.arguments(parser)
+    found.arguments(parser)
     yield from (f"## {command.name}", "", *about.strip().splitlines(), "")
     yield from ("```sh", *(line.removeprefix("  ") for line in examples.rstrip().splitlines()), "```")
     if command.name in ANSWERS:

@@ -1,4 +1,4 @@
-"""The command line: one file a command. Commands parse, call the public API, and print; nothing else."""
+"""The command line. A command parses, calls the public API, and prints: a file each, or a class in one of its kind."""
 
 from .main import main
 

@@ -1,6 +1,6 @@
 """The parts command lines are made of: a parser whose errors help, shared options, sizes as people write them.
 
-What a command is given to read: files, or `-` for what is piped in. Pipes are spooled to a private file first,
+Also what a command is given to read: files, or `-` for what is piped in. Pipes are spooled to a private file first,
 because formats are known by looking at them and conversations are read more than once.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.transcripts import API_FILE
@@ -55,6 +57,21 @@ class Parser(argparse.ArgumentParser):
             guess = f"; did you mean {close[0]}?" if close else "."
             raise UsageError(f"There is no {strange[0]!r} in this command{guess} See `{self.prog} --help`.")
         return found
+
+
+class Loaded(NamedTuple):
+    """A command as its file has it: what its help says, what it takes, and what it does."""
+
+    about: str
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[..., int]
+
+
+def loaded(command: Command) -> Loaded:
+    """The command, imported only now. Alone it is its file; with others of its kind it is a class in theirs."""
+    module = import_module(command.module)
+    found = getattr(module, f"{command.name.title()}Command") if command.family else module
+    return Loaded(cleandoc(found.__doc__ or ""), found.arguments, found.run)
 
 
 def parser_for(command: Command, about: str, language: str = "en") -> Parser:

@@ -81,11 +81,12 @@ class Command(NamedTuple):
 
     name: str
     about: str
+    family: str = ""  # the file it shares with commands of its kind, as a class; without one it is a file by itself
 
     @property
     def module(self) -> str:
         """Where it lives; a name that Python keeps for itself gets an underscore."""
-        return f"contextfold.cli.{self.name}_" if self.name == "import" else f"contextfold.cli.{self.name}"
+        return f"contextfold.cli.{self.family or self.name}{'_' if self.name == 'import' else ''}"
 
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -105,10 +106,10 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Look at a store": (
         Command("inspect", "look at a store in a browser: what the model saw, and take folds back"),
-        Command("threads", "list the threads of a store"),
+        Command("threads", "list the threads of a store", family="threads"),
         Command("show", "show what the model sees: the view, folds marked, with sizes"),
         Command("context", "show what fills the window: system, tools, results, summaries, free"),
-        Command("folds", "list the live folds: what each hides and why"),
+        Command("folds", "list the live folds: what each hides and why", family="folds"),
         Command("diff", "show what changed between two places of a thread"),
         Command("recall", "find what was said: by words, behind a fold, or one message"),
         Command("memory", "see and change what is remembered across threads"),
@@ -116,29 +117,29 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("usage", "what was billed, by day, model or project: from logs or the store"),
     ),
     "Change what the model sees": (
-        Command("fold", "fold now, with your own instructions if you like"),
-        Command("unfold", "take a fold back; everything said since stays"),
-        Command("rewind", "move the head to an earlier place; nothing is lost"),
-        Command("redo", "return to where the last rewind came from"),
-        Command("checkpoint", "name this place, with a snapshot of files; or list such places"),
-        Command("fork", "try another way: a new thread that shares the past"),
-        Command("pin", "keep a message in every view"),
-        Command("unpin", "let a message be folded again"),
+        Command("fold", "fold now, with your own instructions if you like", family="folds"),
+        Command("unfold", "take a fold back; everything said since stays", family="folds"),
+        Command("rewind", "move the head to an earlier place; nothing is lost", family="rewind"),
+        Command("redo", "return to where the last rewind came from", family="rewind"),
+        Command("checkpoint", "name this place, with a snapshot of files; or list such places", family="rewind"),
+        Command("fork", "try another way: a new thread that shares the past", family="threads"),
+        Command("pin", "keep a message in every view", family="pins"),
+        Command("unpin", "let a message be folded again", family="pins"),
     ),
     "Keep a store": (
         Command("import", "read recorded sessions or an exported thread into a store"),
         Command("export", "write a thread as JSON lines, every event with its exact bytes"),
-        Command("verify", "prove that a store is what was written"),
-        Command("copy", "copy a space into another store, file or PostgreSQL, verified"),
-        Command("migrate", "make or update the tables of a store in PostgreSQL"),
-        Command("backup", "copy a live store consistently and verify the copy"),
+        Command("verify", "prove that a store is what was written", family="upkeep"),
+        Command("copy", "copy a space into another store, file or PostgreSQL, verified", family="upkeep"),
+        Command("migrate", "make or update the tables of a store in PostgreSQL", family="upkeep"),
+        Command("backup", "copy a live store consistently and verify the copy", family="upkeep"),
         Command("workspace", "take over snapshots of files from another directory"),
-        Command("rename", "call a thread by another name; the earlier ones still lead to it"),
-        Command("archive", "put a thread away, out of the list"),
-        Command("unarchive", "list a thread that was put away again"),
-        Command("forget", "erase a message or a thread for good"),
-        Command("retention", "forget threads that nobody has used for so long"),
-        Command("reindex", "make the index by which things are found anew"),
+        Command("rename", "call a thread by another name; the earlier ones still lead to it", family="threads"),
+        Command("archive", "put a thread away, out of the list", family="threads"),
+        Command("unarchive", "list a thread that was put away again", family="threads"),
+        Command("forget", "erase a message or a thread for good", family="forget"),
+        Command("retention", "forget threads that nobody has used for so long", family="forget"),
+        Command("reindex", "make the index by which things are found anew", family="upkeep"),
         Command("doctor", "check installation, store, models, and keys that leaked into the log"),
     ),
     "Settings": (

@@ -9,12 +9,11 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from importlib import import_module
 
 from contextfold.folding.recipes import RECIPES
 from contextfold.models import listed
 
-from .arguments import parser_for
+from .arguments import loaded, parser_for
 from .commands import COMMANDS
 from .invocation import Invocation
 
@@ -78,9 +77,8 @@ def run(call: Invocation) -> int:
 def options_of(name: str) -> list[str]:
     """The options of a command, as its own parser has them."""
     command = COMMANDS[name]
-    module = import_module(command.module)
     parser = parser_for(command, "")
-    module.arguments(parser)
+    loaded(command).arguments(parser)
     actions = parser._actions  # noqa: SLF001  # argparse has no public list of them
     return sorted({option for action in actions for option in action.option_strings})
 

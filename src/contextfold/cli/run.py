@@ -14,14 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 from contextfold.configuration import SETTINGS, Configuration, configure
 from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE, ModelSettings, meant_by
 
 from . import words
-from .arguments import UsageError, parser_for, told_in
+from .arguments import UsageError, loaded, parser_for, told_in
 from .commands import BUG, CLOSED, COMMANDS, HEADLINES, INTERRUPTED, Command, code_of
 from .invocation import Invocation
 from .paper import Ink, Paper, standard, wants_color
@@ -54,15 +53,15 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
         close = get_close_matches(name, COMMANDS, 1)
         guess = f"; did you mean `contextfold {close[0]}`?" if close else "."
         raise UsageError(f"There is no command {name!r}{guess} See `contextfold --help`.")
-    module = import_module(command.module)
-    parser = parser_for(command, module.__doc__ or "", language)
-    module.arguments(parser)
+    found = loaded(command)
+    parser = parser_for(command, found.about, language)
+    found.arguments(parser)
     args = told_in(parser, language).parsed(arguments)
     with _warnings_as_notes(language, quiet=args.quiet), _in_force(args.config, trust=args.trust):
         settings = configure(flags=_flags(args), file=args.config)
         call = _invocation(args, settings, language)
         _note_misspelled_models(call)
-        code: int = module.run(call)
+        code = found.run(call)
         sys.stdout.flush()
         return code
 

@@ -1,52 +1,57 @@
-"""List the threads of a store, the newest activity first: their model, how much was said, how much the model sees.
-
-A page at a time; --after goes on where the last page ended. Threads that were put away are left out, unless --all asks
-for them; one that was forgotten is listed as such.
-
-Examples:
-  contextfold threads
-  contextfold threads --order name --prefix refactor- --limit 20
-  contextfold threads --store agent.db --json
-"""
+"""The threads of a store: listed, called by another name, put away and listed again, and tried another way."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import contextfold as cf
 from contextfold.domain import Appended, ListedThread, ThreadOrder
+from contextfold.store import Store
 
-from .arguments import UsageError
+from .arguments import UsageError, add_thread, seq
 from .invocation import Invocation
 
 PAGE = 100
 
 
-def arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--names", action="store_true", help="only the names, one a line")
-    parser.add_argument("--limit", type=int, metavar="N", help=f"at most so many (default: {PAGE}; all names)")
-    parser.add_argument(
-        "--order", choices=("activity", "name", "created"), help="what comes first (default: activity, the newest)"
-    )
-    parser.add_argument("--prefix", default="", metavar="TEXT", help="only threads whose names begin with this")
-    parser.add_argument("--after", metavar="WHERE", help="go on after this: what the page before said, or a name")
-    parser.add_argument("--all", action="store_true", help="also threads that were put away")
+class ThreadsCommand:
+    """List the threads of a store, the newest activity first: their model, how much was said, how much the model sees.
 
+    A page at a time; --after goes on where the last page ended. Threads that were put away are left out, unless --all
+    asks for them; one that was forgotten is listed as such.
 
-def run(call: Invocation) -> int:
-    with call.store() as store:
-        rows = _page(call, store)
-        if call.args.names:
-            return call.answer([row.title for row in rows], lambda: call.out.lines(row.title for row in rows))
-        progress = call.progress("threads")
-        found = []
-        for at, row in enumerate(rows):
-            progress.at(at, len(rows), row.title)
-            found.append(_facts(store, row))
-        progress.done()
-        return call.answer(found, lambda: _show(call, rows, found))
+    Examples:
+      contextfold threads
+      contextfold threads --order name --prefix refactor- --limit 20
+      contextfold threads --store agent.db --json
+    """
+
+    @staticmethod
+    def arguments(parser: ArgumentParser) -> None:
+        parser.add_argument("--names", action="store_true", help="only the names, one a line")
+        parser.add_argument("--limit", type=int, metavar="N", help=f"at most so many (default: {PAGE}; all names)")
+        parser.add_argument(
+            "--order", choices=("activity", "name", "created"), help="what comes first (default: activity, the newest)"
+        )
+        parser.add_argument("--prefix", default="", metavar="TEXT", help="only threads whose names begin with this")
+        parser.add_argument("--after", metavar="WHERE", help="go on after this: what the page before said, or a name")
+        parser.add_argument("--all", action="store_true", help="also threads that were put away")
+
+    @staticmethod
+    def run(call: Invocation) -> int:
+        with call.store() as store:
+            rows = _page(call, store)
+            if call.args.names:
+                return call.answer([row.title for row in rows], lambda: call.out.lines(row.title for row in rows))
+            progress = call.progress("threads")
+            found = []
+            for at, row in enumerate(rows):
+                progress.at(at, len(rows), row.title)
+                found.append(_facts(store, row))
+            progress.done()
+            return call.answer(found, lambda: _show_list(call, rows, found))
 
 
 def _page(call: Invocation, store: cf.Store) -> Sequence[ListedThread]:
@@ -99,7 +104,7 @@ def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _show(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, object]]) -> None:
+def _show_list(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, object]]) -> None:
     if not found:
         call.out.line(call.say("threads.none", store=call.store_path))
     table = [
@@ -129,3 +134,94 @@ def _remark(call: Invocation, row: ListedThread) -> str:
         call.out.label(f"from {row.origin.thread} at {row.origin.seq}") if row.origin else "",
     ]
     return ", ".join(filter(None, remarks))
+
+
+class RenameCommand:
+    """Call a thread by another name. The names it had before still lead to it, so scripts that know them go on.
+
+    Examples:
+      contextfold rename refactor-42 cache-rewrite
+    """
+
+    @staticmethod
+    def arguments(parser: ArgumentParser) -> None:
+        add_thread(parser)
+        parser.add_argument("to", metavar="NAME", help="what to call it from now on")
+
+    @staticmethod
+    def run(call: Invocation) -> int:
+        with call.store() as store:
+            name = call.thread_name(store)
+            store.rename(name, call.args.to)
+        value = {"thread": call.args.to, "before": name}
+        return call.answer(value, lambda: call.out.line(call.say("renamed", thread=call.args.to, before=name)))
+
+
+class ArchiveCommand:
+    """Put a thread away: `threads` leaves it out from now on. Nothing is erased, and it can be used as before.
+
+    Examples:
+      contextfold archive refactor-42
+    """
+
+    @staticmethod
+    def arguments(parser: ArgumentParser) -> None:
+        add_thread(parser)
+
+    @staticmethod
+    def run(call: Invocation) -> int:
+        return moved(call, Store.archive, is_archived=True)
+
+
+def moved(call: Invocation, move: Callable[[Store, str], None], *, is_archived: bool) -> int:
+    """Put the thread that was named away, or back, and say so."""
+    with call.store() as store:
+        name = call.thread_name(store)
+        move(store, name)
+    said = "archived" if is_archived else "unarchived"
+    return call.answer({"thread": name, "archived": is_archived}, lambda: call.out.line(call.say(said, thread=name)))
+
+
+class UnarchiveCommand:
+    """List a thread that was put away among the others again.
+
+    Examples:
+      contextfold unarchive refactor-42
+    """
+
+    @staticmethod
+    def arguments(parser: ArgumentParser) -> None:
+        add_thread(parser)
+
+    @staticmethod
+    def run(call: Invocation) -> int:
+        return moved(call, Store.unarchive, is_archived=False)
+
+
+class ForkCommand:
+    """Try another way: a new thread that shares this one's past up to a place. Both go on.
+
+    Examples:
+      contextfold fork
+      contextfold fork refactor-42 --at 88 --as refactor-without-cache
+    """
+
+    @staticmethod
+    def arguments(parser: ArgumentParser) -> None:
+        add_thread(parser)
+        parser.add_argument(
+            "--at", type=seq, metavar="SEQ", help="share everything up to and including this (default: now)"
+        )
+        parser.add_argument(
+            "--as", dest="new_name", metavar="NAME", help="the new thread's name (default: THREAD/fork-1, …)"
+        )
+
+    @staticmethod
+    def run(call: Invocation) -> int:
+        with call.thread() as thread:
+            branch = thread.fork(at=call.args.at, name=call.args.new_name)
+            head = branch.view.head
+            value = {"thread": branch.name, "origin": thread.name, "at": head}
+            return call.answer(
+                value, lambda: call.out.line(call.say("fork.done", name=branch.name, head=head, thread=thread.name))
+            )

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from importlib.metadata import distributions, requires
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects, transcripts
-from contextfold.cli.arguments import parser_for, told_in
+from contextfold.cli.arguments import loaded, parser_for, told_in
 from contextfold.cli.commands import BUG, COMMANDS, GROUPS, OPTIONS, help_text
 from contextfold.cli.help_ja import DESCRIPTIONS, helped
 from contextfold.cli.translation import advice_in, in_japanese, label_in
@@ -205,7 +204,7 @@ def test_every_word_of_the_help_has_its_japanese() -> None:
     words = [*GROUPS, *(about for _, about in OPTIONS.values()), *(command.about for command in COMMANDS.values())]
     for command in COMMANDS.values():
         parser = parser_for(command, "")
-        import_module(command.module).arguments(parser)
+        loaded(command).arguments(parser)
         words += [action.help for action in parser._actions if action.help and action.help != "==SUPPRESS=="]
         assert all(
             JAPANESE.search(action.help or "あ") for action in told_in(parser, "ja")._actions if is_shown(action)
@@ -217,7 +216,7 @@ def test_every_word_of_the_help_has_its_japanese() -> None:
 def test_every_command_explains_itself_in_japanese_at_the_same_length(cli: Cli) -> None:
     assert DESCRIPTIONS.keys() == COMMANDS.keys()
     for name, command in COMMANDS.items():
-        english = (import_module(command.module).__doc__ or "").partition("\n\nExamples:\n")[0]
+        english = loaded(command).about.partition("\n\nExamples:\n")[0]
         japanese = DESCRIPTIONS[name]
         assert english.count("\n\n") == japanese.count("\n\n"), name  # a paragraph for each
         assert sorted(re.findall(r"--[a-z-]+", english)) == sorted(re.findall(r"--[a-z-]+", japanese)), name

@@ -5,14 +5,13 @@ import io
 import json
 import re
 import shlex
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from contextfold import errors
 from contextfold.cli import commands, words
-from contextfold.cli.arguments import parser_for, size
+from contextfold.cli.arguments import loaded, parser_for, size
 from contextfold.cli.commands import COMMANDS, OPTIONS, help_text
 from contextfold.cli.paper import Ink, Paper, ProgressLine, wants_color
 from tests.unit.cli.conftest import Cli
@@ -37,12 +36,12 @@ def test_every_command_explains_itself_with_examples(cli: Cli, name: str) -> Non
 @pytest.mark.parametrize("name", COMMANDS)
 def test_examples_of_a_command_are_command_lines_it_takes(name: str) -> None:
     command = COMMANDS[name]
-    module = import_module(command.module)
-    examples = (module.__doc__ or "").partition("Examples:\n")[2].splitlines()
+    found = loaded(command)
+    examples = found.about.partition("Examples:\n")[2].splitlines()
     own = [line.partition(f"contextfold {name}")[2] for line in examples if f"contextfold {name}" in line]
     assert own
     parser = parser_for(command, "")
-    module.arguments(parser)
+    found.arguments(parser)
     for line in own:
         words_of = line.partition("|")[0].partition(">")[0].partition("#")[0].partition(")")[0]
         arguments = shlex.split(words_of)
