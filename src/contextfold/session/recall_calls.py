@@ -1,25 +1,43 @@
-"""What a session finds of its own past: for a person by `recall`, for the model by the tools `recall` and `unfold`.
+"""What a session finds of its own past: for a person by `recall`, for the model by its tools, or unasked.
 
-A call of ours is answered with an ordinary tool result, framed as data. Whether it was asked before, and how much this
-turn has recalled already, stands in the thread itself, so nothing is kept beside it.
+A call of the tools `recall` and `unfold` is answered with an ordinary tool result, framed as data. Whether it was asked
+before, and how much this turn has recalled already, stands in the thread itself, so nothing is kept beside it.
+
+Unasked, passages that the newest words ask about are attached at the end of the view, within a budget. Attached like
+anything else for the model: earlier bytes stay as they were, and a fold takes it later. Nothing is added unless a
+passage holds several of the words, nor what the view shows already. Where a policy counts money, no more is added than
+the call of a model would cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from contextfold import dialects, recall
-from contextfold.domain import Appended, Environment, Message, Text, ToolCall, ToolResult, ViewItem, decode
+from contextfold.domain import (
+    Appended,
+    Attached,
+    Attachment,
+    Environment,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    ViewItem,
+    decode,
+)
 from contextfold.errors import BadMessage, CannotUnfold, NotFound
-from contextfold.folding import Steps
+from contextfold.folding import Steps, worth_attaching
 from contextfold.recall import Passage
 from contextfold.store import Recollection, Store, past_of
 from contextfold.toolbox import definition, parsed, problems, read_call
 
 from . import hidden
 from .desk import Desk, live_request
+from .request import RECALLED
 
 ANSWER = 2_000  # tokens of one answer
 PER_TURN = 8_000  # tokens of all answers between two messages of a person
@@ -235,3 +253,72 @@ def _dialect(desk: Desk, call: ToolCall) -> str:
             event = desk.thread.branch.events[item.seq - 1].event
             return event.dialect if isinstance(event, Appended) else desk.dialect
     return desk.turn.dialect or desk.dialect
+
+
+_LEAST_ROOM = 150  # tokens: with fewer left nothing is looked for
+_WORDS = 2  # of the question that a passage must hold, or all of a shorter one
+
+
+class AutoRecall:
+    """Asked once per turn; between two messages of a person it attaches at most the policy's budget."""
+
+    def __init__(self, store: Store, desk: Desk) -> None:
+        self._store, self._desk = store, desk
+
+    def __call__(self, turn: Turn) -> Iterable[Attachment]:
+        return self._desk.alone(lambda: tuple(self._attachments(turn)))
+
+    def _attachments(self, turn: Turn) -> Iterator[Attachment]:
+        if not any(fold.is_live for fold in self._desk.thread.branch.folds):
+            return
+        shown = list(self._shown())
+        place = live_request(turn.view)
+        since = turn.view.item(place).seq if turn.view.length else 0
+        used = sum(self._desk.counter.tokens(item.shape) for item in shown if item.seq > since)
+        budget = min(self._allowed(turn) - used, turn.room)
+        question = self._question(turn, place)
+        if budget < _LEAST_ROOM or not question:
+            return
+        known = "\n".join(self._desk.lens.read(item).text for item in shown)
+        past = past_of(self._store, self._desk.thread.name)
+        found = past.about(
+            question,
+            budget=budget - recall.FRAMED,
+            only_folded=True,
+            is_known=lambda text: text in known,
+            fill=False,
+            header=recall.FRAMED,
+        )
+        least = min(_WORDS, len(recall.asked_terms(question)))
+        strong = [passage for passage in found if len(passage.matched) >= least]
+        if strong:
+            text = recall.framed(strong)
+            yield Attachment(RECALLED, text, details={"hits": len(strong), "tokens": turn.count(text)})
+
+    def _allowed(self, turn: Turn) -> int:
+        """Tokens that this turn may attach: the policy's, and no more than they are worth."""
+        most = self._desk.policy.auto_recall
+        if self._desk.policy.economy is None:
+            return most
+        size = turn.view.tokens() + self._desk.turn.frame.tokens
+        return min(most, worth_attaching(size, self._desk.rates(size)))
+
+    def _question(self, turn: Turn, place: int) -> str:
+        """What a person said last, and what the model has asked its tools since."""
+        if not turn.view.length:
+            return ""
+        asked = [self._desk.lens.read(turn.view.item(place)).text]
+        for at in range(turn.view.length - 1, place, -1):
+            item = turn.view.item(at)
+            if item.kind == "message" and item.shape.calls:
+                asked += [call.arguments for call in self._desk.lens.read(item).calls]
+                break
+        return "\n".join(asked)
+
+    def _shown(self) -> Iterator[ViewItem]:
+        """What was attached before and still shows."""
+        events = self._desk.thread.branch.events
+        for item in self._desk.view().items:
+            event = events[item.seq - 1].event if item.kind == "attachment" else None
+            if isinstance(event, Attached) and event.kind == RECALLED:
+                yield item

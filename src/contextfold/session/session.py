@@ -25,11 +25,11 @@ from contextfold.thread import FoldInfo, PastRequest, Thread
 
 from . import answer, follow, hidden, preparation, previews, telemetry
 from .answer import Piece, StreamRecording
-from .auto_recall import AutoRecall
 from .desk import Desk
 from .drivers import drive
 from .follow import FollowReport
 from .previews import Preview
+from .recall_calls import AutoRecall
 from .request import Request
 from .telemetry import Hook, Hooks
 from .turn import Surroundings, System, Tools
