@@ -4,10 +4,9 @@ from .checks import Refusal, check
 from .earlier import is_digest
 from .extractive import OutOfTime, Rest, Stopwatch, digest, ledger, no_rest, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
-from .language import Language, language_of
 from .notebook import Notebook, NotebookShelf, reuse
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
-from .request import SourceMessage, SummaryRequest
+from .request import Language, SourceMessage, SummaryRequest, language_of
 from .texts import (
     ClearedKind,
     cleared_block_text,

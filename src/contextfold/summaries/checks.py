@@ -11,9 +11,8 @@ import enum
 import re
 
 from .cuts import Count
-from .language import language_of
 from .prompt import instructions
-from .request import SummaryRequest
+from .request import SummaryRequest, language_of
 
 
 class Refusal(enum.StrEnum):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from .cuts import MARK, is_below, shortened
 from .frames import neutral
-from .language import Language
 from .passages import DigestLine, Topic
+from .request import Language
 from .texts import Wording, wording
 
 

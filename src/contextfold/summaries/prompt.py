@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 
 from .cuts import Count, head, middle
 from .frames import frame, nonce_of
-from .language import Language
-from .request import SourceMessage, SummaryRequest
+from .request import Language, SourceMessage, SummaryRequest
 from .texts import spoken
 
 

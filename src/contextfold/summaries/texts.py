@@ -15,7 +15,7 @@ from contextfold.domain import Block, Document, Image, Message, Opaque, Reasonin
 
 from .cuts import MARK, whole
 from .frames import frame, neutral, nonce_of
-from .language import Language
+from .request import Language
 
 
 @dataclass(frozen=True, slots=True)
