@@ -31,12 +31,16 @@ from contextfold.domain import (
 )
 
 from .entries import (
+    Redaction,
     Salts,
     Sealed,
     Written,
     broken,
+    calls_of,
     earlier_append,
     following,
+    forgotten_key,
+    holds_words,
     moved_on,
     name_taken,
     no_blob,
@@ -45,7 +49,6 @@ from .entries import (
     no_thread,
     seal,
 )
-from .redaction import Redaction, calls_of, forgotten_key, holds_words
 from .register import Register
 
 

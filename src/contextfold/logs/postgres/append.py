@@ -15,8 +15,7 @@ from typing import Final, LiteralString, TypeVar
 
 from contextfold.domain import SALT_BYTES, Logged, NewEvent
 from contextfold.errors import KeyConflict
-from contextfold.logs.entries import Salts, Sealed, counted, damaged, earlier_append, moved_on, seal
-from contextfold.logs.redaction import forgotten_key
+from contextfold.logs.entries import Salts, Sealed, counted, damaged, earlier_append, forgotten_key, moved_on, seal
 
 from .connections import Connections, Row, ServerLost
 from .directory import ThreadDirectory, ThreadPlace, blob_of

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from contextfold.domain import Event, blobs_of, commitment, encode_event
 from contextfold.errors import StoreError
-from contextfold.logs.entries import Sealed, no_event
-from contextfold.logs.redaction import Redaction, calls_of, forgotten_key, holds_words
+from contextfold.logs.entries import Redaction, Sealed, calls_of, forgotten_key, holds_words, no_event
 
 from .append import guard_of
 from .connections import Connection, Connections

@@ -14,8 +14,7 @@ import msgspec
 
 from contextfold.domain import GENESIS, Logged, commitment, decode_event, link
 from contextfold.errors import Corrupt
-from contextfold.logs.entries import RESCUE, Sealed, Written, damaged, no_blob
-from contextfold.logs.redaction import forgotten_key
+from contextfold.logs.entries import RESCUE, Sealed, Written, damaged, forgotten_key, no_blob
 
 from .connections import Connections, Row
 from .directory import ThreadDirectory, ThreadPlace, blob_of, text_of

@@ -20,8 +20,7 @@ import apsw
 
 from contextfold.domain import blobs_of, commitment, decode_event, encode_event
 from contextfold.errors import StoreError
-from contextfold.logs.entries import damaged, no_event
-from contextfold.logs.redaction import Redaction, calls_of, forgotten_key, holds_words
+from contextfold.logs.entries import Redaction, calls_of, damaged, forgotten_key, holds_words, no_event
 from contextfold.logs.sqlite import catalogue
 
 from .append import FORGOTTEN

@@ -14,12 +14,11 @@ from contextfold.logs.entries import Salts, Sealed, following, name_taken, no_th
 
 from . import catalogue, read
 from .append import Appending, keep_blob
-from .backup import backup
 from .database import Database
 from .derived import Derivations, DerivedTable
 from .directory import Address, Directory
 from .forget import forget
-from .verify import verify
+from .verify import backup, verify
 
 
 class SqliteLog:

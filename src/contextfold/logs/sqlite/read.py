@@ -18,8 +18,7 @@ import msgspec
 
 from contextfold.domain import GENESIS, Logged, commitment, decode_event, encode, link
 from contextfold.errors import Corrupt
-from contextfold.logs.entries import RESCUE, Sealed, damaged, is_linked, no_blob
-from contextfold.logs.redaction import forgotten_key
+from contextfold.logs.entries import RESCUE, Sealed, damaged, forgotten_key, is_linked, no_blob
 
 from .database import Database, Row, is_row, rows, value
 from .directory import DIGESTS, Address, blob_of, last_of, origin_of, text_of

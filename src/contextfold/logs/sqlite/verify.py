@@ -1,21 +1,29 @@
-"""Looking at everything: the file's own structure, every chain, every body, every blob, every name, every list.
+"""Looking at everything: the structure of the file, every chain, every body, every blob, every name, every list.
 
 Reads only, in pieces, so that others may write meanwhile. It proves that nothing changed by accident; somebody who can
 write the file and knows this code could seal a forgery anew.
+
+A backup is a copy of a live store that was looked at in this way: it is written beside its place, verified, and only
+then given its name, so that a name that exists is a good backup.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from hashlib import sha256
+from pathlib import Path
+
+import apsw
 
 from contextfold.domain import Problem
-from contextfold.errors import Corrupt
+from contextfold.errors import Corrupt, StoreError
 from contextfold.logs.entries import broken
 
-from .database import Database, rows, value
+from .database import Database, rows, translated, value
 from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, Address, addresses, row_seal, text_of
 from .read import UNREADABLE, events, link_at, sealed
+from .schema import name_file
 
 _NAMED_BLOBS = (
     "SELECT n.name, n.number, b.bytes FROM names AS n"
@@ -142,3 +150,48 @@ def _names(database: Database) -> Iterator[Problem]:
             yield Problem(text_of(name), "name", "The thread is not found by its name. Restore a backup.")
         for name, seq in rows(connection, _LOST_KEYS):
             yield Problem(f"{text_of(name)}/{seq}", "key", "The event is not found by its key. Restore a backup.")
+
+
+_PAGES_AT_ONCE = 256  # others get their turn between two pieces
+
+
+def backup(database: Database, path: str | os.PathLike[str]) -> None:
+    target = Path(path)
+    if target.exists():
+        raise StoreError(f"{target} exists. A backup is never written over something: choose another name.")
+    partial = target.with_name(target.name + ".partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"{partial} cannot be made ({error.strerror}). Remove it, or choose another folder."
+        ) from error
+    try:
+        _copy(database, partial)
+        os.link(partial, target)
+        _sync_folder(target.parent)
+    finally:
+        partial.unlink()
+
+
+def _copy(database: Database, partial: Path) -> None:
+    with translated(str(partial)), database.lock:
+        database.commit_early()
+        copy = apsw.Connection(str(partial))
+        with copy.backup("main", database.connection, "main") as copying:
+            while not copying.done:
+                copying.step(_PAGES_AT_ONCE)
+        copy.pragma("journal_mode", "delete")
+        name_file(copy)  # the WAL of the store it was copied from is not this one's
+        problems = verify(Database(copy, str(partial)))
+        copy.close()
+    if problems:
+        raise Corrupt(f"The copy of {database.path} does not verify ({problems[0].path}). Run verify on the store.")
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
