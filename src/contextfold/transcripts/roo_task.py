@@ -17,9 +17,8 @@ from contextfold.domain import Tags, decode, encode
 from contextfold.errors import BadMessage, NotFound
 from contextfold.private import write_private
 
-from .facts import flat, number, parsed, when, word
 from .source import Source, assembled, elements, fields, json_array
-from .speech import calls_in, message, portable, unsound
+from .speech import calls_in, flat, message, number, parsed, portable, unsound, when, word
 
 API_FILE, UI_FILE = "api_conversation_history.json", "ui_messages.json"
 

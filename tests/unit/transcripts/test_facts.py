@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contextfold.transcripts.facts import (
+from contextfold.transcripts.speech import (
     billed,
     call_id,
     flat,

@@ -16,12 +16,11 @@ from msgspec import Raw
 
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
-from contextfold.transcripts.facts import flat, word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import Broken, JsonRow, Source, fields, listed
-from contextfold.transcripts.speech import Heard, SpokenTurn, message, text
+from contextfold.transcripts.speech import Heard, SpokenTurn, flat, message, text, word
 
 from .records import listed_in, reported
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from contextfold.transcripts.facts import flat, has_typed, kind, number, when, word
 from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
@@ -20,11 +19,17 @@ from contextfold.transcripts.speech import (
     SpokenTurn,
     answers_in,
     calls_in,
+    flat,
+    has_typed,
+    kind,
     message,
+    number,
     portable,
     spoken,
     text,
     unsound,
+    when,
+    word,
 )
 from contextfold.transcripts.tree import Branches, Growing, Node
 

@@ -13,22 +13,29 @@ from itertools import islice
 from typing import Any
 
 from contextfold.domain import decode, is_typed
-from contextfold.transcripts.facts import (
-    billed_with_cache_inside,
-    call_id,
-    flat,
-    input_object,
-    kind,
-    number,
-    spelled,
-    when,
-    word,
-)
 from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, fields, lines
-from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, picture, result, text
+from contextfold.transcripts.speech import (
+    Boundary,
+    Heard,
+    SpokenTurn,
+    billed_with_cache_inside,
+    call,
+    call_id,
+    flat,
+    input_object,
+    kind,
+    message,
+    number,
+    picture,
+    result,
+    spelled,
+    text,
+    when,
+    word,
+)
 
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "mcp_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output")

@@ -10,12 +10,28 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, spelled, when, word
 from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, lines
-from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, result, text
+from contextfold.transcripts.speech import (
+    Boundary,
+    Heard,
+    SpokenTurn,
+    billed,
+    call,
+    call_id,
+    flat,
+    input_object,
+    kind,
+    message,
+    number,
+    result,
+    spelled,
+    text,
+    when,
+    word,
+)
 
 NAME = "copilot"
 _HEAD = 100

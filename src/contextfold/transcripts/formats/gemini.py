@@ -18,21 +18,27 @@ from typing import Any
 from msgspec import Raw
 
 from contextfold.domain import is_typed
-from contextfold.transcripts.facts import (
-    billed_with_cache_inside,
-    call_id,
-    flat,
-    input_object,
-    kind,
-    spelled,
-    when,
-    word,
-)
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, listed
-from contextfold.transcripts.speech import Heard, SpokenTurn, call, message, picture, result, text
+from contextfold.transcripts.speech import (
+    Heard,
+    SpokenTurn,
+    billed_with_cache_inside,
+    call,
+    call_id,
+    flat,
+    input_object,
+    kind,
+    message,
+    picture,
+    result,
+    spelled,
+    text,
+    when,
+    word,
+)
 
 from .records import listed_in
 

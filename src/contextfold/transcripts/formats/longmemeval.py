@@ -12,12 +12,11 @@ from typing import Any
 
 from msgspec import Raw
 
-from contextfold.transcripts.facts import word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Source, assembled, elements, listed
-from contextfold.transcripts.speech import Heard, portable, spoken, unsound
+from contextfold.transcripts.speech import Heard, portable, spoken, unsound, word
 
 from .records import inner, is_silent, recordings
 

@@ -12,12 +12,11 @@ from typing import Any
 from msgspec import Raw
 from msgspec.structs import replace
 
-from contextfold.transcripts.facts import flat, openai_usage, when, word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recording
 from contextfold.transcripts.source import Source, fields, listed
-from contextfold.transcripts.speech import Heard, SpokenTurn
+from contextfold.transcripts.speech import Heard, SpokenTurn, flat, openai_usage, when, word
 
 from . import records
 from .records import inner, listed_in

@@ -12,12 +12,28 @@ from typing import Any
 from msgspec import Struct
 
 from contextfold.domain import decode, encode, is_typed
-from contextfold.transcripts.facts import billed, call_id, flat, input_object, kind, number, when, word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Defect, Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Source, fields, lines
-from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, call, message, picture, result, text
+from contextfold.transcripts.speech import (
+    Boundary,
+    Heard,
+    SpokenTurn,
+    billed,
+    call,
+    call_id,
+    flat,
+    input_object,
+    kind,
+    message,
+    number,
+    picture,
+    result,
+    text,
+    when,
+    word,
+)
 from contextfold.transcripts.tree import Branches, Growing, Node
 
 NAME = "pi"

@@ -13,12 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Raw
 
-from contextfold.transcripts.facts import flat, when, word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Entry, Recording
 from contextfold.transcripts.source import JsonRow, Read, Source, elements, fields, lines, listed
-from contextfold.transcripts.speech import Heard
+from contextfold.transcripts.speech import Heard, flat, when, word
 
 from . import records
 from .codex import Items, is_item

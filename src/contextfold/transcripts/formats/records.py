@@ -16,10 +16,9 @@ from typing import Any
 
 from msgspec import Raw
 
-from contextfold.transcripts.facts import flat, has_typed, when, word
 from contextfold.transcripts.session import Defect, Entry, Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, elements, fields, listed
-from contextfold.transcripts.speech import Heard, answers_in, portable, spoken, unsound
+from contextfold.transcripts.speech import Heard, answers_in, flat, has_typed, portable, spoken, unsound, when, word
 
 
 def recordings(

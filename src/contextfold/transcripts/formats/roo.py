@@ -14,12 +14,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from contextfold.transcripts.facts import billed, flat, kind, number, parsed, when
 from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, assembled, elements, fields, json_array, listed
-from contextfold.transcripts.speech import Boundary, Heard, SpokenTurn, message, portable, spoken, text, unsound
+from contextfold.transcripts.speech import (
+    Boundary,
+    Heard,
+    SpokenTurn,
+    billed,
+    flat,
+    kind,
+    message,
+    number,
+    parsed,
+    portable,
+    spoken,
+    text,
+    unsound,
+    when,
+)
 
 from .records import is_silent
 

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextfold.domain import encode
-from contextfold.transcripts.facts import flat, word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, listed
-from contextfold.transcripts.speech import Heard, portable, spoken, unsound
+from contextfold.transcripts.speech import Heard, flat, portable, spoken, unsound, word
 
 from .records import is_silent, listed_in, system_text
 

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from contextfold.domain import encode
-from contextfold.transcripts.facts import flat, openai_usage, spelled, when, word
 from contextfold.transcripts.pairs import settled
 from contextfold.transcripts.sample import Sample, plain
 from contextfold.transcripts.session import Recorded, Recording, Skipped
 from contextfold.transcripts.source import JsonRow, Read, Source, listed
-from contextfold.transcripts.speech import Heard, spoken, unsound
+from contextfold.transcripts.speech import Heard, flat, openai_usage, spelled, spoken, unsound, when, word
 
 from . import records
 from .records import inner, listed_in, recordings
