@@ -26,7 +26,7 @@ from contextfold.gateway.door import Visit
 from contextfold.gateway.server import beside, bound
 from contextfold.gateway.tenants import space_of
 from contextfold.testing.server import Call, Say, StrictServer, strict_server
-from contextfold.testing.server.script import Question
+from contextfold.testing.server.provider import Question
 
 ROOT = Path(__file__).parents[1]
 CLIENTS = ROOT / ".clients"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from contextfold.domain import encode
 from contextfold.testing.server import Call, Say
-from contextfold.testing.server.script import Question, Step
+from contextfold.testing.server.provider import Question, Step
 
 ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / ".venv-agents" / "bin"

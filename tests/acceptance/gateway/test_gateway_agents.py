@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contextfold.testing.server import Call, Say, StrictServer, strict_server
-from contextfold.testing.server.script import Step
+from contextfold.testing.server.provider import Step
 from tests.acceptance.agents.drive import AGENTS, INSTALLED, NOTES, Agent, what_was_read
 from tests.acceptance.gateway.house import House, gateway
 

@@ -11,7 +11,7 @@ import pytest
 
 from contextfold.dialects import Listener, understand
 from contextfold.testing.server import Call, Say, StrictServer, strict_server
-from contextfold.testing.server.script import Question
+from contextfold.testing.server.provider import Question
 from tests.acceptance.gateway.house import FORMATS, House, gateway, web
 from tests.acceptance.gateway.speakers import raw_request
 

@@ -6,9 +6,8 @@ Subclass `EventLogContract` in a test module and give it a fixture `log` that op
 
 from .appends import AppendingContract, BatchContract, KeyContract
 from .durable import DurableLogContract, ForgettingContract
-from .messages import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
 from .pages import ListingContract
-from .threads import ForkContract, ThreadContract
+from .threads import NASTY_BODIES, NASTY_TEXTS, ForkContract, ThreadContract, appended, blob_sent, message
 
 
 class EventLogContract(

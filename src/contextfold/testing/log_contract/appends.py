@@ -27,7 +27,7 @@ from contextfold.domain import (
 )
 from contextfold.errors import BadConfiguration, BadMessage, Conflict, KeyConflict, NotFound
 
-from .messages import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
+from .threads import NASTY_BODIES, NASTY_TEXTS, appended, blob_sent, message
 
 # ruff: noqa: S101  # a test suite
 

@@ -13,7 +13,7 @@ from contextfold.domain import EventLog, NewEvent, Origin, Pinned, ThreadRow, di
 from contextfold.errors import Conflict, NotFound
 from contextfold.logs import SealedLog
 
-from .messages import appended, blob_sent, message
+from .threads import appended, blob_sent, message
 
 # ruff: noqa: S101  # a test suite
 

@@ -19,7 +19,7 @@ from contextfold.domain import (
 from contextfold.errors import BadConfiguration, Conflict, NotFound
 from contextfold.logs import SealedLog
 
-from .messages import NASTY_TEXTS, appended, message
+from .threads import NASTY_TEXTS, appended, message
 
 # ruff: noqa: S101  # a test suite
 

@@ -13,9 +13,8 @@ checks the other. Needs `pip install 'contextfold[testing]'`. It listens on the 
 from . import faults
 from .bill import Clock, TokenBill
 from .faults import Fault
-from .provider import FLAVOURS, Exchange, Flavour
+from .provider import FLAVOURS, Call, Exchange, Flavour, Held, Question, Say
 from .refusals import Rejection
-from .script import Call, Held, Question, Say
 from .strict import StrictServer, strict_server
 
 __all__ = [

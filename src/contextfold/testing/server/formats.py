@@ -24,9 +24,8 @@ from contextfold.models import Model
 
 from .bill import Billed, TokenBill
 from .faults import Fault
-from .provider import Vendor
+from .provider import Call, Held, Question, Say, Vendor
 from .refusals import Kind, Rejection
-from .script import Call, Held, Question, Say
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,8 @@ from contextfold.testing.server.formats import (
     sse,
     too_long,
 )
-from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.provider import Question, Say, Vendor
 from contextfold.testing.server.refusals import Kind, Rejection, items, mapping, names, objects, refuse, version
-from contextfold.testing.server.script import Question, Say
 
 FIELDS: Final = names(
     "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model "

@@ -24,9 +24,8 @@ from contextfold.testing.server.formats import (
     speak,
     sse,
 )
-from contextfold.testing.server.provider import Flavour, Vendor
+from contextfold.testing.server.provider import Flavour, Question, Say, Vendor
 from contextfold.testing.server.refusals import Rejection, is_whole, items, mapping, objects, refuse, version
-from contextfold.testing.server.script import Question, Say
 
 FIELDS: Final = frozenset(
     [

@@ -25,9 +25,8 @@ from contextfold.testing.server.formats import (
     sse,
     too_long,
 )
-from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.provider import Question, Say, Vendor
 from contextfold.testing.server.refusals import Kind, Rejection, items, mapping, refuse
-from contextfold.testing.server.script import Question, Say
 
 from .compaction import apply_edits, check_replayed, edits_of, is_on_demand, threshold_edit, trigger
 from .compaction import block as compaction_block

@@ -23,9 +23,8 @@ from contextfold.testing.server.formats import (
     speak,
     sse,
 )
-from contextfold.testing.server.provider import Vendor
+from contextfold.testing.server.provider import Question, Say, Vendor
 from contextfold.testing.server.refusals import Rejection, refuse
-from contextfold.testing.server.script import Question, Say
 
 from .rules import after_compaction, check_fields, check_items, kind_of, read_items, threshold
 
