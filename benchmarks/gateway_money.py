@@ -25,8 +25,8 @@ from contextfold.errors import ContextFoldError
 from contextfold.folding import recipes
 from contextfold.models import Model, find
 from contextfold.replay import Settings
+from contextfold.replay.measures import Tally
 from contextfold.replay.recorded_session import RecordedSession, sittings
-from contextfold.replay.tally import Tally
 from contextfold.replay.values import Row as ReplayRow
 from contextfold.replay.walk import walk
 from contextfold.tokens import counter_for, fixed_cost

@@ -26,9 +26,8 @@ from contextfold.session.preparation import MOST_BORROWED, surround
 from contextfold.store import Store
 from contextfold.store import open as open_store
 
+from .measures import Tally, ViewSnapshot, recallable, retained, snapshot
 from .recorded_session import RecordedSession
-from .retention import ViewSnapshot, recallable, retained, snapshot
-from .tally import Tally
 from .values import FULL, Folding, Kind, Retained, Row, Settings
 
 THREAD = "replay"

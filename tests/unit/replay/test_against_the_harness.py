@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult
+from contextfold.replay.measures import ViewSnapshot, needed, retained
 from contextfold.replay.notes import Literal, Notes, literals_in, orders_kept, phrases_in, sentences_in, without_gutters
-from contextfold.replay.retention import ViewSnapshot, needed, retained
 
 HARNESS = Path(__file__).parents[4] / "shared" / "measure" / "retention"
 OUR_WORDS = {"cmdarg": "flag"}

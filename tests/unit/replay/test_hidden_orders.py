@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from contextfold.domain import Message, Text, ToolCall, ToolResult
+from contextfold.replay.measures import typed
 from contextfold.replay.notes import Notes
-from contextfold.replay.retention import typed
 
 REJECTED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contextfold.models import Cache, Model, Prices, Tier
-from contextfold.replay.tally import Tally
+from contextfold.replay.measures import Tally
 
 PRICES = Prices(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
 MODEL = Model("m", prices=PRICES, cache=Cache("explicit", least=1_000, lifetimes=(300, 3_600)))
