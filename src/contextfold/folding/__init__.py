@@ -48,7 +48,6 @@ from .effects import (
     tell,
 )
 from .importance import Scoring
-from .native import Native
 from .offload import Offload, content_of
 from .pipeline import Foldable, fold_until_it_fits
 from .plan import (
@@ -67,7 +66,7 @@ from .plan import (
 from .policy import Answer, Policy, Summarizer, Writer, strategy, strategy_names
 from .prune import Prune
 from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
-from .summary import Condense
+from .summary import Condense, Native
 from .window import Window
 from .writers import Breaker
 

@@ -21,12 +21,11 @@ from .budget import Headroom, Ladder, Percent, TokenLimit
 from .clear import COMPACTABLE, Clear
 from .economics import Economy
 from .importance import Scoring
-from .native import Native
 from .offload import Offload, Squeeze
 from .plan import Strategy
 from .policy import Policy, Summarizer
 from .prune import Prune
-from .summary import Condense
+from .summary import Condense, Native
 from .window import Window
 
 # What every recipe falls back to when a request would not fit: needs no model and leaves only what must stay.

@@ -1,8 +1,12 @@
-"""Fold what came before the recent messages behind a summary, and keep that summary up to date.
+"""Fold what came before the recent messages behind a summary: one of ours, kept up to date, or one by the provider.
 
-What stays verbatim: the first message, pins, the live request, the user's own instructions within a budget, and a tail
+What stays verbatim: the first message, pins, the live request, the instructions of the user within a budget, and a tail
 at a legal cut. An earlier summary is an input of the new one and is covered by it; only what was said since is
 summarized, so nothing is summarized twice. It asks for a summary and never knows who writes it.
+
+What a provider makes of the past by itself is carried untouched, for that model alone. The originals stay in the
+thread, so that the fold can be undone and another model can go on. A provider needs everything in front of the tail: a
+message that must stay there would not be read, so then there is no plan and the next stage is tried.
 """
 
 from __future__ import annotations
@@ -10,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from contextfold.domain import StandIn, View, ViewItem
+import msgspec
+
+from contextfold.domain import Detail, StandIn, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Notebook, Refusal, SourceMessage, SummaryRequest, is_digest, summary_text
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
-from .plan import Plan, PlannedFold, Situation
+from .plan import Compacted, Compactor, Plan, PlannedFold, Situation
 from .survey import Atom, Survey, is_person
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
@@ -250,3 +256,55 @@ def _longest_tail(survey: Survey, loose: frozenset[Atom], length: int, room: int
             break
         start = atom.start
     return start
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Keep a tail of `tail` tokens (a small window: one part in `part`); all before it goes to the provider."""
+
+    compactor: Compactor
+    dialect: str
+    tail: int = 20_000
+    part: int = 4
+    least: int = 2_000  # raw tokens worth a request of its own
+
+    name = "native"
+
+    def plan(self, view: View, situation: Situation) -> Plan:
+        """One fold over everything before the tail, or why the provider cannot make it."""
+        survey = Survey(view)
+        covered = self._covered(survey, situation)
+        if not situation.compacts(self.dialect):
+            return Plan.nothing(Refusal.UNSUPPORTED)
+        if sum(atom.tokens for atom in covered if not survey.is_stand_in(atom)) < self.least:
+            return Plan.nothing()
+        return Plan((self._fold(survey, covered, situation),))
+
+    def _covered(self, survey: Survey, situation: Situation) -> list[Atom]:
+        """Everything in front of the tail; nothing when something there must stay."""
+        length = situation.raw(min(self.tail, situation.budget.limit // self.part))
+        start = len(survey.items)
+        for atom in reversed(survey.atoms):
+            length -= atom.tokens
+            if length < 0 and atom in survey.loose:
+                break
+            start = atom.start
+        front = [atom for atom in survey.atoms if atom.start < start]
+        return front if all(atom in survey.loose for atom in front) else []
+
+    def _fold(self, survey: Survey, covered: list[Atom], situation: Situation) -> PlannedFold:
+        ranges = survey.ranges(covered)
+
+        def words(fold: int, text: str) -> StandIn:
+            made = msgspec.json.decode(text, type=Compacted)
+            told = summary_text(made.text, fold=fold, ranges=ranges, language=situation.language, nonce=situation.nonce)
+            return StandIn(told, wire=made.wire, dialect=self.dialect)
+
+        details: dict[str, Detail] = {
+            "form": "on-demand",
+            "messages": survey.count(covered),
+            "first": ranges[0][0],
+            "last": ranges[-1][1],
+        }
+        seqs, folds = survey.seqs(covered), survey.folds(covered)
+        return PlannedFold("native", words, seqs, folds, compactor=self.compactor, details=details)
