@@ -22,9 +22,8 @@ from contextfold.errors import BadMessage, CannotFit, ContextFoldError
 from contextfold.session.drivers import drive_async
 from contextfold.session.telemetry import journal
 
-from .clients import client_name
 from .clients_model import SummaryCall, answer_in
-from .door import Visit
+from .door import Visit, client_name
 from .followed import RECALL_NAMES
 from .ledger import Asking, BusyThread, KeptTurn, Ledger, OpenTurn
 from .relay import Outgoing, Send, Upstreams

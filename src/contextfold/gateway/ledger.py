@@ -26,9 +26,8 @@ from contextfold.store import Store, shared_commit
 from contextfold.thread import Thread
 
 from .clerk import Clerk
-from .clients import ClientName, client_name, is_compacting, is_named
 from .clients_model import SAME, ClientsModel
-from .door import Visit
+from .door import ClientName, Visit, client_name, is_compacting, is_named
 from .followed import FittedTurn, Followed, FollowedThread
 from .recognition import START, KnownAnswer, Normaliser, PrefixIndex
 from .settings import ClientPolicy, GatewaySettings

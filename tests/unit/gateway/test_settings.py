@@ -2,8 +2,7 @@ import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.gateway import ClientPolicy, GatewaySettings, gateway_settings
-from contextfold.gateway.clients import client_name, is_compacting
-from contextfold.gateway.door import Visit
+from contextfold.gateway.door import Visit, client_name, is_compacting
 from contextfold.gateway.status import Metrics
 
 
