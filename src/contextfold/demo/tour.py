@@ -1,15 +1,18 @@
 """The tour: a long session through a small window, told as it happens, checked while it runs.
 
 Nothing it prints is a promise: each number is measured on the way, each check is made on what is on disk or would have
-been sent, and it leaves with 1 when one fails.
+been sent, and it leaves with 1 when one fails. The session is that of a coding agent at work on an imaginary web shop,
+the same on every machine.
 
-The session the demo runs: a coding agent at work on an imaginary web shop, the same on every machine.
+At the end a writer is killed in full flight, and what it had acknowledged must be there afterwards. The writer is a
+process of its own, killed without warning, so that nothing of ours can tidy up after it.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,7 +46,6 @@ from contextfold.replay import (
 from contextfold.testing import histories
 from contextfold.transcripts import Recorded
 
-from .crash import WRITE, Crash, crash, write
 from .screen import Language, Screen, chosen, padded, say
 
 SEED = 20
@@ -283,3 +285,43 @@ def _command() -> str:
     called = beside if beside.exists() else Path(sys.executable)
     shown = called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called
     return str(shown) if beside.exists() else f"{shown} -m contextfold"
+
+
+KILLED = "killed"
+KILLED_MODEL = "claude-sonnet-5-5"
+KILLED_TOKENS = 60_000
+KILLED_AFTER = 80  # acknowledged messages
+WRITE = "--write"
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """What a killed writer had acknowledged, and whether all of it was found, byte for byte."""
+
+    acknowledged: int
+    is_whole: bool
+
+
+def crash(path: Path) -> Crash:
+    """Kill a writer and look at what is left."""
+    acknowledged = 0
+    command = [sys.executable, "-m", "contextfold.demo", WRITE, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        for line in writer.stdout or ():
+            acknowledged = int(line)
+            if acknowledged == KILLED_AFTER:
+                writer.kill()
+    expected = [encode(message) for message in histories.session(7, tokens=KILLED_TOKENS)]
+    with contextfold.open(path) as store:
+        kept = [message.raw for message in store.thread(KILLED).view.messages if message.kind == "message"]
+        is_sound = not store.verify()
+    return Crash(acknowledged, is_sound and len(kept) >= acknowledged > 0 and kept == expected[: len(kept)])
+
+
+def write(path: Path) -> int:
+    """Be the writer: append as fast as it goes, saying each seq once it is acknowledged."""
+    with contextfold.open(path) as store:
+        thread = store.thread(KILLED, model=KILLED_MODEL)
+        for message in histories.session(7, tokens=KILLED_TOKENS):
+            print(thread.append(message), flush=True)
+    return 0
