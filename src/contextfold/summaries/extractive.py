@@ -19,11 +19,10 @@ from .cuts import MARK, Count, common_root, head, shortened, split
 from .frames import neutral
 from .layout import Page, heading
 from .notebook import Notebook
-from .outcomes import telling
 from .passages import DigestLine, Topic
 from .request import SummaryRequest
 from .sayings import by_recency, keep, needed, sentences, told
-from .terms import Term, terms_in
+from .terms import Term, telling, terms_in
 from .texts import wording
 
 # Shares of the budget; what they leave unused, and the rest, is for lines. Each section has its share before any line.

@@ -32,9 +32,8 @@ from contextfold.domain import (
 from .cuts import Count
 from .earlier import DigestEntry, entries
 from .journal import Journal, Reversible, put
-from .outcomes import outcome_in
 from .request import SourceMessage
-from .terms import Term, terms_in
+from .terms import Term, outcome_in, terms_in
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
