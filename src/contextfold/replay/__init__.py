@@ -7,7 +7,7 @@ from .products import full, recorded
 from .recorded_session import RecordedSession
 from .results import report_of, totals_of, without_times
 from .run import OnProgress, replay
-from .tables import answer, as_csv, as_markdown, baseline, money
+from .tables import Lang, answer, as_csv, as_markdown, baseline, money
 from .values import (
     FULL,
     RECORDED,
@@ -27,7 +27,6 @@ from .values import (
     schema,
 )
 from .walk import THREAD, Walk, walk
-from .words import Lang
 
 __all__ = [
     "FULL",

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from contextfold.replay.tables import answer, baseline, money, percent, shares_of
+from contextfold.replay.tables import Lang, answer, baseline, money, percent, shares_of, words
 from contextfold.replay.values import ReplayReport, Row, Total
-from contextfold.replay.words import Lang, words
 
 from .looks import STYLE, Bar, BarPiece, ContextCurve, Frame, bars, colour, shares, timeline
 
