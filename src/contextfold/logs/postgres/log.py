@@ -18,9 +18,8 @@ from .feed import ThreadFeed
 from .forget import Eraser
 from .keys import KeyDirectory, Seals
 from .passages import PassageTable
-from .read import EventReader
+from .read import EventReader, Verifier
 from .settings import PostgresSettings
-from .verify import Verifier
 
 T = TypeVar("T")
 
