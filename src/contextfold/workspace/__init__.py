@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from .adoption import Adoptable, adopt, look_over
-from .candidates import KEY_SHAPES, Excluded
 from .files import Files, Restore
 from .homes import note_home
 from .reads import FileCall, Use, Uses, file_calls
-from .restore import FileChange, Kind
+from .snapshot_files import KEY_SHAPES, Excluded, FileChange, Kind
 from .snapshots import Restored, Snapshot, Snapshots
 from .todos import ToDo, ToDos, to_dos
 

@@ -18,9 +18,9 @@ import msgspec
 
 from contextfold.errors import NotFound
 
-from .candidates import Excluded
 from .git import Git, foreign_parts
 from .homes import is_id, resolved, said_of_disks
+from .snapshot_files import Excluded
 from .snapshots import Snapshots
 
 _LOOSE = re.compile(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")

@@ -22,10 +22,10 @@ from contextfold.domain import Attachment, Detail, Turn
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import frame, nonce_of
 
-from .candidates import holds_key, is_secret_name
 from .ignore_rules import is_ignored
 from .phrases import ENGLISH, FILE_PHRASES, FilePhrases, Refusal, Since
 from .reads import Action, Use, Uses, is_as_shown
+from .snapshot_files import holds_key, is_secret_name
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe must not make anybody wait
 LARGEST = 2_000_000  # bytes of a file that is shown

@@ -17,10 +17,23 @@ import msgspec
 
 from contextfold.errors import DiskFull, NotFound, WorkspaceError
 
-from .candidates import LARGEST, Candidates, Excluded, Look, find, look, shown, uncovered
 from .git import Git
 from .homes import default_home, homes, is_id, owned, refuse_if_not_ours, resolved, said_of_disks
-from .restore import FileChange, Kind, refuse_if_changed, to_keep, write
+from .snapshot_files import (
+    LARGEST,
+    Candidates,
+    Excluded,
+    FileChange,
+    Kind,
+    Look,
+    find,
+    look,
+    refuse_if_changed,
+    shown,
+    to_keep,
+    uncovered,
+    write,
+)
 
 MANY_LOOSE = 27  # objects in one of 256 drawers: about 7,000 in all, then they are packed
 _KINDS: dict[str, Kind] = {"A": "added", "M": "modified", "T": "modified", "D": "deleted"}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from contextfold.errors import GitMissing, NotFound, WorkspaceBusy, WorkspaceChanged, WorkspaceError
 from contextfold.workspace import FileChange, Snapshots
-from contextfold.workspace.candidates import find, holds_key, is_secret_name
 from contextfold.workspace.homes import owned
+from contextfold.workspace.snapshot_files import find, holds_key, is_secret_name
 from tests.unit.workspace.trees import SECRET, contents, write
 
 
