@@ -4,7 +4,8 @@ A store is read on one thread of its own, question by question; what opens no se
 list, the end of a conversation and word of changes never wait for a long session to be read. What takes its time
 without the store runs beside both.
 
-Nothing that a message holds is interpreted, here or on the page: the policy sent with every answer forbids it.
+Nothing that a message holds is interpreted, here or on the page: the policy sent with every answer forbids it. The page
+is a few files beside this one, read once, each with its type and a tag that tells when it changed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -35,7 +39,6 @@ from contextfold.loggers import logger
 
 from .access import LAUNCH, Access, Caller, Denied
 from .acts import ACT_ROUTES
-from .assets import INDEX, assets
 from .changes import Changes
 from .read_routes import READ_ROUTES, About
 from .reasons import with_reasons
@@ -75,6 +78,13 @@ _COME_IN = (
     b'<!doctype html><meta charset="utf-8"><title>contextfold</title><link rel="icon" href="icon.svg">'
     b'<meta http-equiv="refresh" content="0;url=./">'
 )
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+INDEX = "index.html"
 _CALLED = {"": INDEX, "favicon.ico": "icon.svg"}  # names that browsers ask for by themselves
 
 log = logger("inspector")
@@ -275,3 +285,24 @@ async def _answer(
     headers = [(b"content-type", kind.encode()), length, (b"cache-control", caching), *_SAFE, *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file of the page."""
+
+    kind: str
+    data: bytes
+    tag: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Every file by its name."""
+    found: dict[str, Asset] = {}
+    for each in files(__package__).joinpath("assets").iterdir():
+        kind = TYPES.get(each.name.rpartition(".")[2])
+        if kind is not None:
+            data = each.read_bytes()
+            found[each.name] = Asset(kind, data, f'"{sha256(data).hexdigest()[:24]}"')
+    return found

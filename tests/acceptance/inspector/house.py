@@ -18,7 +18,7 @@ import pytest
 import contextfold as cf
 from contextfold.cli.inspect import translated
 from contextfold.inspector import Access, Inspector, OpenStores
-from contextfold.inspector.assets import assets
+from contextfold.inspector.app import assets
 from tests.unit.inspector.visitor import WINDOW
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
