@@ -6,7 +6,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.dialects import GeminiDialect, detect, gemini, reply
-from contextfold.dialects.gemini.touch import touched
+from contextfold.dialects.gemini.render import touched
 from contextfold.domain import (
     Block,
     Document,

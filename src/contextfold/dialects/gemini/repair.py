@@ -30,8 +30,8 @@ from contextfold.errors import BadMessage
 
 from .parse import KINDS, call_id, field_of, held, kind_of, signature
 from .parse import field as field_in
+from .render import UNSIGNED
 from .rules import check, loop_start
-from .touch import UNSIGNED
 
 _HOMES = {"functionCall": "model", "functionResponse": "user"}
 

@@ -18,11 +18,10 @@ from contextfold.models import Model
 
 from .endpoint import ENDPOINT, PLAIN, ChatFlavour, ChatStream, flavour_of, flavours
 from .parse import NAME, claims, parse, reply
-from .render import CARRIES, body, chunk
+from .render import CARRIES, body, chunk, stands
 from .repair import repair
 from .rules import RULES, check
 from .suit import in_turn, seasoned
-from .touch import stands
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,9 @@ from contextfold.models import Model
 
 from .endpoint import ENDPOINT, ResponsesStream
 from .parse import NAME, claims, parse, reads, reply, side, turns
-from .render import CARRIES, CHAINS, body, chunk, limited, stands
+from .render import CARRIES, CHAINS, bare, body, chunk, limited, stands
 from .repair import repair
 from .rules import RULES, check
-from .touch import bare
 
 ADJACENT = "adjacent"
 
