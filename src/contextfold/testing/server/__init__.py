@@ -12,9 +12,8 @@ checks the other. Needs `pip install 'contextfold[testing]'`. It listens on the 
 
 from . import faults
 from .bill import Clock, TokenBill
-from .faults import Fault
+from .faults import Fault, Rejection
 from .provider import FLAVOURS, Call, Exchange, Flavour, Held, Question, Say
-from .refusals import Rejection
 from .strict import StrictServer, strict_server
 
 __all__ = [

@@ -23,9 +23,8 @@ from starlette.responses import Response, StreamingResponse
 from contextfold.models import Model
 
 from .bill import Billed, TokenBill
-from .faults import Fault
+from .faults import Fault, Kind, Rejection
 from .provider import Call, Held, Question, Say, Vendor
-from .refusals import Kind, Rejection
 
 
 @dataclass(frozen=True, slots=True)

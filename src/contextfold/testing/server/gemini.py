@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill, digest
+from contextfold.testing.server.faults import Kind, Rejection, items, mapping, names, objects, refuse, version
 from contextfold.testing.server.formats import (
     Accepted,
     Endpoint,
@@ -24,7 +25,6 @@ from contextfold.testing.server.formats import (
     too_long,
 )
 from contextfold.testing.server.provider import Question, Say, Vendor
-from contextfold.testing.server.refusals import Kind, Rejection, items, mapping, names, objects, refuse, version
 
 FIELDS: Final = names(
     "contents systemInstruction tools toolConfig safetySettings generationConfig cachedContent labels store model "

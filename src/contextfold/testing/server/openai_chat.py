@@ -14,6 +14,7 @@ from typing import Any, Final
 from contextfold.models import Model
 from contextfold.testing.server import formats
 from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill
+from contextfold.testing.server.faults import Rejection, is_whole, items, mapping, objects, refuse, version
 from contextfold.testing.server.formats import (
     Accepted,
     Endpoint,
@@ -25,7 +26,6 @@ from contextfold.testing.server.formats import (
     sse,
 )
 from contextfold.testing.server.provider import Flavour, Question, Say, Vendor
-from contextfold.testing.server.refusals import Rejection, is_whole, items, mapping, objects, refuse, version
 
 FIELDS: Final = frozenset(
     [

@@ -20,8 +20,7 @@ import msgspec
 from contextfold.models import Config, Model, find
 
 from .bill import Billed, PromptCache, PromptPiece, Rules, Seal, Sizes, TokenBill
-from .faults import Fault
-from .refusals import Rejection
+from .faults import Fault, Rejection
 
 Stop: TypeAlias = Literal["", "end", "calls", "length", "refusal"]
 

@@ -27,13 +27,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .anthropic import MessagesApi
 from .bill import TokenBill
-from .faults import Fault
+from .faults import Fault, Rejection
 from .formats import Accepted, Endpoint, Format, Incoming, ServerReply, failing, streamed, whole
 from .gemini import GenerateContentApi
 from .openai_chat import ChatCompletionsApi
 from .openai_responses import ResponsesApi
 from .provider import Exchange, Flavour, Held, Say, Step, Strictness, Vendor, as_step, flavour_named
-from .refusals import Rejection
 
 FORMATS: Final[tuple[Format, ...]] = (MessagesApi(), ChatCompletionsApi(), ResponsesApi(), GenerateContentApi())
 _SECRET: Final = frozenset({"authorization", "x-api-key", "x-goog-api-key", "cookie"})

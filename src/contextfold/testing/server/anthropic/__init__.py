@@ -14,6 +14,7 @@ import msgspec
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill
+from contextfold.testing.server.faults import Kind, Rejection, items, mapping, refuse
 from contextfold.testing.server.formats import (
     Accepted,
     Endpoint,
@@ -26,7 +27,6 @@ from contextfold.testing.server.formats import (
     too_long,
 )
 from contextfold.testing.server.provider import Question, Say, Vendor
-from contextfold.testing.server.refusals import Kind, Rejection, items, mapping, refuse
 
 from .compaction import apply_edits, check_replayed, edits_of, is_on_demand, threshold_edit, trigger
 from .compaction import block as compaction_block

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import digest
+from contextfold.testing.server.faults import is_whole, items, mapping, objects, refuse
 from contextfold.testing.server.provider import Vendor
-from contextfold.testing.server.refusals import is_whole, items, mapping, objects, refuse
 
 from .turns import REASONING, PlacedBlock, ReadTurn, open_calls
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import digest
+from contextfold.testing.server.faults import is_whole, items, mapping, objects, refuse, version
 from contextfold.testing.server.provider import Vendor
-from contextfold.testing.server.refusals import is_whole, items, mapping, objects, refuse, version
 
 from .turns import REASONING, PlacedBlock, ReadTurn, check_mark, check_text, lifetime_of
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from contextfold.testing.server.refusals import objects, refuse
+from contextfold.testing.server.faults import objects, refuse
 
 # Kind: (fields it must have, fields it may have). `type` and `cache_control` are common.
 BLOCKS: Final[dict[str, tuple[frozenset[str], frozenset[str]]]] = {

@@ -13,6 +13,7 @@ from typing import Any, Final
 from contextfold.models import Model
 from contextfold.testing.server import formats
 from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill
+from contextfold.testing.server.faults import Rejection, refuse
 from contextfold.testing.server.formats import (
     Accepted,
     Endpoint,
@@ -24,7 +25,6 @@ from contextfold.testing.server.formats import (
     sse,
 )
 from contextfold.testing.server.provider import Question, Say, Vendor
-from contextfold.testing.server.refusals import Rejection, refuse
 
 from .rules import after_compaction, check_fields, check_items, kind_of, read_items, threshold
 

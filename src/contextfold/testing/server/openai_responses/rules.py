@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from contextfold.models import Model
+from contextfold.testing.server.faults import Rejection, is_whole, mapping, names, objects, refuse, version
 from contextfold.testing.server.provider import Vendor
-from contextfold.testing.server.refusals import Rejection, is_whole, mapping, names, objects, refuse, version
 
 # The second is sent by OpenAI's own agent on any item; nobody documents it, and the provider does not mind it.
 _COMMON: Final = frozenset({"type", "id", "status", "internal_chat_message_metadata_passthrough"})
