@@ -46,7 +46,7 @@ class Fold(AbstractCapability):
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Ask with what fits the model that will answer."""
-        return await self._fold(ctx, request_context)
+        return replace(request_context, messages=await self.conversations.aside(self._folded, ctx, request_context))
 
     async def after_model_request(self, ctx: Any, *, request_context: Any, response: Any) -> Any:
         """Keep what the model answered."""
@@ -58,9 +58,6 @@ class Fold(AbstractCapability):
         """A request that was too long makes the next one shorter."""
         self._conversation(ctx, request_context).overflowed(error)
         raise error
-
-    async def _fold(self, ctx: Any, asked: Any) -> Any:
-        return replace(asked, messages=await self.conversations.aside(self._folded, ctx, asked))
 
     def _folded(self, ctx: Any, asked: Any) -> list[Any]:
         conversation, told = self._conversation(ctx, asked), asked.model_request_parameters

@@ -291,7 +291,9 @@ class Rents:
     def follow(self, view: View, weigh: Weigh, keep_tokens: int) -> None:
         """Take what is new in the view."""
         if view.array is not self._array or view.length < self._length:
-            self._start(view)
+            self._array, self._length, self.first = view.array, 0, -1
+            self.calls = self.removable = self._since = 0
+            self._newest, self._recalls = _NewestResults(self.clear), _Recalls()
         for place in range(self._length, view.length):
             item = view.item(place)
             is_answer = item.shape.role == "assistant"
@@ -302,11 +304,6 @@ class Rents:
             if is_answer:
                 self._add(self._newest.let_go(keep_tokens))
         self._length = view.length
-
-    def _start(self, view: View) -> None:
-        self._array, self._length, self.first = view.array, 0, -1
-        self.calls = self.removable = self._since = 0
-        self._newest, self._recalls = _NewestResults(self.clear), _Recalls()
 
     def _add(self, results: Iterable[_Result]) -> None:
         for result in results:

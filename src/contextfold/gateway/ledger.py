@@ -165,7 +165,9 @@ class Ledger:
         kept = self._thread(thread, asking, policy)
         base = 0 if chained is None else chained[1].place.seq
         followed = _beside_others(lambda: kept.follow(index, envelope.messages, keys, base))
-        self._tell_gaps(kept)
+        for why, requests in list(self._gaps.items()):
+            kept.note_gap(why, requests)
+            del self._gaps[why]
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
         may_fold = policy.mode != "observe" and not is_aside
         recalls = bool(policy.recall) and may_fold and not is_compaction
@@ -218,11 +220,6 @@ class Ledger:
     def missed(self, why: str) -> None:
         """A request passed that could not be kept; written down as soon as something can be."""
         self._gaps[why] = self._gaps.get(why, 0) + 1
-
-    def _tell_gaps(self, thread: FollowedThread) -> None:
-        for why, requests in list(self._gaps.items()):
-            thread.note_gap(why, requests)
-            del self._gaps[why]
 
     # -- where it belongs ---------------------------------------------------------------------------------------------
 

@@ -119,15 +119,6 @@ def _rewind(
     return _moved(opened, session, report, used, preview=preview)
 
 
-def _redo(opened: OpenThread) -> ActOutcome:
-    """Return to where the last rewind came from."""
-    session = opened.session
-    now, came_from = session.preview(), opened.thread.branch.head
-    report = session.redo()
-    told = _moved(opened, session, report, now.used, preview=False)
-    return replace(told, undo=(Undo("rewind", {"after": came_from}),) if came_from else ())
-
-
 def _moved(opened: OpenThread, session: Session, report: RewindReport, used: int, *, preview: bool) -> ActOutcome:
     if preview:
         at = session.desk.decide(opened.thread.view_at(report.head) if report.head else None)
@@ -242,7 +233,12 @@ def rewind(stores: OpenStores, asked: RewindAsked) -> ActOutcome:
 
 def redo(stores: OpenStores, asked: OfThread) -> ActOutcome:
     """Return to where the last rewind came from."""
-    return _redo(changing(stores, asked))
+    opened = changing(stores, asked)
+    session = opened.session
+    now, came_from = session.preview(), opened.thread.branch.head
+    report = session.redo()
+    told = _moved(opened, session, report, now.used, preview=False)
+    return replace(told, undo=(Undo("rewind", {"after": came_from}),) if came_from else ())
 
 
 class ForkAsked(OfThread, frozen=True, kw_only=True):

@@ -86,7 +86,8 @@ class Pages:
         """A message, whatever became of it."""
         said = self._thread.message(seq)
         (row,) = self._thread.rows(after=seq - 1, limit=1)
-        is_answer = self._is_answer(seq)
+        before = self._thread.branch.events[seq - 2].event if seq > 1 else None
+        is_answer = isinstance(before, Sent) and before.is_answered
         edits = self._edits(seq)
         most = len(said.raw) if whole else MOST_WORDS
         images = _PictureNumbers()
@@ -121,10 +122,6 @@ class Pages:
         if kind is None:
             raise NotFound(f"Message {seq} has no picture {number} that can be shown.")
         return kind, data
-
-    def _is_answer(self, seq: int) -> bool:
-        before = self._thread.branch.events[seq - 2].event if seq > 1 else None
-        return isinstance(before, Sent) and before.is_answered
 
     def _edits(self, seq: int) -> dict[int, tuple[int, str]]:
         """The pieces that folds hide, each with its fold and what stands there."""

@@ -53,7 +53,10 @@ def fit_text(text: str, budget: int, count: Count) -> Fit[str]:
         keep = min(keep - 1, int(keep * (budget / size) * 0.95)) if size else 0
         if keep < len(GAP):
             break
-        shorter = _ends(text, keep)
+        # Two thirds from the beginning, one from the end, where errors and results stand.
+        tail = (keep - len(GAP)) // 3
+        head = keep - len(GAP) - tail
+        shorter = text[:head] + GAP + (text[-tail:] if tail else "")
         size = count(shorter)
         if size <= budget:
             return Fit(Outcome.SHORTENED, shorter, size)
@@ -112,13 +115,6 @@ def rendered(item: Item, nonce: str, seq: int, budget: int, count: Count) -> Fit
     found = fit_item(item, budget, lambda each: count(element(each, nonce, seq)))
     text = None if found.content is None else element(found.content, nonce, seq)
     return Fit(found.outcome, text, found.tokens)
-
-
-def _ends(text: str, keep: int) -> str:
-    """Two thirds from the beginning, one from the end, where errors and results stand."""
-    tail = (keep - len(GAP)) // 3
-    head = keep - len(GAP) - tail
-    return text[:head] + GAP + (text[-tail:] if tail else "")
 
 
 _KEPT_TEXTS = 64

@@ -329,13 +329,9 @@ def _joined(chosen: Sequence[tuple[Hit, int, str, PassageSource]], question: str
             score, stop = max(score, chosen[place][0].score), chosen[place][1]
             place += 1
         words = text[hit.start : stop].strip("\n")
-        found = _matched(asked, words)
+        held = {term[:_STEM] for term in terms(words)}
+        found = tuple(term for term in asked if term[:_STEM] in held)
         yield Passage(hit.seq, source.at, hit.speaker, words, source.fold, found, round(score, 9), source.thread)
-
-
-def _matched(asked: Sequence[str], text: str) -> tuple[str, ...]:
-    held = {term[:_STEM] for term in terms(text)}
-    return tuple(term for term in asked if term[:_STEM] in held)
 
 
 def headline(passage: Passage, thread: bool = False) -> str:

@@ -223,7 +223,10 @@ KINDS = tuple(MOVES)
 
 def conversation(random: Random, *, length: int = 30, kinds: Iterable[str] = KINDS) -> list[Message]:
     """A nasty history in neutral blocks, of at most this many messages; no bytes, no format."""
-    moves = _chosen(kinds)
+    unknown = [kind for kind in kinds if kind not in MOVES]
+    if unknown:
+        raise ValueError(f"There are no nasty kinds {unknown}. Choose from {', '.join(KINDS)}.")
+    moves = {kind: MOVES[kind] for kind in kinds}
     names, weights = list(moves), [weight for weight, _ in moves.values()]
     talk = Talk(random)
     messages: list[Message] = []
@@ -264,10 +267,3 @@ def _drawn(max_length: int, make: Callable[[Random, int], T]) -> SearchStrategy[
     from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
 
     return st.builds(make, st.randoms(use_true_random=False), st.integers(0, max_length))
-
-
-def _chosen(kinds: Iterable[str]) -> Mapping[str, tuple[int, Callable[[Talk], list[Message]]]]:
-    unknown = [kind for kind in kinds if kind not in MOVES]
-    if unknown:
-        raise ValueError(f"There are no nasty kinds {unknown}. Choose from {', '.join(KINDS)}.")
-    return {kind: MOVES[kind] for kind in kinds}

@@ -73,20 +73,16 @@ def learn(calibration: Calibration, raw: int, billed: int) -> Calibration:
     mean_billed = calibration.mean_billed + off_billed / weight
     spread = calibration.spread * _MEMORY + off_raw * (raw - mean_raw)
     together = calibration.together * _MEMORY + off_raw * (billed - mean_billed)
-    factor = _factor(mean_raw, mean_billed, spread, together)
+    # The slope of the bills, held near what is plausible while they are few or alike.
+    ratio = mean_billed / mean_raw
+    expected = ratio if _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1] else 1.0
+    doubt = min(_TOKENS, _SHARE * mean_raw) ** 2
+    factor = min(_MOST, max(_LEAST, (together + doubt * expected) / (spread + doubt)))
     residue = billed - factor * raw
     fixed = residue if not calibration.samples else calibration.fixed + _FOLLOW * (residue - calibration.fixed)
     return Calibration(
         calibration.model, factor, fixed, calibration.samples + 1, weight, mean_raw, mean_billed, spread, together
     )
-
-
-def _factor(mean_raw: float, mean_billed: float, spread: float, together: float) -> float:
-    """The slope of the bills, held near what is plausible while they are few or alike."""
-    ratio = mean_billed / mean_raw
-    expected = ratio if _PLAUSIBLE[0] <= ratio <= _PLAUSIBLE[1] else 1.0
-    doubt = min(_TOKENS, _SHARE * mean_raw) ** 2
-    return min(_MOST, max(_LEAST, (together + doubt * expected) / (spread + doubt)))
 
 
 class Drift(Struct, frozen=True):

@@ -111,7 +111,7 @@ class Uses:
 
     def _used(self, said: ViewMessage) -> Iterable[Use]:
         for result in said.message.results:
-            text = _text(result)
+            text = "\n".join(block.text for block in result.blocks if isinstance(block, Text))
             for call in self._waiting.pop(result.call, ()) if _worked(result, text) else ():
                 path = self._beneath(call.path)
                 if path is not None:
@@ -133,10 +133,6 @@ class Uses:
             if not inside.startswith("..") and inside != "." and "\0" not in inside:
                 return inside
         return None
-
-
-def _text(result: ToolResult) -> str:
-    return "\n".join(block.text for block in result.blocks if isinstance(block, Text))
 
 
 def _worked(result: ToolResult, text: str) -> bool:

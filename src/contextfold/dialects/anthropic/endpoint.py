@@ -93,7 +93,9 @@ class AnthropicStream:
         elif kind == "content_block_delta" and index in self._blocks:
             self._grow(index, event["delta"])
         elif kind == "content_block_stop" and index in self._blocks:
-            self._close(index)
+            self._closed.add(index)
+            if text := "".join(self._pieces.get(index, ())):
+                self._blocks[index]["input"] = _input(text)
         elif kind == "message_delta" and self._message is not None:
             self._finish(event)
         elif kind == "message_stop":
@@ -115,11 +117,6 @@ class AnthropicStream:
         elif kind in _GROWING:
             field = _GROWING[str(kind)]
             self._texts.add(block, field, delta.get(field) or "")
-
-    def _close(self, index: int) -> None:
-        self._closed.add(index)
-        if text := "".join(self._pieces.get(index, ())):
-            self._blocks[index]["input"] = _input(text)
 
     def _finish(self, event: Event) -> None:
         message = self._message or {}

@@ -70,15 +70,11 @@ class ResponsesStream:
         elif kind in _LAST:
             self._response, self._is_complete = copied(event["response"]), True
         elif kind == "response.failed":
-            self._fail(event["response"])
+            self._response, self._error = copied(event["response"]), error_text(event["response"].get("error"))
         elif kind == "error":
             self._error = error_text(event.get("error") or {"type": event.get("code"), "message": event.get("message")})
         elif isinstance(index, int):
             self._item(kind, index, event)
-
-    def _fail(self, response: Event) -> None:
-        self._response = copied(response)
-        self._error = error_text(response.get("error"))
 
     def _item(self, kind: str, index: int, event: Event) -> None:
         if kind in ("response.output_item.added", "response.output_item.done"):

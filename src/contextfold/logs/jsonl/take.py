@@ -276,7 +276,10 @@ class _Following:
             self._keys.add(entry.key)
         event = decode_event(entry.stored)
         refuse_impossible(event, entry.seq)
-        self._name_blobs(event, entry)
+        named = blobs_of(event)
+        if entry.body is not None and not self._blobs.issuperset(named):
+            raise ValueError(f"event {entry.seq} names a blob that is not in the file")
+        self._unnamed.difference_update(named)
         measured = event if entry.body is None else self._outline(event, entry.body)
         self._projection.take(Logged(entry.seq, entry.parent, entry.at, measured, entry.key))
         is_as_sealed = measured == event and self._sealed == self._link
@@ -286,12 +289,6 @@ class _Following:
             entry = replace(entry, link=next_link(self._sealed, entry))
         self._sealed = entry.link
         return entry
-
-    def _name_blobs(self, event: Event, entry: Sealed) -> None:
-        named = blobs_of(event)
-        if entry.body is not None and not self._blobs.issuperset(named):
-            raise ValueError(f"event {entry.seq} names a blob that is not in the file")
-        self._unnamed.difference_update(named)
 
     def finish(self, line: EndLine, rest: Iterable[bytes]) -> None:
         if (line.seq, line.link) != (self._seq, self._link.hex()):

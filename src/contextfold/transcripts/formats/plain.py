@@ -63,7 +63,9 @@ class Plain:
         elif any(_is_message(row) for row in sample.rows):
             yield _recording(source, source.name, lambda: lines(source))
         else:
-            yield from _line_by_line(source)
+            for line in source.lines():
+                if line.data.strip() or line.fault:
+                    yield _one_of_many(source, line.number, line.data)
 
 
 def _is_message(value: object) -> bool:
@@ -97,12 +99,6 @@ def _in_list(source: Source, items: Sequence[Raw]) -> Iterator[Recording]:
         return
     for number, item in enumerate(items, 1):
         yield _one_of_many(source, number, bytes(item))
-
-
-def _line_by_line(source: Source) -> Iterator[Recording]:
-    for line in source.lines():
-        if line.data.strip() or line.fault:
-            yield _one_of_many(source, line.number, line.data)
 
 
 def _one_of_many(source: Source, number: int, raw: bytes) -> Recording:
