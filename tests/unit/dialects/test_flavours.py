@@ -133,3 +133,11 @@ def test_each_demand_is_a_rule_of_its_flavour_alone(flavour: str, rule: str, mes
 
 def test_every_flavour_says_what_it_is_about() -> None:
     assert {name for name, each in openai_chat.flavours().items() if not each.about} == set()
+
+
+@pytest.mark.parametrize("silent", [None, ""])
+def test_a_message_that_says_nothing_adds_nothing_to_its_neighbour(silent: str | None) -> None:
+    calls = {"role": "assistant", "content": silent, "tool_calls": [CALL]}
+    words = {"role": "assistant", "content": "See."}
+    for pair in ((words, calls), (calls, words)):
+        assert openai_chat.suit.merged(*pair)["content"] == "See."

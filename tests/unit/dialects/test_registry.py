@@ -116,3 +116,13 @@ def test_a_whole_answer_is_found_whatever_api_it_came_from() -> None:
 
 def test_every_dialect_of_the_house_is_listed() -> None:
     assert tuple(dialect.name for dialect in dialects.all_known()) == OURS
+
+
+@pytest.mark.parametrize("name", [*OURS, "openai-chat:deepseek"])
+def test_a_dialect_of_ours_is_known_by_its_name(name: str) -> None:
+    assert dialects.known(name) == name
+
+
+@pytest.mark.parametrize("name", ["", ":deepseek", "klingon"])
+def test_what_no_dialect_is_called_is_not_known(name: str) -> None:
+    assert dialects.known(name) == ""

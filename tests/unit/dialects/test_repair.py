@@ -239,3 +239,18 @@ def test_a_result_takes_the_call_of_its_id_and_only_one_without_an_id_takes_any(
     calls: list[object], results: list[object], places: list[int | None]
 ) -> None:
     assert matched(calls, results) == places
+
+
+def test_a_speaker_of_another_format_is_understood_behind_known_ones() -> None:
+    body, rules = repaired("anthropic", messages=[USER, {"role": "model", "content": "Hello."}, USER])
+    assert [each["role"] for each in body["messages"]] == ["user", "assistant", "user"]
+    assert len(rules) == 1
+
+
+def test_a_result_inside_the_message_of_its_call_gets_one_of_its_own() -> None:
+    both = {"role": "assistant", "content": [call(), result()]}
+    body, rules = repaired("anthropic", messages=[USER, both, USER])
+    assert body["messages"][1] == {"role": "assistant", "content": [call()]}
+    assert body["messages"][2]["role"] == "user"
+    assert body["messages"][2]["content"][0] == result()
+    assert "misplaced-tool" in rules

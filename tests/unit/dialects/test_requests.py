@@ -54,6 +54,12 @@ def test_the_user_opens_where_the_assistant_would_speak_first() -> None:
     assert ANTHROPIC.check(decode(body)) == []
 
 
+def test_what_opens_speaks_the_language_of_the_message_behind_it() -> None:
+    japanese = encode({"role": "assistant", "content": "わかりました。始めます。"})
+    first = decode(ANTHROPIC.body([japanese, USER], {}, None))["messages"][0]
+    assert first == {"role": "user", "content": OPENINGS["ja"]}
+
+
 def test_a_system_message_at_the_head_is_lifted_to_the_top() -> None:
     words = Message("system", (Text("be brief"),), dialect="openai-chat")
     body = system_first(words, {})

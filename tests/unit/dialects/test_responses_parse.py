@@ -175,3 +175,8 @@ def test_an_answer_that_was_cut_off_says_why() -> None:
     )
     assert answer is not None
     assert (answer.stop, answer.message.blocks, answer.message.role) == ("max_output_tokens", (), "assistant")
+
+
+@pytest.mark.parametrize(("role", "side"), [("developer", "system"), ("user", "user"), ("unheard of", "assistant")])
+def test_an_item_that_names_its_speaker_is_that_speakers(role: str, side: str) -> None:
+    assert RESPONSES.parse(encode({"type": "additional_tools", "role": role, "tools": []})).role == side

@@ -44,6 +44,8 @@ CUT = '{"path": "src/app.py", "lines": [1, 2], "text": "half a wo'
         ("[1, 2", [1, 2]),
         ("[1, [2, 3], ", [1, [2, 3]]),
         ('{"a": "x", "b"', {"a": "x"}),
+        ('{"a": "", "b": "x", "c', {"a": "", "b": "x"}),
+        ('{"a": "\\"", "b": "x', {"a": '"'}),
         ('{"a": "x",', {"a": "x"}),
         ("{", {}),
         ("[", []),
@@ -205,6 +207,7 @@ def test_gemini_keeps_signed_parts_apart_and_says_what_was_blocked() -> None:
     )
     assert came.answer is not None
     assert came.answer["candidates"][0]["content"]["parts"] == [{"text": "ab"}, signed, {"text": "c"}]
+    assert came.answer["candidates"][0]["finishReason"] == "STOP"
     going_on = {"functionCall": {"name": "run", "willContinue": True}}
     cut = heard(parts(going_on), {"error": {"status": "UNAVAILABLE", "message": "later"}})
     assert cut == Heard(None, False, ("an unfinished call of run",), "UNAVAILABLE: later")

@@ -186,3 +186,18 @@ def test_the_prompt_that_a_command_stands_for_is_its_clients() -> None:
     assert people_in(message) == ("/plan tabs", "and be quick")
     local = (Text("<command-name>/model</command-name><command-args>x</command-args>"), Text("go on"))
     assert people_in(Message("user", local)) == ("/model x", "go on")
+
+
+def test_an_answer_is_read_as_deep_as_people_nest_and_no_deeper() -> None:
+    def nested(levels: int) -> str:
+        value: object = ORDERS["en"]
+        for _ in range(levels):
+            value = {"answer": value}
+        return json.dumps(value)
+
+    def heard(levels: int) -> str:
+        message = Message("user", (ToolResult("c", (Text(nested(levels)),)),))
+        return "".join(people_in(message, {"c": "ask_user"}))
+
+    assert heard(5) == ORDERS["en"]
+    assert ORDERS["en"] not in heard(40)

@@ -4,7 +4,7 @@ import pytest
 
 from contextfold.domain import Text
 from contextfold.errors import BadConfiguration
-from contextfold.folding.offload import Offload, artifact_name, content_of
+from contextfold.folding.offload import Offload, Squeeze, artifact_name, content_of
 from contextfold.summaries import Refusal
 from contextfold.testing.wire import WireMessage
 from tests.unit.folding.scene import Scene, assistant, calls, lines, results, step, user
@@ -132,3 +132,18 @@ def test_pictures_in_an_output_become_words() -> None:
 def test_impossible_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(BadConfiguration):
         Offload(**options)  # type: ignore[arg-type]
+
+
+def test_a_preview_of_another_length_shows_half_of_it_from_each_end() -> None:
+    scene = Scene([user("go"), *step("a", "x" * 30_000 + "y" * 30_000)])
+    scene.fold(Offload(over=1_000, preview=400))
+    text = shown(scene, 2)
+    assert (text.count("xxx"), text.count("yyy")) == (200 // 3, 200 // 3)
+
+
+def test_squeezing_leaves_pinned_results_and_those_that_may_go_anyway() -> None:
+    pinned, open_now = step("a", lines(400)), step("b", lines(400, "newest"))
+    scene = Scene([user("go"), *pinned, assistant("So."), user("And now?"), *open_now])
+    scene.thread.pin(scene.seqs[2])
+    plan = scene.plan(Squeeze(), goal=0.1, trigger="explicit")
+    assert [fold.blocks for fold in plan.folds] == [((scene.seqs[6], 0),)]

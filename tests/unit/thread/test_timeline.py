@@ -83,6 +83,15 @@ def test_rows_say_what_is_folded_and_by_which_fold(thread: cf.Thread) -> None:
     assert states(thread)[outer] == ("unseen", None)
 
 
+def test_a_message_that_is_pinned_behind_a_fold_is_seen_and_its_neighbours_are_not(thread: cf.Thread) -> None:
+    fold = thread.fold([1, 2, 3, 4], "Earlier.")
+    thread.pin(2)
+    found = states(thread)
+    assert found[2] == ("visible", None)
+    assert found[3] == ("folded", fold)
+    assert found[5] == ("visible", None)
+
+
 def test_rows_say_what_was_left_behind(thread: cf.Thread) -> None:
     fold = thread.fold([1, 2], "two")
     thread.rewind(after=5)
