@@ -285,3 +285,10 @@ def test_a_step_that_has_its_signature_is_sent_in_the_very_bytes_it_came_in() ->
     assert touched(item(message), message, is_signed=True) == raw
     unsigned = said(raw.replace(b', "thoughtSignature":"s"', b""))
     assert decode(touched(item(unsigned), unsigned, is_signed=True))["parts"][0]["thoughtSignature"] == UNSIGNED
+
+
+def test_bytes_go_out_unread_only_where_no_call_needs_a_signature() -> None:
+    call = said(content("model", {"functionCall": {"name": "f", "args": {}}}))
+    assert GEMINI.as_given(item(call), call.raw) == call.raw
+    assert SIGNED.as_given(item(call), call.raw) is None, "it is read first: a call that nobody signed has to say so"
+    assert shown(call, dialect=SIGNED)[0]["thoughtSignature"] == UNSIGNED

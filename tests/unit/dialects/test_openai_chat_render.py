@@ -314,3 +314,11 @@ def test_a_foreign_message_of_which_nothing_is_left_gives_nothing() -> None:
 def test_nothing_is_lost_in_its_own_dialect() -> None:
     said = message(role="assistant", content="so", reasoning_content="hm")
     assert CHAT.losses(item(said), said) == ()
+
+
+def test_an_answer_whose_calls_are_null_is_not_sent_as_it_came() -> None:
+    dumped = encode({"role": "assistant", "content": "Done.", "tool_calls": None})
+    message = CHAT.parse(dumped)
+    assert CHAT.as_given(item(message), dumped) is None, "the API does not take it back"
+    plain = encode({"role": "assistant", "content": "Done."})
+    assert CHAT.as_given(item(CHAT.parse(plain)), plain) == plain
