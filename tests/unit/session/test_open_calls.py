@@ -17,8 +17,10 @@ def test_tools_that_were_called_last_are_open_until_they_answer() -> None:
     with cf.Session.open(model="claude-sonnet-5-5") as session:
         session.append({"role": "user", "content": "Begin."})
         session.append(calling("read"))
-        assert session.state.open_tools == ("read",)
+        assert list(session.state.open_tools) == ["read"]
         session.append(answering("read"))
-        assert session.state.open_tools == ()
+        assert list(session.state.open_tools) == []
         session.append(calling("write", "run"))
         assert sorted(session.state.open_tools) == ["run", "write"]
+        session.append({"role": "user", "content": "Never mind."})
+        assert list(session.state.open_tools) == []
