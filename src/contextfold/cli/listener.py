@@ -84,8 +84,11 @@ def gateway_table(call: Invocation, said: Mapping[str, object]) -> Mapping[str, 
 
 
 @contextmanager
-def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayListener]:
-    """A gateway on its socket, noted where others look for it. `said` goes before what is set."""
+def listening(call: Invocation, said: Mapping[str, object], *, least: int | None = None) -> Iterator[GatewayListener]:
+    """A gateway on its socket, noted where others look for it. `said` goes before what is set.
+
+    From `least` on, what happens is told on the error stream though no log was asked for.
+    """
     try:
         from contextfold import gateway  # noqa: PLC0415  # its web server is an extra
         from contextfold.gateway.app import Gateway  # noqa: PLC0415  # the same
@@ -93,11 +96,15 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayL
     except ImportError as error:
         raise BadConfiguration("The gateway is not installed: pip install 'contextfold[gateway]'.") from error
     settings = gateway.gateway_settings(gateway_table(call, said))
+    open_space = gateway.spaces_in(call.store_address, settings)
+    open_space(
+        call.settings["space"]
+    ).close()  # what is wrong with the store is told now, not when requests pass unkept
     secrets = gateway.secrets_in(state_directory())
     found = bound(settings)
     port = 0 if settings.socket else int(found.getsockname()[1])
-    address, path = call.store_address, call.store_path
-    app = Gateway(settings, secrets, gateway.spaces_in(address, settings), port=port)
+    path = call.store_path
+    app = Gateway(settings, secrets, open_space, port=port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     where = f"unix:{settings.socket}" if settings.socket else f"http://{host}:{port}"
     noted = state_directory() / NOTED / f"{os.getpid()}.json"
@@ -107,7 +114,7 @@ def listening(call: Invocation, said: Mapping[str, object]) -> Iterator[GatewayL
         msgspec.json.encode(NotedGateway(where, os.getpid(), str(path.resolve() if isinstance(path, Path) else path))),
     )
     try:
-        with logs_written(call.args.log):
+        with logs_written(call.args.log, least=least):
             yield GatewayListener(app, settings, found, where, secrets.token)
     finally:
         with suppress(OSError):
@@ -129,9 +136,10 @@ class FactLines(logging.Formatter):
 
 
 @contextmanager
-def logs_written(how: str | None) -> Iterator[None]:
+def logs_written(how: str | None, *, least: int | None = None) -> Iterator[None]:
     """Have what happens written to the error stream for a while, as a person or a program reads it."""
-    if how is None:
+    level = least if how is None else logging.INFO
+    if level is None:
         yield
         return
     handler = logging.StreamHandler(sys.stderr)
@@ -139,7 +147,7 @@ def logs_written(how: str | None) -> Iterator[None]:
     top = logging.getLogger("contextfold")
     before = top.level, top.propagate
     top.addHandler(handler)
-    top.setLevel(logging.INFO)
+    top.setLevel(level)
     top.propagate = False
     try:
         yield

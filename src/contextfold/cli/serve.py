@@ -14,6 +14,7 @@ Examples:
 
 from __future__ import annotations
 
+import logging
 import sys
 from argparse import ArgumentParser
 
@@ -33,7 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     said = {name: getattr(call.args, name) for name in ("host", "port", "mode")}
-    with listening(call, said) as found:
+    with listening(call, said, least=None if call.args.quiet else logging.WARNING) as found:
         from contextfold.gateway import gateway_settings  # noqa: PLC0415  # an extra, which is there by now
         from contextfold.gateway.server import GatewayServer, serve  # noqa: PLC0415  # the same
 
@@ -53,7 +54,8 @@ def run(call: Invocation) -> int:
             ending=None if page is None else page.inspector.close,
         )
         serve(server, found.socket)
-    call.note(call.say("serve.stopped"))
+        lost = found.gateway.metrics.total("unread_total")
+        call.note(call.say("serve.unkept", unread=lost) if lost else call.say("serve.stopped"))
     return DONE
 
 

@@ -30,6 +30,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "The path holds your token: keep it to yourself. Keys of providers pass through and are never kept.",
         "パスにはトークンが含まれています。他人に見せないでください。プロバイダーのキーは保存されません。",
     ),
+    "serve.unkept": (
+        "the gateway has stopped; {unread} requests or answers passed without being kept",
+        "ゲートウェイを停止しました。{unread} 件のリクエストまたは応答は保存されていません",
+    ),
     "serve.stopped": ("everything is kept; the gateway has stopped", "すべて保存し、ゲートウェイを停止しました"),
     "plugin.status": (
         "For a status line with the window's fill, put this into the agent's settings.json:",

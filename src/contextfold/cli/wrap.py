@@ -61,6 +61,8 @@ def run(call: Invocation) -> int:
         counted = found.gateway.metrics
         turns, folds = counted.total("turns_total"), counted.total("folds_total")
         call.note(call.say("wrap.ended", turns=turns, folds=folds, store=call.store_path))
+        if lost := counted.total("unread_total"):
+            call.note(call.say("serve.unkept", unread=lost))
     return code
 
 

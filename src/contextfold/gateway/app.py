@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import aiohttp
@@ -16,6 +17,7 @@ import aiohttp
 from contextfold.dialects import Dialect, all_known
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, ProviderAddress
 from contextfold.domain import encode
+from contextfold.errors import ContextFoldError
 from contextfold.session.telemetry import journal
 from contextfold.store import Store
 
@@ -42,6 +44,7 @@ class Gateway:
         self._settings, self._secrets, self._port = settings, secrets, port
         self._door = self._hung(settings)
         self._upstreams = Upstreams(settings.addresses())
+        self._open_space = open_space
         self.tenants = Tenants(secrets.tenant_key, settings, open_space)
         self._keeper = Keeper(settings, self.metrics, self._upstreams)
         self.is_closing = False
@@ -81,7 +84,8 @@ class Gateway:
         """What it counted, and the conversations it worked on last."""
         rows: list[ConversationStatus] = []
         for ledger in self.tenants.ledgers[:_MOST_SHOWN]:
-            rows += await ledger.clerk.kept(lambda ledger=ledger: ledger.standing(_MOST_SHOWN))  # type: ignore[misc]
+            with suppress(ContextFoldError):  # its store is out of order: what was counted tells that
+                rows += await ledger.clerk.kept(lambda ledger=ledger: ledger.standing(_MOST_SHOWN))  # type: ignore[misc]
         newest = sorted(rows, key=lambda row: row.at, reverse=True)[:_MOST_SHOWN]
         under_way = self.metrics.value("under_way") - 1  # without this question
         return GatewayStatus(self._settings.mode, under_way, counted(self.metrics), newest, self.is_closing)
@@ -102,7 +106,7 @@ class Gateway:
         elif visit.path == HEALTH:
             await _say(send, 200, "ok")
         elif visit.path == b"/readyz":
-            await _say(send, 503 if self.is_closing else 200, "closing" if self.is_closing else "ready")
+            await _say(send, *await self._readiness())
         elif visit.path == b"/metrics":
             await _say(send, 200, self.metrics.text())
         elif visit.path == b"/status" and visit.method == "GET":
@@ -111,6 +115,24 @@ class Gateway:
             await _say(send, 200, "" if visit.method == "HEAD" else "contextfold gateway")
         else:
             await self._forwarded(visit, receive, send)
+
+    async def _readiness(self) -> tuple[int, str]:
+        """Whether requests may come. A store that failed is tried again, since nobody else would show that it works."""
+        if self.is_closing:
+            return 503, "closing"
+        if self._keeper.is_in_trouble:
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, self.try_store)
+            except (ContextFoldError, OSError):
+                if self._settings.mode == "strict":
+                    return 503, "the store cannot be used, and the gateway is set to be strict"
+                return 200, "ready; the store cannot be used, so that conversations pass without being kept"
+            self._keeper.is_in_trouble = False
+        return 200, "ready"
+
+    def try_store(self) -> None:
+        """Open the store and let go of it; what is wrong with it is raised."""
+        self._open_space("default").close()
 
     async def _forwarded(self, visit: Visit, receive: Receive, send: Send) -> None:
         upstream, visit = self._addressed(visit)

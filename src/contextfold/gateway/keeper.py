@@ -29,7 +29,7 @@ from .ledger import Asking, BusyThread, KeptTurn, Ledger, OpenTurn
 from .relay import Outgoing, Send, Upstreams
 from .rounds import Rounds
 from .settings import ClientPolicy, GatewaySettings
-from .status import Metrics
+from .status import Metrics, facts_of
 
 T = TypeVar("T")
 
@@ -65,6 +65,7 @@ class Keeper:
 
     def __init__(self, settings: GatewaySettings, metrics: Metrics, upstreams: Upstreams) -> None:
         self.settings, self.metrics, self._upstreams = settings, metrics, upstreams
+        self.is_in_trouble = False  # the store failed, and nothing was kept since
         self._pending: set[asyncio.Task[Any]] = set()
 
     def go_by(self, settings: GatewaySettings) -> None:
@@ -91,7 +92,8 @@ class Keeper:
             return plain
         except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
             if policy.mode == "strict":
-                journal(logging.ERROR, "refused", why=_OUT_OF_ORDER, error=type(error).__name__)
+                self.is_in_trouble = True
+                journal(logging.ERROR, "refused", why=_OUT_OF_ORDER, **facts_of(error))
                 return RefusedTurn(503, "", "The gateway cannot keep this conversation now, and is set to be strict.")
             self._unread(ledger, _OUT_OF_ORDER, error)
             return plain
@@ -164,6 +166,7 @@ class Keeper:
         keeping.add_done_callback(self._pending.discard)
 
     def _count(self, turn: KeptTurn) -> None:
+        self.is_in_trouble = False
         self.metrics.add("turns_total", client=turn.client)
         if turn.fitted is not None and turn.fitted.report.folds:
             report = turn.fitted.report
@@ -171,8 +174,9 @@ class Keeper:
             self.metrics.add("tokens_hidden_total", max(0, report.before - report.after), client=turn.client)
 
     def _unread(self, ledger: Ledger, why: str, error: Exception) -> None:
+        self.is_in_trouble |= why != _UNREADABLE
         self.metrics.add("unread_total", why=why)
-        journal(logging.WARNING, "not kept", why=why, error=type(error).__name__)
+        journal(logging.WARNING, "not kept", why=why, **facts_of(error))
         ledger.missed(why)
 
     def _policy(self, visit: Visit) -> ClientPolicy:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from contextfold.errors import NotFound, StoreError
 from contextfold.session import Session
 
 _COUNTED = ("turns", "folds", "tokens_hidden", "retries", "cannot_fit", "unread", "turned_away")
@@ -115,3 +116,9 @@ class GatewayStatus(Struct, frozen=True):
 def counted(metrics: Metrics) -> dict[str, int]:
     """What was counted since the gateway began, over all labels."""
     return {name: metrics.total(f"{name}_total") for name in _COUNTED}
+
+
+def facts_of(error: BaseException) -> dict[str, str]:
+    """What may be logged of an error: its kind, and its words where they are about a store and never of a message."""
+    kind = {"error": type(error).__name__}
+    return {**kind, "told": str(error)} if isinstance(error, StoreError | NotFound) else kind

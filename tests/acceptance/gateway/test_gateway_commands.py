@@ -148,6 +148,31 @@ def test_top_shows_what_gateways_do_in_eighty_columns(capfd: pytest.CaptureFixtu
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("wrap", "--", "true")])
+def test_a_store_that_cannot_be_used_is_told_before_anything_starts(
+    home: Path, capfd: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    name, *rest = command
+    assert main([name, "--store", str(home / "nowhere" / "a.db"), *rest]) == 3
+    assert "nowhere" in capfd.readouterr().err
+    (home / "notes.db").write_text("These are notes and no store. " * 100)
+    assert main([name, "--store", "notes.db", *rest]) == 5
+    assert "notes.db" in capfd.readouterr().err
+
+
+SPOILED_STORE = "import pathlib; [path.write_bytes(b'no database' * 999) for path in pathlib.Path().glob('kept.db*')]"
+
+
+@pytest.mark.usefixtures("home")
+def test_what_could_not_be_kept_is_told_at_the_end_and_to_whoever_looks(capfd: pytest.CaptureFixture[str]) -> None:
+    steps = [f'-c "{SPOILED_STORE}"', f"-c '{AGENT}' '{BODY}' >&2", "-m contextfold top --once"]
+    script = "; ".join(f"{sys.executable} {step}" for step in steps)
+    assert main(["wrap", "--store", "kept.db", "--", "sh", "-c", script]) == 0
+    told = capfd.readouterr()
+    assert told.out.splitlines()[1].split("  ")[-1].split()[0] != "0"
+    assert "passed without being kept" in told.err
+
+
 @pytest.mark.usefixtures("home")
 def test_top_tells_programs_the_same(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["wrap", "--", "sh", "-c", f"{sys.executable} -m contextfold top --once --json"]) == 0

@@ -167,7 +167,12 @@ def test_storage_trouble_refuses_where_it_is_strict_and_else_leaves_a_visible_ga
         assert status == (503 if mode == "strict" else 200)
         assert len(server.exchanges) == (0 if mode == "strict" else 1)
         house.settle()
+        ready, status_page = web().get(f"{house.url}/readyz"), web().get(f"{house.url}/status").json()
+        assert ready.status_code == (503 if mode == "strict" else 200)
+        assert "the store cannot be used" in ready.text
+        assert (status_page["counted"]["unread"] > 0) == (mode == "fold")
         path.unlink()
+        assert web().get(f"{house.url}/readyz").text == "ready"
         status, _ = asked(house, server.token, "anthropic", ["Hello again."], stream=False)
         assert status == 200
         with house.store(server.token) as store:
