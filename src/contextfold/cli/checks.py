@@ -88,7 +88,7 @@ def check_store(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
         yield Check("store", str(path), "ok", call.say("doctor.no_store", path=path))
         return
     problems = store.verify()
-    rows = store.threads()
+    rows = [row for each in call.stores() for row in each.threads()]
     numbers = {"threads": len(rows), "events": sum(row.last for row in rows)}
     if not problems:
         yield Check("store", "integrity", "ok", call.say("doctor.store.sound", path=path, **numbers))
@@ -108,7 +108,7 @@ def check_store(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
 
 def check_models(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
     """The window and the counting of every model that is in use here, with the source of each."""
-    used = [row.settings.get("model", "") for row in store.threads()] if store else []
+    used = [row.settings.get("model", "") for each in call.stores() for row in each.threads()] if store else []
     named = [*(call.args.models or []), call.settings["model"], *used]
     for name in dict.fromkeys(filter(None, named)):
         model = cf.model(name)
@@ -122,15 +122,14 @@ def check_models(call: Invocation, store: cf.Store | None) -> Iterator[Check]:
         yield Check("models", name, "ok", call.say("doctor.model", source=said, **words))
 
 
-def check_keys(call: Invocation, store: cf.Store) -> Iterator[Check]:
+def check_keys(call: Invocation) -> Iterator[Check]:
     """Key-shaped strings in anything that was said or written down, in any thread."""
     progress = call.progress("looking for keys")
-    rows = store.threads()
-    of, done, found = sum(row.last for row in rows), 0, 0
-    for row in rows:
+    done = found = 0
+    for store, row in ((each, row) for each in call.stores() for row in each.threads()):
         for seq, text in _texts(store.thread(row.name)):
             done += 1
-            progress.at(done, of, row.name)
+            progress.at(done, what=row.name)
             for key in keys_in(text):
                 found += 1
                 about = {"kind": call.out.label(key.kind), "shown": call.out.label(key.shown)}

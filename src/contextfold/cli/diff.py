@@ -22,7 +22,7 @@ from contextfold.errors import NotFound
 
 from .arguments import UsageError, add_thread, checkpoint_name, seq
 from .invocation import Invocation, session_of
-from .paper import Ink, clipped
+from .paper import Ink, clipped, columns
 from .view import reader_of
 
 
@@ -123,9 +123,9 @@ def _show(call: Invocation, thread: cf.Thread, change: ViewChange) -> None:
     call.out.line(Ink(thread.name, "bold"), f" · {change.start} → {change.stop}: {sizes}")
     call.out.line(Ink(call.say("diff.prefix", tokens=f"{change.same_prefix:,}"), "dim"))
     for each in change.gone:
-        first = clipped(each.text.strip().partition("\n")[0], 60)
-        size = call.out.label(f"{each.tokens:,} tokens")
-        call.out.line(Ink(f"- {each.seq:>5}  {call.out.label(each.role)} · {size}  {first}", "gone"))
+        about = f"- {each.seq:>5}  {call.out.label(each.role)} · {call.out.label(f'{each.tokens:,} tokens')}  "
+        first = clipped(each.text.strip().partition("\n")[0], call.out.width - columns(about))
+        call.out.line(Ink(f"{about}{first}", "gone"))
     reader = reader_of(call.out, thread, is_full=call.args.full)
     for each in change.new:
         call.out.line(Ink("+", "added"))

@@ -58,7 +58,7 @@ def run(call: Invocation) -> int:
             *check_settings(call),
             *(broken or _read("store", check_store(call, store))),
             *_read("models", check_models(call, store)),
-            *([] if call.args.no_keys or store is None else _read("keys", check_keys(call, store))),
+            *([] if call.args.no_keys or store is None else _read("keys", check_keys(call))),
         ]
     wrong = sum(check.state == "wrong" for check in checks)
     look = sum(check.state == "look" for check in checks)
@@ -77,11 +77,15 @@ def _read(area: Area, checks: Iterator[Check]) -> Iterator[Check]:
 def _rescue(call: Invocation, path: Path) -> int:
     if path.exists():
         raise StoreError(f"{path} exists. What is saved goes into a new file: choose another name.")
-    space = call.settings["space"]
-    with closing(open_sqlite(call.store_address, space=space, create=False)) as source:
-        problems = source.verify()
-        with closing(open_sqlite(path, space=space)) as target:
-            saved = rescue(source, target)
+    saved: list[Rescued] = []
+    with closing(open_sqlite(call.store_address, create=False)) as damaged:
+        problems, spaces = damaged.verify(), damaged.spaces()
+    for space in spaces or [call.settings["space"]]:
+        with (
+            closing(open_sqlite(call.store_address, space=space, create=False)) as source,
+            closing(open_sqlite(path, space=space)) as target,
+        ):
+            saved += rescue(source, target)
     value = {"file": str(path), "threads": saved, "problems": problems}
     is_whole = not problems and not any(each.ended_at or each.without_words for each in saved)
     return call.answer(value, lambda: _show_rescue(call, path, saved, problems), DONE if is_whole else PROBLEMS)

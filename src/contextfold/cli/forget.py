@@ -116,6 +116,7 @@ class RetentionCommand:
                     raise NotConfirmed("This cannot be undone. Look with --dry-run, and say --yes if you are sure.")
                 for row in old:
                     store.forget(row.name)
+        call.note_other_spaces()
         threads = [{"thread": row.title, "at": row.at, "messages": row.messages, "size": row.size} for row in old]
         value = {"before": before, "forgotten": not call.args.dry_run, "size": size, "threads": threads}
         return call.answer(value, lambda: _show_unused(call, old, size))

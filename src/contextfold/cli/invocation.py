@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import contextfold as cf
-from contextfold.configuration import Configuration
+from contextfold.configuration import DEFAULT, Configuration
 from contextfold.errors import NotFound
 from contextfold.folding import Policy, Summarizer
 from contextfold.logs import is_postgres, shown_address
@@ -28,8 +28,10 @@ from contextfold.preferences import policy_for
 from . import words
 from .commands import DONE
 from .paper import Ink, Paper, ProgressLine
+from .translation import error_in
 
 _MOST_NAMES = 1_000  # among which a misspelled one is looked for
+_MOST_SPACES = 5  # that are named
 
 
 @dataclass
@@ -88,13 +90,50 @@ class Invocation:
                 f"Name one with --store, or make it with `contextfold import`."
             )
 
+    @cached_property
+    def spaces(self) -> Sequence[str]:
+        """The spaces of a command about a whole store: the one that was said, else all that hold threads."""
+        usual = self.settings["space"]
+        if self.settings.settings["space"].source != DEFAULT:
+            return (usual,)
+        with cf.open(self.store_address, space=usual) as store:
+            return store.spaces() or (usual,)
+
+    @property
+    def space(self) -> str:
+        """The space of a command about one thread: as said, else the usual one, else the only one with threads.
+
+        A gateway keeps each credential's conversations in a space of its own, which nobody has heard of.
+        """
+        return self.spaces[0] if len(self.spaces) == 1 else self.settings["space"]
+
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[cf.Store]:
-        """The store in force."""
+        """The store in force; something new is made in the space that is set."""
         if not create:
             self.refuse_missing_store()
-        with cf.open(self.store_address, space=self.settings["space"]) as store:
+        with cf.open(self.store_address, space=self.settings["space"] if create else self.space) as store:
             yield store
+
+    def stores(self) -> Iterator[cf.Store]:
+        """The store once for each of its spaces, one after the other."""
+        self.refuse_missing_store()
+        for space in self.spaces:
+            with cf.open(self.store_address, space=space) as store:
+                yield store
+
+    @property
+    def other_spaces(self) -> str:
+        """The spaces beside this one in which threads are, named; nothing where there are none."""
+        others = [space for space in self.spaces if space != self.space]
+        return ", ".join(others[:_MOST_SPACES]) + (", …" if len(others) > _MOST_SPACES else "")
+
+    def note_other_spaces(self) -> bool:
+        """Say where else in the store threads are; False where they are nowhere else."""
+        if self.other_spaces:
+            told = f"There are threads in other spaces: {self.other_spaces}. Name one with --space."
+            self.note(error_in(self.language, told))
+        return bool(self.other_spaces)
 
     @contextmanager
     def thread(self) -> Iterator[cf.Thread]:
@@ -113,6 +152,11 @@ class Invocation:
             return str(wanted)
         rows = store.threads(order="activity", limit=_MOST_NAMES, archived=False)  # memories are put away as well
         names = [row.title for row in rows]
+        if not names and self.other_spaces:
+            raise NotFound(
+                f"{self.store_path} has no thread in the space {self.space!r}. There are threads in other spaces: "
+                f"{self.other_spaces}. Name one with --space."
+            )
         if wanted:
             known = nearest(wanted, names) if names else ". The store is empty."
             raise NotFound(f"There is no thread {wanted!r} in {self.store_path}{known}")

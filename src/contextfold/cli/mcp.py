@@ -44,7 +44,7 @@ def run(call: Invocation) -> int:
         from contextfold import mcp  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise BadConfiguration("The MCP SDK is not installed: pip install 'contextfold[mcp]'.") from error
-    with mcp.StoreServer(path, space=call.settings["space"], writes=call.args.write) as server:
+    with mcp.StoreServer(call.store_address, space=call.space, writes=call.args.write) as server:
         if call.args.http:
             _listen(call, server)
         else:

@@ -18,6 +18,8 @@ import msgspec
 from contextfold.domain import harmless
 
 NARROW, WIDE, UNKNOWN = 40, 120, 100
+_LEAST = 16  # columns of a text that gives way to others
+_READABLE, _BELOW = 24, 4  # columns in which a sentence can still be read, and where it begins below its row
 _CODES = {
     "bold": "1",
     "dim": "2",
@@ -93,7 +95,10 @@ class Paper:
         *,
         wraps: bool = False,
     ) -> None:
-        """Columns as wide as they must be; on a terminal the last one is cut at the edge, or goes on below itself."""
+        """Columns as wide as they must be; on a terminal the last one is cut at the edge, or goes on below itself.
+
+        Where the others leave it no room to be read in, it stands below its row.
+        """
         cells = [[(harmless.line(_words(cell)), _style(cell)) for cell in row] for row in rows]
         titles = [[(title, "dim") for title in head]] if head and cells else []
         grid = titles + cells
@@ -102,7 +107,16 @@ class Paper:
         widths = [max(columns(row[at][0]) for row in grid if at < len(row)) for at in range(max(map(len, grid)))]
         numbers = set(right)
         before_last = sum(widths[:-1]) + 2 * (len(widths) - 1)
+        room, last = self.width - before_last, len(widths) - 1
+        is_below = self._clips and last not in numbers | {0} and room < min(widths[-1], _READABLE)
+        if is_below:
+            widths = [*_squeezed(widths[:-1], numbers, self.width), 0]
         for row in grid:
+            if is_below and len(row) == len(widths):
+                self._row(row[:-1], widths, numbers)
+                if row[-1][0]:
+                    self.text(row[-1][0], indent=_BELOW, style=row[-1][1])
+                continue
             if not (wraps and self._clips and len(row) == len(widths)):
                 self._row(row, widths, numbers)
                 continue
@@ -116,7 +130,8 @@ class Paper:
         pieces: list[Piece] = []
         left = self.width
         for at, (text, style) in enumerate(row):
-            fitted = clipped(text, max(left, 8)) if self._clips and at == len(row) - 1 else text
+            most = max(left, 8) if at == len(row) - 1 else widths[at]
+            fitted = clipped(text, most) if self._clips else text
             space = " " * (widths[at] - columns(fitted))
             cell: Piece = Ink(fitted, style) if style else fitted
             pieces += [space, cell, "  "] if at in right else [cell, space, "  "]
@@ -195,6 +210,16 @@ def clipped(text: str, most: int) -> str:
             break
         kept.append(sign)
     return "".join(kept) + "…"
+
+
+def _squeezed(widths: Sequence[int], numbers: set[int], most: int) -> list[int]:
+    """Columns in so much room: text gives way, from the second column on first; numbers and short words stay whole."""
+    found = list(widths)
+    for at in [*range(1, len(found)), 0]:
+        over = sum(found) + 2 * (len(found) - 1) - most
+        if at not in numbers and over > 0 and found[at] > _LEAST:
+            found[at] = max(_LEAST, found[at] - over)
+    return found
 
 
 def wrapped(text: str, most: int) -> list[str]:

@@ -150,7 +150,7 @@ def _hook(call: Invocation, given: Mapping[str, Any]) -> str:
 def _keep(call: Invocation, path: Path, thread: str) -> bool:
     """Take the transcript over; only what is new is written, the agent's own compaction among it."""
     with redirect_stdout(StringIO()):
-        return main(["import", str(path), "--as", thread, "--store", str(call.store_path), "--quiet"]) == DONE
+        return main(["import", str(path), "--as", thread, "--store", call.store_address, "--quiet"]) == DONE
 
 
 def _handed_over(store: cf.Store, thread: str) -> str:

@@ -20,7 +20,8 @@ class ThreadsCommand:
     """List the threads of a store, the newest activity first: their model, how much was said, how much the model sees.
 
     A page at a time; --after goes on where the last page ended. Threads that were put away are left out, unless --all
-    asks for them; one that was forgotten is listed as such.
+    asks for them; one that was forgotten is listed as such. A gateway keeps the conversations of each key in a space of
+    its own: where there are several, --space says which, and --spaces lists them.
 
     Examples:
       contextfold threads
@@ -30,6 +31,7 @@ class ThreadsCommand:
 
     @staticmethod
     def arguments(parser: ArgumentParser) -> None:
+        parser.add_argument("--spaces", action="store_true", help="only the names of the spaces that hold threads")
         parser.add_argument("--names", action="store_true", help="only the names, one a line")
         parser.add_argument("--limit", type=int, metavar="N", help=f"at most so many (default: {PAGE}; all names)")
         parser.add_argument(
@@ -41,6 +43,9 @@ class ThreadsCommand:
 
     @staticmethod
     def run(call: Invocation) -> int:
+        if call.args.spaces:
+            call.refuse_missing_store()
+            return call.answer(list(call.spaces), lambda: call.out.lines(call.spaces))
         with call.store() as store:
             rows = _page(call, store)
             if call.args.names:
@@ -105,7 +110,7 @@ def _time(at: float) -> str:
 
 
 def _show_list(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, object]]) -> None:
-    if not found:
+    if not call.note_other_spaces() and not found:
         call.out.line(call.say("threads.none", store=call.store_path))
     table = [
         (

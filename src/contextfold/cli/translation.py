@@ -46,6 +46,8 @@ _SENTENCES: dict[str, str] = {
     "There is no thread {a} in {b}. The store is empty.": "{b} にスレッド {a} はありません。ストアは空です。",
     "There is no thread {a} in {b}. Known: {c}.": "{b} にスレッド {a} はありません。あるもの: {c}。",
     "{a} has no thread yet. Name one, as `contextfold threads` lists them, or set `thread`.": "{a} にはまだスレッドがありません。`contextfold import` で作れます。",
+    "{a} has no thread in the space {b}. There are threads in other spaces: {c}. Name one with --space.": "{a} のスペース {b} にスレッドはありません。他のスペースにはあります: {c}。--space で指定してください。",
+    "There are threads in other spaces: {a}. Name one with --space.": "他のスペースにもスレッドがあります: {a}。--space で指定してください。",
     "{a} has {b} threads. Name one, as `contextfold threads` lists them, or set `thread`.": "{a} には {b} 個のスレッドがあります。`contextfold threads` から一つ指定するか、`thread` を設定してください。",
     "Say one thing to recall: words, --fold or --seq. See `contextfold recall --help`.": "呼び戻すものを一つ指定してください: 言葉、--fold、--seq。`contextfold recall --help` を参照してください。",
     "No gateway of yours runs here. Start one with `contextfold serve` or `contextfold wrap`.": "動いているゲートウェイはありません。`contextfold serve` か `contextfold wrap` で起動してください。",

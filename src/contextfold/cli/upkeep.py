@@ -34,7 +34,7 @@ class VerifyCommand:
     def run(call: Invocation) -> int:
         with call.store() as store:
             problems = store.verify()
-            rows = store.threads()
+            rows = [row for each in call.stores() for row in each.threads()]
             numbers = {"threads": len(rows), "events": sum(row.last for row in rows)}
 
             def show() -> None:
@@ -74,10 +74,11 @@ class BackupCommand:
 
 
 class CopyCommand:
-    """Copy every thread of a space into another store, file or PostgreSQL, each verified as it arrives.
+    """Copy every thread of a store into another one, file or PostgreSQL, each verified as it arrives.
 
     Run it again after an interruption, or when conversations went on: what is there already, link for link, is left as
-    it is, and only what is new is written. What was forgotten since is forgotten there too.
+    it is, and only what is new is written. What was forgotten since is forgotten there too. --space copies one space
+    alone.
 
     Examples:
       contextfold copy postgresql://db.example/agents --store agent.db
@@ -90,17 +91,17 @@ class CopyCommand:
 
     @staticmethod
     def run(call: Invocation) -> int:
-        space = call.settings["space"]
         call.refuse_missing_store()
         copied = []
         progress = call.progress(call.say("copy.progress"))
-        with (
-            closing(_opened(call.store_address, space, read_only=True)) as source,
-            closing(_opened(call.args.target, space)) as target,
-        ):
-            for each in copy_threads(source, target):
-                copied.append(each)
-                progress.at(len(copied), what=each.thread)
+        for space in call.spaces:
+            with (
+                closing(_opened(call.store_address, space, read_only=True)) as source,
+                closing(_opened(call.args.target, space)) as target,
+            ):
+                for each in copy_threads(source, target):
+                    copied.append(each)
+                    progress.at(len(copied), what=each.thread)
         progress.done()
         shown = logs.shown_address(call.args.target) if logs.is_postgres(call.args.target) else call.args.target
         new = sum(each.is_new for each in copied)
@@ -171,8 +172,9 @@ class ReindexCommand:
 
     @staticmethod
     def run(call: Invocation) -> int:
-        with call.store() as store:
+        threads = 0
+        for store in call.stores():
             store.reindex()
-            threads = len(store.threads())
+            threads += len(store.threads())
         value = {"store": str(call.store_path), "threads": threads}
         return call.answer(value, lambda: call.out.line(call.say("reindexed", store=call.store_path, threads=threads)))

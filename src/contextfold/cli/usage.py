@@ -121,12 +121,11 @@ def _recorded(call: Invocation, paths: Iterable[Path]) -> Iterator[BilledAnswer]
 
 def _kept(call: Invocation) -> Iterator[BilledAnswer]:
     """Bills that sessions recorded in the store."""
-    with call.store() as store:
-        for row in store.threads():
-            for logged in store.thread(row.name).events:
-                if isinstance(logged.event, Measured):
-                    known = logged.event.bill or Bill(logged.event.billed)
-                    yield BilledAnswer(_day(logged.at), logged.event.model or "-", row.title, known)
+    for store, row in ((each, row) for each in call.stores() for row in each.threads()):
+        for logged in store.thread(row.name).events:
+            if isinstance(logged.event, Measured):
+                known = logged.event.bill or Bill(logged.event.billed)
+                yield BilledAnswer(_day(logged.at), logged.event.model or "-", row.title, known)
 
 
 def _day(at: float) -> str:

@@ -444,7 +444,12 @@ def test_replay_rows_fit_80_columns(cli: Cli, store: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_ordinary_answer_fits_80_columns(cli: Cli, monkeypatch: pytest.MonkeyPatch, language: str) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    assert cli("fork", "--as", "a-fork-of-the-refactoring", "--quiet").code == 0
+    monkeypatch.setenv("CONTEXTFOLD_THREAD", "refactor-42")
     for command in (
+        "--help",
+        "models claude-sonnet-5-5",
+        "diff",
         "show",
         "folds",
         "stats",

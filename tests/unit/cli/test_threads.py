@@ -88,3 +88,50 @@ def test_a_list_of_threads_and_the_numbers_of_one_agree(cli: Cli, store: Path) -
         of_one = {**{name: stats[name] for name in in_list}, "folds": sum(stats["folds"].values())}
         assert in_list == of_one
     assert next(row["tokens"] for row in rows if row["name"] == "billed") != counted  # bills were learned from
+
+
+@pytest.fixture
+def of_tenants(tmp_path: Path) -> Path:
+    """A store as a gateway leaves it: nothing in the usual space, a space for each credential."""
+    for space in ("tenant-1", "tenant-2"):
+        with cf.open(tmp_path / "contextfold.db", space=space) as store:
+            session = cf.Session.on(store, f"talk of {space}", MODEL)
+            session.append({"role": "user", "content": f"The harbour of {space} is deep."})
+            session.append({"role": "assistant", "content": "So it is."})
+    return tmp_path / "contextfold.db"
+
+
+@pytest.mark.usefixtures("of_tenants")
+def test_whoever_looks_for_a_thread_is_told_of_the_other_spaces(cli: Cli) -> None:
+    assert cli("threads", "--spaces").out == "tenant-1\ntenant-2\n"
+    listed = cli("threads")
+    assert "tenant-1, tenant-2" in listed.err
+    assert "import" not in listed.out
+    missed = cli("show")
+    assert missed.code == 3
+    assert "tenant-1, tenant-2. Name one with --space" in missed.err
+    assert "harbour of tenant-2" in cli("show", "--space", "tenant-2").out
+    assert "tenant-1" in cli("retention", "--older", "1y", "--dry-run").err
+
+
+def test_the_only_space_with_threads_is_the_one_that_is_meant(cli: Cli, tmp_path: Path) -> None:
+    with cf.open(tmp_path / "contextfold.db", space="tenant-1") as store:
+        store.thread("talk", model=MODEL).append({"role": "user", "content": "The harbour is deep."})
+    assert "harbour" in cli("show").out
+    assert "harbour" in cli("recall", "harbour", "--all").out
+    assert cli("threads").err == ""
+    assert cli("threads", "--space", "default").out.startswith("contextfold.db has no thread yet")
+
+
+def test_what_is_about_a_whole_store_goes_through_all_its_spaces(cli: Cli, of_tenants: Path) -> None:
+    assert cli("verify", "--json").json["threads"] == 2
+    assert "2 threads" in cli("doctor").out
+    assert "none found in 4 texts" in cli("doctor").out
+    assert cli("reindex", "--json").json["threads"] == 2
+    assert cli("copy", "other.db", "--json").json["threads"] == 2
+    assert cli("copy", "one.db", "--space", "tenant-2", "--json").json["threads"] == 1
+    assert cli("doctor", "--rescue", "saved.db").code == 0
+    for name in ("other.db", "saved.db"):
+        for space in ("tenant-1", "tenant-2"):
+            with cf.open(of_tenants.with_name(name), space=space) as store:
+                assert [row.title for row in store.threads()] == [f"talk of {space}"]
