@@ -7,6 +7,7 @@ because formats are known by looking at them and conversations are read more tha
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
-from contextfold.errors import ContextFoldError, NotFound
+from contextfold.errors import BadMessage, ContextFoldError, NotFound
 from contextfold.transcripts import API_FILE
 
 from .commands import OPTIONS, Command
 from .help_ja import DESCRIPTIONS, helped
 
+_NO_NUMBER = re.compile(r"invalid (?:int|float) value: ('[^']*')")  # as argparse says it
 _FACTORS = {"k": 1_000, "m": 1_000_000}
 
 
@@ -47,7 +49,8 @@ class Parser(argparse.ArgumentParser):
         return f"{helped('usage:', self._language)}{told.removeprefix('usage:')}"
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
+        told = _NO_NUMBER.sub(r"\1 is no number", message)
+        raise UsageError(f"{told[:1].upper()}{told[1:]}. See `{self.prog} --help`.")
 
     def parsed(self, arguments: Sequence[str]) -> argparse.Namespace:
         found, strange = self.parse_known_args(arguments)
@@ -164,7 +167,10 @@ def readable(name: str) -> Iterator[Path]:
         spooled = Path(directory) / "stdin"
         with spooled.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield spooled
+        try:
+            yield spooled
+        except BadMessage as error:  # nobody has heard of the file that it was put into
+            raise BadMessage(str(error).replace(str(spooled), "standard input")) from error
 
 
 def sessions_in(path: Path) -> list[Path]:

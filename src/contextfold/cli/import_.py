@@ -15,7 +15,7 @@ from __future__ import annotations
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from contextfold.transcripts import (
     Recorded,
     Recording,
     Skipped,
+    detect,
     is_task,
     read,
     read_task,
@@ -53,11 +54,14 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     imported: list[dict[str, object]] = []
-    with call.store(create=True) as store:
-        for file in call.args.files:
-            with readable(file) as given:
-                for path in sessions_in(given):
-                    imported += _file(call, store, PIPE if file == PIPE else str(path), path, len(imported))
+    with ExitStack() as stack:
+        given = [(file, stack.enter_context(readable(file))) for file in call.args.files]
+        paths = [(PIPE if file == PIPE else str(path), path) for file, place in given for path in sessions_in(place)]
+        if isinstance(call.store_path, Path) and not call.store_path.exists():
+            _refuse_unreadable(paths[0][1])
+        store = stack.enter_context(call.store(create=True))
+        for file, path in paths:
+            imported += _file(call, store, file, path, len(imported))
     return call.answer(imported, lambda: _show(call, imported))
 
 
@@ -82,6 +86,12 @@ def _file(call: Invocation, store: cf.Store, file: str, path: Path, before: int)
     finally:
         progress.done()
     return [{"file": file, **each} for each in found]
+
+
+def _refuse_unreadable(path: Path) -> None:
+    """What cannot be read must not leave an empty store behind."""
+    if not _is_exported(path) and not is_task(path):
+        detect(path)
 
 
 def _is_exported(path: Path) -> bool:

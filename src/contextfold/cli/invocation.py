@@ -19,7 +19,7 @@ from pathlib import Path
 
 import contextfold as cf
 from contextfold.configuration import DEFAULT, Configuration
-from contextfold.errors import NotFound
+from contextfold.errors import NotFound, ReadOnly
 from contextfold.folding import Policy, Summarizer
 from contextfold.logs import is_postgres, shown_address
 from contextfold.models import nearest
@@ -96,7 +96,7 @@ class Invocation:
         usual = self.settings["space"]
         if self.settings.settings["space"].source != DEFAULT:
             return (usual,)
-        with cf.open(self.store_address, space=usual) as store:
+        with self._opened(usual) as store:
             return store.spaces() or (usual,)
 
     @property
@@ -110,17 +110,34 @@ class Invocation:
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[cf.Store]:
         """The store in force; something new is made in the space that is set."""
-        if not create:
-            self.refuse_missing_store()
-        with cf.open(self.store_address, space=self.settings["space"] if create else self.space) as store:
+        if create:
+            with cf.open(self.store_address, space=self.settings["space"]) as store:
+                yield store
+            return
+        self.refuse_missing_store()
+        with self._opened(self.space) as store:
             yield store
 
     def stores(self) -> Iterator[cf.Store]:
         """The store once for each of its spaces, one after the other."""
         self.refuse_missing_store()
         for space in self.spaces:
-            with cf.open(self.store_address, space=space) as store:
+            with self._opened(space) as store:
                 yield store
+
+    @contextmanager
+    def _opened(self, space: str) -> Iterator[cf.Store]:
+        """A space of the store; one that may not be written to can still be looked at."""
+        refused: ReadOnly | None = None
+        try:
+            store = cf.open(self.store_address, space=space)
+        except ReadOnly as error:
+            refused, store = error, cf.open(self.store_address, space=space, read_only=True)
+        with store:
+            try:
+                yield store
+            except ReadOnly as error:
+                raise (refused or error) from error
 
     @property
     def other_spaces(self) -> str:

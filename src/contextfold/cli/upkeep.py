@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from contextlib import closing
 from pathlib import Path
 
+import contextfold as cf
 from contextfold import logs
 from contextfold.errors import BadConfiguration
 from contextfold.logs.copy import copy_threads
@@ -173,8 +174,10 @@ class ReindexCommand:
     @staticmethod
     def run(call: Invocation) -> int:
         threads = 0
-        for store in call.stores():
-            store.reindex()
-            threads += len(store.threads())
+        call.refuse_missing_store()
+        for space in call.spaces:
+            with cf.open(call.store_address, space=space) as store:
+                store.reindex()
+                threads += len(store.threads())
         value = {"store": str(call.store_path), "threads": threads}
         return call.answer(value, lambda: call.out.line(call.say("reindexed", store=call.store_path, threads=threads)))

@@ -92,7 +92,8 @@ def _own_file(environ: Mapping[str, str]) -> Path | None:
     if not home and environ.get("HOME"):
         home = str(Path(environ["HOME"]) / ".config")
     path = Path(home) / "contextfold" / FILE if home else None
-    return path if path is not None and path.is_file() else None
+    # Asked so, a home that may not be looked into has no file, as that of another user.
+    return path if path is not None and os.path.isfile(path) else None  # noqa: PTH113
 
 
 def _decoded(path: Path) -> dict[str, Any]:

@@ -429,6 +429,32 @@ def test_small_words_that_misled(cli: Cli, store: Path) -> None:
 
 
 @pytest.mark.finding("N15")
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rewind",
+        "rewind --before 1 --after 2",
+        "rewind --time soon",
+        "retention --older 1x",
+        "retention --older",
+        "serve --port abc",
+        "top --every now",
+        "threads --all=yes",
+        "memory",
+        "completion tcsh",
+        "count",
+    ],
+)
+def test_a_command_line_that_cannot_be_parsed_is_told_in_japanese(cli: Cli, line: str) -> None:
+    told = cli(*line.split(), "--lang", "ja")
+    assert told.code == 2
+    sentence = told.err.partition("：")[2]
+    assert re.search(r"[ぁ-ん]", sentence), told.err
+    assert not re.search(r"argument|See `", sentence), told.err
+
+
+@pytest.mark.finding("N15")
 def test_replay_rows_fit_80_columns(cli: Cli, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     session = store.with_name("session.jsonl")

@@ -192,3 +192,16 @@ def test_commands_in_the_guide_for_scripts_are_command_lines(cli: Cli) -> None:
     codes = re.findall(r"\b(\d+) (?:done|problems|not|interrupted)", page)
     assert {int(code) for code in codes} <= set(commands.MEANINGS)
     assert cli("help", found[0]).code == 0
+
+
+def test_what_cannot_be_read_leaves_no_empty_store_and_is_called_what_it_is(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.txt").write_text("Only notes.")
+    assert cli("import", "notes.txt").code == 7
+    assert not (tmp_path / "contextfold.db").exists()
+    with (tmp_path / "notes.txt").open("r") as notes:
+        monkeypatch.setattr("sys.stdin", notes)
+        told = cli("import", "-").err
+    assert "standard input: this is not a recorded session" in told
+    assert not (tmp_path / "contextfold.db").exists()

@@ -2,13 +2,19 @@
 
 import io
 import json
+import os
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import contextfold as cf
 from contextfold.cli.checks import keys_in
+from contextfold.cli.commands import COMMANDS
 from tests.unit.cli.conftest import MODEL, Cli
 
 
@@ -284,3 +290,47 @@ def test_an_imported_thread_has_the_model_it_was_recorded_with(cli: Cli, tmp_pat
     (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
     assert cli("import", "s.jsonl", "--json").json[0]["format"] == "claude-code"
     assert cli("threads", "--json").json[0]["model"] == MODEL
+
+
+@pytest.fixture
+def unwritable(store: Path) -> Iterator[Path]:
+    """The store in a folder that this process may read and not write to, whoever it runs as."""
+    folder = Path(tempfile.mkdtemp())
+    shutil.copy(store, folder / "kept.db")
+    (folder / "kept.db").chmod(0o444)
+    folder.chmod(0o555)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield folder / "kept.db"
+    os.seteuid(user)
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def _imported() -> None:
+    """Commands import what they need when they run, which somebody else may not be allowed to read."""
+    for command in COMMANDS.values():
+        import_module(command.module)
+
+
+@pytest.mark.usefixtures("_imported")
+def test_a_store_that_may_not_be_written_to_can_be_looked_at(cli: Cli, unwritable: Path) -> None:
+    for line in (
+        "threads",
+        "show",
+        "folds",
+        "stats",
+        "context",
+        "diff",
+        "recall test",
+        "verify",
+        "rewind --after 2 --preview",
+    ):
+        told = cli(*line.split(), "--store", unwritable)
+        assert (told.code, bool(told.out)) == (0, True), (line, told.err)
+    for line in ("pin 1", "rewind --after 2", "fork", "archive", "forget refactor-42 --yes", "reindex"):
+        told = cli(*line.split(), "--store", unwritable)
+        assert told.code == 5, line
+        assert "cannot be written to. Check the file, its folder" in told.err, line
