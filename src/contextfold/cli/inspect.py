@@ -15,6 +15,7 @@ import sys
 import webbrowser
 from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,9 @@ def run(call: Invocation) -> int:
         )
         stores.store()  # what is wrong with the file is told here, before anything is printed
         link = f"http://{HOST}:{port}{access.new_link()}"
-        serve(inspector.Inspector(stores, access, translate=translated), listening, lambda: _ready(call, link, path))
+        page = inspector.Inspector(stores, access, translate=translated)
+        with suppress(KeyboardInterrupt):  # the way to end it
+            serve(page, listening, lambda: _ready(call, link, path))
     return DONE
 
 

@@ -144,5 +144,5 @@ def _line(row: ShownConversation) -> str:
     name = row.name if len(row.name) <= _NAME else f"{row.name[: _NAME - 9]}…{row.name[-8:]}"
     return (
         f"{name:<{_NAME}} {row.model[:_MODEL]:<{_MODEL}} {row.messages:>6,} {row.folds:>5,} {full:>5} "
-        f"{row.saved:>6.0%} {paid:>9}"
+        f"{round(row.saved, 2) + 0.0:>6.0%} {paid:>9}"
     )

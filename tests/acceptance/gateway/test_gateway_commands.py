@@ -145,6 +145,7 @@ def test_top_shows_what_gateways_do_in_eighty_columns(capfd: pytest.CaptureFixtu
     assert lines[0].startswith("http://127.0.0.1:")
     assert " 1 turn " in lines[1]
     assert "claude-sonnet" in lines[3]
+    assert "-0%" not in lines[3]
     assert max(map(len, lines)) <= 80
 
 

@@ -47,7 +47,7 @@ def started(state: Path, *arguments: str) -> Iterator[dict[str, Any]]:
             yield json.loads(told)
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            assert process.wait(60) == 0
 
 
 def browser() -> urllib.request.OpenerDirector:

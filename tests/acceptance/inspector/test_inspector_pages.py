@@ -288,6 +288,28 @@ def test_nothing_can_be_changed_where_the_store_is_read_only(
         visit.check()
 
 
+@pytest.mark.finding("N13")
+def test_a_forgotten_session_has_no_sizes_and_nothing_saved_is_not_called_a_saving(
+    place: tuple[Any, str, Access], tmp_path: Path
+) -> None:
+    path = tmp_path / "agent.db"
+    with cf.Session.open(path, thread="short", model="claude-sonnet-5-5") as held:
+        first = held.append({"role": "user", "content": "Which file holds the parser?"})
+        held.prepare(max_tokens=100)
+        held.append({"role": "assistant", "content": "src/parser.py."})
+        held.thread.fork(at=first, name="tried")
+    with cf.open(path) as store:
+        store.forget("tried")
+    with served(path) as (origin, access), visiting(place[0], origin, access) as visit:
+        rows = visit.page.locator("tr[data-name]")
+        visit.page.locator('tr[data-name="short"] .bar').wait_for()
+        assert "%" not in rows.nth(0).inner_text()
+        assert "forgotten" in visit.page.locator('tr[data-name="tried"]').inner_text()
+        assert "parser" not in visit.page.locator('tr[data-name="tried"]').inner_text()
+        assert visit.page.locator('tr[data-name="tried"] .bar').count() == 0
+        visit.check()
+
+
 def test_a_damaged_store_shows_what_is_wrong_and_what_to_do(
     place: tuple[Any, str, Access], store_path: Path, tmp_path: Path
 ) -> None:

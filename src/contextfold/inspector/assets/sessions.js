@@ -45,11 +45,11 @@ export class Sessions {
     tops.forEach((each) => put(each, 0));
     all.forEach((each) => put(each, 0));
     fill(this.body, ordered.map(([each, depth]) => this.row(each, depth)));
-    this.body.querySelectorAll("tr").forEach((row) => { if (!this.digests.has(row.dataset.name)) this.look.observe(row); });
+    this.body.querySelectorAll("tr").forEach((row) => { if (!this.digests.has(row.dataset.name) && !this.rows.get(row.dataset.name).is_forgotten) this.look.observe(row); });
     this.total();
   }
   row(session, depth) {
-    const go = () => { location.hash = address(session.name); }, told = this.digests.get(session.name);
+    const go = () => { location.hash = address(session.name); }, told = session.is_forgotten ? null : this.digests.get(session.name), saved = told?.full > 0 ? 1 - told.spent / told.full : 0;
     const relation = session.parent ? `${t("sub")} ${session.parent}` : session.origin ? `${t("forkOf")} ${session.origin}` : "";
     const fills = told && Math.min(1, told.used / Math.max(1, told.usable));
     return el("tr", { class: depth ? "inner" : "", "data-name": session.name, onclick: go },
@@ -57,7 +57,7 @@ export class Sessions {
       el("td", { class: "hide-m soft model" }, session.model), el("td", { class: "num hide-s" }, n(session.messages)),
       el("td", {}, told ? [el("div", { class: "bar thin", role: "img", "aria-label": `${t("context")}: ${percent(fills)}` }, el("i", { style: { width: percent(fills).replace(" ", ""), background: told.threshold && told.used >= told.threshold ? "var(--stand_in)" : "var(--user)" } }), told.threshold > 0 && el("u", { style: { left: `${(100 * told.threshold) / told.usable}%` } })), el("small", {}, `${k(told.used)} / ${k(told.usable)}`)] : ""),
       el("td", { class: "hide-m" }, told?.spark ? spark(told.spark) : ""), el("td", { class: "num hide-s" }, n(session.folds)),
-      el("td", { class: "num" }, told ? [told.requests ? money(told.spent ?? 0, told.unit) : "–", told.full > 0 && el("small", { class: told.spent <= told.full ? "good" : "bad" }, `${told.spent <= told.full ? "−" : "+"}${percent(Math.abs(1 - told.spent / told.full))}`)] : ""),
+      el("td", { class: "num" }, told ? [told.requests ? money(told.spent ?? 0, told.unit) : "–", Math.abs(saved) >= 0.005 && el("small", { class: saved > 0 ? "good" : "bad" }, `${saved > 0 ? "−" : "+"}${percent(Math.abs(saved))}`)] : ""),
       el("td", { class: "num hide-s soft" }, when(session.at, state.language)));
   }
   /** What a look into the sessions in sight tells: one after the other, the short ones first, until somebody goes elsewhere. */
