@@ -186,6 +186,7 @@ class ResponsesSplice:
         self._places: dict[int, int | None] = {}
         self._bodies: list[Json] = []
         self._end: Json | None = None
+        self._id: Json = {}  # by which the client knows the answer since it began
 
     def take(self, event: Json) -> Sequence[Json]:
         kind = event.get("type", "")
@@ -201,6 +202,8 @@ class ResponsesSplice:
             self._bodies.append(event["response"])
             self._end = event
             return []
+        if kind == "response.created" and not self._round:
+            self._id = {"id": event["response"].get("id")}
         is_begun = self._round and kind in ("response.created", "response.in_progress", "response.queued")
         return [] if is_begun else [self._numbered(event)]
 
@@ -219,7 +222,7 @@ class ResponsesSplice:
     def end(self) -> Sequence[Json]:
         if self._end is None:
             return []
-        return [self._numbered({**self._end, "response": self.whole(self._bodies)})]
+        return [self._numbered({**self._end, "response": {**self.whole(self._bodies), **self._id}})]
 
     def whole(self, bodies: Sequence[Json]) -> Json:
         output = []

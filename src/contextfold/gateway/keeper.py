@@ -18,6 +18,7 @@ import aiohttp
 
 from contextfold.dialects import Dialect
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
+from contextfold.domain import encode
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError
 from contextfold.session.drivers import drive_async
 from contextfold.session.telemetry import journal
@@ -27,7 +28,7 @@ from .door import Visit, client_name
 from .followed import RECALL_NAMES
 from .ledger import Asking, BusyThread, KeptTurn, Ledger, OpenTurn
 from .relay import Outgoing, Send, Upstreams
-from .rounds import Rounds
+from .rounds import HeardBytes, Rounds
 from .settings import ClientPolicy, GatewaySettings
 from .status import Metrics, facts_of
 
@@ -36,6 +37,7 @@ T = TypeVar("T")
 _IDENTITY = ("", "identity")
 _OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
 _MOST_ROUNDS = 5  # times that a model may ask for what is hidden before its client is answered
+_MOST_RENAMED = 10_000  # answers in several rounds that may be gone on from
 _HEAD_START = 0.001  # seconds in which a request gets on its way before somebody reads it
 
 
@@ -66,6 +68,7 @@ class Keeper:
     def __init__(self, settings: GatewaySettings, metrics: Metrics, upstreams: Upstreams) -> None:
         self.settings, self.metrics, self._upstreams = settings, metrics, upstreams
         self.is_in_trouble = False  # the store failed, and nothing was kept since
+        self.own_ids: dict[str, str] = {}  # of answers in several rounds, by the id that their client knows
         self._pending: set[asyncio.Task[Any]] = set()
 
     def go_by(self, settings: GatewaySettings) -> None:
@@ -223,29 +226,6 @@ async def _when_free(
     return found
 
 
-class HeardBytes:
-    """An answer's bytes as they pass, as long as they can be read and are not too many."""
-
-    def __init__(self) -> None:
-        self.pieces: list[bytes] = []
-        self.is_stream = self.is_deaf = False
-        self._size = self._line = 0
-
-    def begin(self, *, is_stream: bool, is_deaf: bool) -> None:
-        self.is_stream, self.is_deaf = is_stream, is_deaf
-
-    def hear(self, piece: bytes, settings: GatewaySettings) -> bool:
-        """Take one more piece; False where that makes it too long, and nothing of it is held any more."""
-        self._size += len(piece)
-        end = piece.rfind(b"\n")
-        self._line = self._line + len(piece) if end < 0 else len(piece) - end
-        if self._size > settings.most_answer_bytes or (self.is_stream and self._line > settings.most_event_bytes):
-            self.is_deaf, self.pieces = True, []
-            return False
-        self.pieces.append(piece)
-        return True
-
-
 class TurnAnswer:
     """The answer to one turn: told what comes back, and asked once whether to try again."""
 
@@ -286,8 +266,11 @@ class TurnAnswer:
         return SummaryCall(upstreams, self._plain, arrival.dialect, arrival.endpoint, arrival.asked, model, most)
 
     def outgoing(self) -> Outgoing:
-        """What goes out, remembered for the log."""
+        """What goes out, remembered for the log; the answer that it goes on from is called as its provider calls it."""
         self._sent = self._body()
+        chain = "" if self._asking is None else self._asking.envelope.chain
+        if chain and (own := self._keeper.own_ids.get(chain)):
+            self._sent = self._sent.replace(encode(chain), encode(own))
         return replace(self._plain, body=self._sent, exchange=self)
 
     def _body(self) -> bytes:
@@ -328,6 +311,13 @@ class TurnAnswer:
         self._keeper.metrics.add("recalls_total", client=turn.client)
         self._further += further
         return replace(self._plain, body=self._body_of_round(), exchange=None)
+
+    def goes_by(self, shown: str, own: str) -> None:
+        """Remember what the provider calls an answer whose client calls it otherwise; of the newest, in memory."""
+        known = self._keeper.own_ids
+        known[shown] = own
+        if len(known) > _MOST_RENAMED:
+            del known[next(iter(known))]
 
     def _body_of_round(self) -> bytes:
         """The same request with what the model asked for and was answered behind it."""

@@ -17,6 +17,7 @@ from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
 from .relay import Outgoing, Send, Upstreams, answered
+from .settings import GatewaySettings
 
 _DONE = "[DONE]"
 _NOT_OURS = frozenset({b"content-length", b"content-type"})
@@ -33,6 +34,10 @@ class RoundsAnswer(Protocol):
 
     async def next_round(self, reply: Mapping[str, Any] | None) -> Outgoing | None:
         """The request that goes on from an answer; None where the client has to."""
+        ...
+
+    def goes_by(self, shown: str, own: str) -> None:
+        """The client knows the answer by the id that its stream began with, the provider by that of its last round."""
         ...
 
 
@@ -79,12 +84,16 @@ class Rounds:
         return self._told(encode(self._splice.whole(bodies)))
 
     async def _streamed(self, first: aiohttp.ClientResponse) -> bytes:
+        ids: list[str] = []
         async for answer in self._answers(first):
             events, listener = ServerEvents(), Listener(self._dialect)
             async for piece in answer.content.iter_any():
                 for event in events.feed(piece):
                     await self._event(event.data, listener, is_named=bool(event.name))
             self._reply = listener.heard(None).answer
+            ids.append(str((self._reply or {}).get("id", "")))
+        if ids[0] != ids[-1]:
+            self._exchange.goes_by(ids[0], ids[-1])
         last = b"".join(written(event, is_named=self._is_named) for event in self._splice.end())
         return self._told(last + (b"data: [DONE]\n\n" if self._is_done_said else b""))
 
@@ -119,3 +128,26 @@ class Rounds:
                     return  # what was said so far is the answer
                 self._splice.goes_on()
                 yield answer
+
+
+class HeardBytes:
+    """An answer's bytes as they pass, as long as they can be read and are not too many."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.is_stream = self.is_deaf = False
+        self._size = self._line = 0
+
+    def begin(self, *, is_stream: bool, is_deaf: bool) -> None:
+        self.is_stream, self.is_deaf = is_stream, is_deaf
+
+    def hear(self, piece: bytes, settings: GatewaySettings) -> bool:
+        """Take one more piece; False where that makes it too long, and nothing of it is held any more."""
+        self._size += len(piece)
+        end = piece.rfind(b"\n")
+        self._line = self._line + len(piece) if end < 0 else len(piece) - end
+        if self._size > settings.most_answer_bytes or (self.is_stream and self._line > settings.most_event_bytes):
+            self.is_deaf, self.pieces = True, []
+            return False
+        self.pieces.append(piece)
+        return True

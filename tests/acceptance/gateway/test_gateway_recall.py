@@ -161,3 +161,22 @@ def test_pinned_beginnings_stay_whatever_is_folded(tmp_path: Path, server: Stric
         asked(house, server, "anthropic", stream=False, thread="pinned")
         assert FACT in json.dumps(server.last.request["messages"][2])
         assert len(server.last.request["messages"]) < len(texts("pinned"))
+
+
+def test_the_sdks_own_stream_of_responses_ends_as_it_began_and_can_be_gone_on_from(
+    house: House, server: StrictServer
+) -> None:
+    openai = pytest.importorskip("openai")
+    messages = [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts("sdk"))]
+    server.answer(Say("Let me look. ", (RECALL,)), found, "As I said.")
+    with openai.OpenAI(base_url=f"{house.url}/v1", api_key=server.token, max_retries=0) as client:
+        with client.responses.stream(model="gpt-6-sol", input=messages) as stream:
+            began = next(event.response.id for event in stream if event.type == "response.created")
+            answer = stream.get_final_response()
+        assert answer.id == began
+        assert answer.output_text.endswith("It was 48213.")
+        house.settle()
+        more = client.responses.create(model="gpt-6-sol", input="Sure?", previous_response_id=answer.id)
+    assert more.output_text == "As I said."
+    assert server.last.request.get("previous_response_id") != began, "there the model's question has no answer"
+    assert server.refused == []
