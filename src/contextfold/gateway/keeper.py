@@ -373,7 +373,8 @@ class TurnAnswer:
         _, turn = self._kept
         heard = self._heard
         found = answer_in(heard.pieces, self._arrival.dialect.name, is_stream=heard.is_stream, error=error)
-        busy = None if found is None else self.ledger.answered(turn, found, self._sent)
+        alone = not self._further
+        busy = None if found is None else self.ledger.answered(turn, found, self._sent, is_alone=alone)
         self.is_written = busy is None
         return busy
 

@@ -76,13 +76,17 @@ class KeptTurn:
     def request(self) -> Request | None:
         return None if self.fitted is None else self.fitted.request
 
-    def sent_as(self, body: bytes) -> KeptTurn:
-        """The turn with what the log is to keep of the bytes that went out for it."""
+    def sent_as(self, body: bytes, *, is_alone: bool) -> KeptTurn:
+        """The turn with what the log is to keep of the bytes that went out for it.
+
+        A bill of several requests together teaches nothing about the size of one: what was counted is left out.
+        """
         if self.fitted is None or self.fitted.request is None:
             return self
         request = self.fitted.request
         record = self.thread.records.of(body, request.record, self.followed.sent)
-        return replace(self, fitted=replace(self.fitted, request=replace(request, record=record)))
+        raw = request.raw_tokens if is_alone else 0
+        return replace(self, fitted=replace(self.fitted, request=replace(request, record=record, raw_tokens=raw)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +202,13 @@ class Ledger:
         if busy is not None:
             busy.until.set_result(None)
 
-    def answered(self, turn: KeptTurn, reply: Mapping[str, object], sent: bytes) -> BusyThread | None:
+    def answered(
+        self, turn: KeptTurn, reply: Mapping[str, object], sent: bytes, *, is_alone: bool = True
+    ) -> BusyThread | None:
         """Keep what came back for the bytes that were sent; nothing is kept while the thread is busy."""
         if (busy := self._folding.get(turn.name)) is not None:
             return busy
-        recorded = turn.sent_as(sent)
+        recorded = turn.sent_as(sent, is_alone=is_alone)
         _beside_others(lambda: self._answered(recorded, reply))
         return None
 

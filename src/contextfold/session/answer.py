@@ -213,7 +213,7 @@ def append(
         desk.requests.answer()
         desk.turn.rest()
         desk.books.answered(desk.model, bill)
-    if request is not None and billed and is_whole:
+    if request is not None and billed and is_whole and request.raw_tokens:
         yield from learn(desk, request, billed)
     if message.results:
         yield from offload(desk, seq)

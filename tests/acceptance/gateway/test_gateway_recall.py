@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from contextfold.dialects import Listener, understand
+from contextfold.domain import Measured
 from contextfold.testing.server import Call, Say, StrictServer, strict_server
 from contextfold.testing.server.provider import Question
 from tests.acceptance.gateway.house import FORMATS, House, gateway, web
@@ -180,3 +181,24 @@ def test_the_sdks_own_stream_of_responses_ends_as_it_began_and_can_be_gone_on_fr
     assert more.output_text == "As I said."
     assert server.last.request.get("previous_response_id") != began, "there the model's question has no answer"
     assert server.refused == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_bill_of_several_rounds_teaches_nothing_about_the_size_of_one(
+    house: House, server: StrictServer, format: str
+) -> None:
+    """Twice the tokens for one request would make everything look twice as large, and the window half as wide."""
+    thread = f"bill.{format}"
+    server.answer(Say("Let me look. ", (RECALL,)), found)
+    asked(house, server, format, stream=False, thread=thread)
+    billed = sum(each.usage.input for each in server.exchanges)
+    with house.store(server.token) as store:
+        (row,) = store.threads(prefix=f"named/{thread}")
+        kept = store.thread(row.title)
+        (bill,) = [entry.event for entry in kept.events if isinstance(entry.event, Measured)]
+        assert bill.billed == billed, "what was paid is told whole"
+        before = kept.view.count.tokens
+        kept.lens.learn_again()
+        assert kept.view.count.tokens == before
+    (shown,) = [row for row in web().get(f"{house.url}/status").json()["conversations"] if thread in row["name"]]
+    assert shown["window"] == WINDOW
