@@ -55,6 +55,7 @@ def test_the_plugin_has_its_manifest_a_server_that_is_always_loaded_and_hooks(
 ) -> None:
     assert main(["plugin", "claude-code", "-o", str(tmp_path / "p"), "--store", str(tmp_path / "a.db"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
+    assert (tmp_path / "a.db").exists(), "its server starts before anything is kept"
     files = {name: json.loads((tmp_path / "p" / name).read_text()) for name in told["files"]}
     assert files[".claude-plugin/plugin.json"]["name"] == "contextfold"
     server = files[".mcp.json"]["mcpServers"]["contextfold"]

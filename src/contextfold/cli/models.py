@@ -102,7 +102,8 @@ def _details(call: Invocation, model: Model) -> None:
         ("reasoning bound to", model.binding or "-", told("binding")),
         ("threshold", f"{model.threshold} %" if model.threshold else "-", told("threshold")),
     ]
-    call.out.table([(f"  {label(name)}", label(value), Ink(source, "dim")) for name, value, source in rows])
+    cells = [(f"  {label(name)}", label(value), Ink(source, "dim")) for name, value, source in rows]
+    call.out.table(cells, wraps=True)
 
 
 def how_counted(model: Model) -> str:

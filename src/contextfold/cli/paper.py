@@ -97,7 +97,8 @@ class Paper:
     ) -> None:
         """Columns as wide as they must be; on a terminal the last one is cut at the edge, or goes on below itself.
 
-        Where the others leave it no room to be read in, it stands below its row.
+        Where the others leave it no room to be read in, it stands below its row; and where names are so long that
+        numbers would not fit behind them, each stands above its own. What a name is must be seen whole, to be typed.
         """
         cells = [[(harmless.line(_words(cell)), _style(cell)) for cell in row] for row in rows]
         titles = [[(title, "dim") for title in head]] if head and cells else []
@@ -108,14 +109,20 @@ class Paper:
         numbers = set(right)
         before_last = sum(widths[:-1]) + 2 * (len(widths) - 1)
         room, last = self.width - before_last, len(widths) - 1
-        is_below = self._clips and last not in numbers | {0} and room < min(widths[-1], _READABLE)
-        if is_below:
-            widths = [*_squeezed(widths[:-1], numbers, self.width), 0]
+        is_below = wraps and self._clips and room < min(widths[-1], _READABLE)
+        is_above = False
+        if self._clips and (wraps or last in numbers):
+            whole = widths if last in numbers else widths[:-1]
+            shown = _squeezed(whole, numbers, self.width)
+            is_above = 0 not in numbers and sum(shown) + 2 * (len(shown) - 1) > self.width
+            widths = [*shown, *widths[len(shown) :]]
         for row in grid:
-            if is_below and len(row) == len(widths):
-                self._row(row[:-1], widths, numbers)
-                if row[-1][0]:
-                    self.text(row[-1][0], indent=_BELOW, style=row[-1][1])
+            if (is_above or is_below) and len(row) == len(widths):
+                *before, below = row if wraps else [*row, ("", "")]
+                write = self._named if is_above else self._row
+                write(before, widths, numbers)
+                if below[0]:
+                    self.text(below[0], indent=_BELOW, style=below[1])
                 continue
             if not (wraps and self._clips and len(row) == len(widths)):
                 self._row(row, widths, numbers)
@@ -125,6 +132,12 @@ class Paper:
             self._row([*row[:-1], (first, style)], widths, numbers)
             for each in others:
                 self.line(Ink(each, style) if style else each, indent=before_last)
+
+    def _named(self, row: Sequence[tuple[str, str]], widths: Sequence[int], right: set[int]) -> None:
+        """A row whose name stands above it."""
+        name, style = row[0]
+        self.line(Ink(name, style) if style else name)
+        self._row([("", ""), *row[1:]], [_BELOW - 2, *widths[1:]], right)
 
     def _row(self, row: Sequence[tuple[str, str]], widths: Sequence[int], right: set[int]) -> None:
         pieces: list[Piece] = []
@@ -213,9 +226,9 @@ def clipped(text: str, most: int) -> str:
 
 
 def _squeezed(widths: Sequence[int], numbers: set[int], most: int) -> list[int]:
-    """Columns in so much room: text gives way, from the second column on first; numbers and short words stay whole."""
+    """Columns in so much room: text behind the first one gives way; numbers and short words stay whole."""
     found = list(widths)
-    for at in [*range(1, len(found)), 0]:
+    for at in range(1, len(found)):
         over = sum(found) + 2 * (len(found) - 1) - most
         if at not in numbers and over > 0 and found[at] > _LEAST:
             found[at] = max(_LEAST, found[at] - over)

@@ -59,6 +59,8 @@ def run(call: Invocation) -> int:
         return DONE
     directory = state_directory() / "claude-code" if call.args.install else Path(call.args.output)
     store = _absolute(call.store_path)
+    with call.store(create=True):  # the agent starts the MCP server before there is anything to keep
+        pass
     written = write_plugin(directory, store)
     if call.args.install:
         _install(directory)

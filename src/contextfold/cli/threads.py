@@ -126,7 +126,7 @@ def _show_list(call: Invocation, rows: Sequence[ListedThread], found: list[dict[
         for row, each in zip(rows, found, strict=True)
     ]
     head = [call.say(f"threads.{name}") for name in ("thread", "model", "said", "shown", "tokens", "folds", "active")]
-    call.out.table(table, [*head, ""], right=(2, 3, 4, 5))
+    call.out.table(table, [*head, ""], right=(2, 3, 4, 5), wraps=True)
     if len(rows) == (call.args.limit or PAGE) and call.args.order != "created":
         last = rows[-1].title if call.args.order == "name" else rows[-1].changed
         call.err.line(call.say("threads.more", after=last))
