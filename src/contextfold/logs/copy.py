@@ -70,7 +70,10 @@ def _follow(source: SealedLog, target: SealedLog, row: ListedThread, before: Lis
         target.rename(row.name, row.title)
     if row.is_archived != (before is not None and before.is_archived):
         target.archive(row.name, row.is_archived)
-    if forgotten := sorted({*source.forgotten(row.name)} - {*target.forgotten(row.name)}):
+    if row.is_forgotten:
+        if before is None or not before.is_forgotten:
+            target.forget(row.name)  # also where it has no words of its own, as a fork
+    elif forgotten := sorted({*source.forgotten(row.name)} - {*target.forgotten(row.name)}):
         target.forget(row.name, forgotten)
 
 

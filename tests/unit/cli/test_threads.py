@@ -123,6 +123,19 @@ def test_the_only_space_with_threads_is_the_one_that_is_meant(cli: Cli, tmp_path
     assert cli("threads", "--space", "default").out.startswith("contextfold.db has no thread yet")
 
 
+def test_a_forgotten_thread_is_forgotten_in_a_copy_though_it_had_no_words_of_its_own(cli: Cli, many: Path) -> None:
+    with cf.open(many) as store:
+        store.thread("alpha").fork(name="tried")
+    for name in ("tried", "gamma"):
+        assert cli("forget", name, "--yes").code == 0
+    for _ in range(2):
+        assert cli("copy", "other.db").code == 0
+        with cf.open(many.with_name("other.db")) as copied:
+            assert {row.title for row in copied.threads() if row.is_forgotten} == {"tried", "gamma"}
+            assert copied.verify() == []
+            assert copied.thread("alpha").view.length == 2
+
+
 def test_what_is_about_a_whole_store_goes_through_all_its_spaces(cli: Cli, of_tenants: Path) -> None:
     assert cli("verify", "--json").json["threads"] == 2
     assert "2 threads" in cli("doctor").out
