@@ -191,7 +191,7 @@ class Dialect(Protocol):
         return chunks
 
     def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:  # noqa: ARG002
-        """A body that it wrote, with these chunks behind its own; None where it must be written anew."""
+        """A body that it wrote, with these chunks behind its own and the same two bytes at its end; else None."""
         return None
 
     def losses(self, item: ViewItem, message: Message) -> tuple[str, ...]:  # noqa: ARG002

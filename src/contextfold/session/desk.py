@@ -286,7 +286,7 @@ class Desk:
             details[PREFIX] = request.prefix
         record = request.record
         is_as_sent = record.times_forgotten == self.lens.times_forgotten
-        body = record.digest or (body_digest(record.body) if record.body else "")
+        body = record.digest or _digest(request)
         event = Sent(
             request.head,
             request.model,
@@ -333,6 +333,14 @@ class Desk:
             "room for the answer": self.budget().reserve,
         }
         return {name: size for name, size in sizes.items() if size}
+
+
+def _digest(request: Request) -> str:
+    """Of the bytes that went out, as far as they are kept; where nothing in them is secret, only what is new is read."""
+    body, series = request.record.body, request.series
+    if series is not None and body is request.json:
+        return series.digest(body)
+    return body_digest(body) if body else ""
 
 
 def _tells(event: object) -> bool:

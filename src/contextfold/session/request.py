@@ -14,7 +14,7 @@ from contextfold.folding import Budget, FoldDecision, Made, Native, PlannedFold,
 from contextfold.layers import LayerUse
 from contextfold.models import Model
 from contextfold.thread import RequestPart, Thread
-from contextfold.thread.request_bytes import RequestSettings
+from contextfold.thread.request_bytes import BodySeries, RequestSettings
 from contextfold.toolbox import ToolUse
 
 # What `prepare` takes itself. Other settings pass as they are, unless they look like these or like a wire format's.
@@ -73,7 +73,7 @@ class Request:
     prefix: str = ""  # the digest of what its messages are, where the model binds its reasoning to that
     betas: tuple[str, ...] = ()  # features that Anthropic wants named: `client.beta.messages.create(betas=…)`
 
-    series: object = field(default=None, repr=False, compare=False)  # of one series, each goes on where another ended
+    series: BodySeries | None = field(default=None, repr=False, compare=False)  # each goes on where another ended
     record: RequestRecord = field(default=RequestRecord(), repr=False, compare=False)
     origins: Callable[[], tuple[RequestPart, ...]] = field(default=tuple, repr=False, compare=False)
 

@@ -140,6 +140,25 @@ UNCHAINED = "{field} is left out: a fold changed what it stands for, so the whol
 Variant: TypeAlias = tuple[Hashable, bool]  # an item, and whether its reasoning is stale
 
 
+class BodySeries:
+    """Bodies of which each goes on where the one before ended, but for its last two bytes; so do their digests."""
+
+    def __init__(self) -> None:
+        self._read = sha256(), 0  # all that stays of the newest one that was asked about, and its length
+
+    def digest(self, body: bytes) -> str:
+        """What a `Sent` keeps of one of them: only what is new is read, or all of one that is older."""
+        (running, known), stays = self._read, len(body) - 2
+        if stays < known:
+            return sha256(body).hexdigest()
+        running = running.copy()
+        running.update(memoryview(body)[known:stays])
+        self._read = running, stays
+        whole = running.copy()
+        whole.update(body[stays:])
+        return whole.hexdigest()
+
+
 class Newest:
     """The newest body, gone on with while the view only grows: copied once, where writing it anew reads it all.
 
@@ -152,7 +171,7 @@ class Newest:
         self._terms: tuple[bytes, str] = (b"", "")
         self._chunks: list[bytes] = []
         self.body = b""
-        self.series = object()  # another one for each body that is written anew
+        self.series = BodySeries()  # another one for each body that is written anew
 
     def with_(
         self, chunks: Sequence[bytes], settings: tuple[Mapping[str, object], bytes], first: ViewItem | None
@@ -168,7 +187,7 @@ class Newest:
             self.body = grown
             self._chunks += fresh
         else:
-            self.body, self.series = self._dialect.body(chunks, fields, first), object()
+            self.body, self.series = self._dialect.body(chunks, fields, first), BodySeries()
             self._terms, self._chunks = terms, list(chunks)
         return self.body
 
@@ -195,7 +214,7 @@ class Rendering:
         return 2 * len(self._newest.body)
 
     @property
-    def series(self) -> object:
+    def series(self) -> BodySeries:
         """What bodies have in common of which each goes on where the one before ended."""
         return self._newest.series
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 import contextfold as cf
+from contextfold.thread.request_bytes import BodySeries
 
 LONG = "The parser keeps the port and the flag. " * 400  # more than the least that the provider caches
 
@@ -40,3 +42,9 @@ def test_requests_of_one_series_go_on_where_the_one_before_ended() -> None:
         assert last.json.startswith(first.json[:-2] + b",")
         other = session.prepare(max_tokens=400)
         assert other.series is not first.series, "its settings are others, so it was written anew"
+
+
+def test_the_digest_of_each_body_in_a_series_is_that_of_all_its_bytes() -> None:
+    series, bodies = BodySeries(), [b'{"messages":[' + b",".join([b'{"n":1}'] * many) + b"]}" for many in (1, 3, 2, 4)]
+    for body in (*bodies, bodies[0], bodies[-1]):
+        assert series.digest(body) == sha256(body).hexdigest(), "also of one that is older than the newest"
