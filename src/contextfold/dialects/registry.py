@@ -151,7 +151,10 @@ def joined(values: Sequence[object], default: str) -> Dialect | None:
 
 def is_words_only(value: Mapping[str, Any]) -> bool:
     """Whether it is a role and words and nothing else: no dialect of this house claims that, and none answers so."""
-    return value.keys() == _WORDS and value["role"] in _SIDES and isinstance(value["content"], str)
+    if value.keys() != _WORDS:
+        return False
+    role = value["role"]
+    return type(role) is str and role in _SIDES and type(value["content"]) is str
 
 
 def plain_reader(value: Mapping[str, Any], default: str) -> Dialect | None:
@@ -227,6 +230,8 @@ def understand(given: object, default: str, named: str | None = None) -> Reply:
 
     `default` decides where several dialects write the same.
     """
+    if type(given) is dict and not named and (reader := plain_reader(given, default)) is not None:
+        return Reply(reader.parse(encode(given)))  # most messages
     raw = bytes(given) if isinstance(given, bytes | bytearray | memoryview) else None
     value = decode(raw) if raw is not None else plain(given)
     is_list = isinstance(value, list)

@@ -38,7 +38,7 @@ def parse(raw: bytes) -> Message:
     if not isinstance(value, dict):
         raise BadMessage("An Anthropic message is a JSON object. Pass {'role': 'user', 'content': ...}.")
     role = value.get("role")
-    side = side_of(role, ROLES)
+    side = (ROLES.get(role) if type(role) is str else None) or side_of(role, ROLES)
     if side is None:
         said = "no role" if role is None else f"the role {role!r}"
         raise BadMessage(f"This message has {said}. Anthropic knows 'user', 'assistant' and 'system': set one of them.")
@@ -169,6 +169,11 @@ def claims(value: Json) -> bool:
     if value.get("type") == "message":
         return not isinstance(content, str) and not _is_foreign(content)
     return isinstance(content, list | tuple) and any(isinstance(block, dict) and _is_own(block) for block in content)
+
+
+def reads(value: Json) -> bool:
+    """Whether a message that nobody claims may be taken for Anthropic's."""
+    return "parts" not in value and value.get("role") != "developer"
 
 
 def _is_own(block: Mapping[str, object]) -> bool:

@@ -52,7 +52,7 @@ from contextfold.models import Model
 from .parse import NAME
 from .rules import IN_SYSTEM
 from .touch import SILENT_ERROR, is_unsigned, touched
-from .turns import holds_any, refused_sampling
+from .turns import holds_any, refused_sampling, settled
 
 ON_DEMAND, THRESHOLD, CLEARING = "compact-2026-09-04", "compact_20260112", "clear_tool_uses_20250919"
 BINDING = "thinking-binding-controls-2026-08-01"  # under which the provider takes the wish to drop stale reasoning
@@ -144,6 +144,11 @@ def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes
     return chunks
 
 
+def settled_and_limited(chunks: list[bytes], since: int) -> list[bytes]:
+    """The chunks without halves of what ran at a server, and with the newest marks only."""
+    return limited(settled(chunks, since), since)
+
+
 def marked(chunk: bytes) -> bytes:
     """The message with a mark on its last block; the very same bytes where there is no block, or none may be marked."""
     parts = fields(chunk)
@@ -221,12 +226,15 @@ def _stands(shape: Shape, message: Message) -> bool:
     return bool(shape.blocks) and not (has_results and _has_blank_inside(message))
 
 
-def stands_unread(shape: Shape) -> bool:
-    """Whether the outline alone says so: words, pictures, files and calls; what is inside of results has to be read."""
-    for block in shape.blocks:
-        if block.kind == "result" or block.is_blank or (block.call and simple(block.call) != block.call):
-            return False
-    return bool(shape.blocks)
+def as_given(item: ViewItem, raw: bytes) -> bytes | None:
+    """The message's own bytes, where its outline alone says so: what is inside of results has to be read."""
+    blocks = item.shape.blocks
+    for block in blocks:
+        if block.kind == "result" or (block.call and simple(block.call) != block.call):
+            return None
+        if block.kind == "text" and block.size == 0:
+            return None
+    return wire.readable(raw) if blocks else None
 
 
 def has_unsigned(message: Message) -> bool:
@@ -235,12 +243,8 @@ def has_unsigned(message: Message) -> bool:
 
 
 def _has_blank_inside(message: Message) -> bool:
-    for block in message.blocks:
-        if isinstance(block, ToolResult):
-            for inner in block.blocks:
-                if isinstance(inner, Text) and is_blank(inner.text):
-                    return True
-    return False
+    results = [block for block in message.blocks if isinstance(block, ToolResult)]
+    return any(isinstance(each, Text) and is_blank(each.text) for block in results for each in block.blocks)
 
 
 def _content(item: ViewItem, message: Message) -> list[Json]:
@@ -357,9 +361,9 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
     return wire.request(settings, limited(messages, most=max(0, MOST - marks)) if marks else messages)
 
 
-def grown(whole: bytes, chunks: Sequence[bytes]) -> bytes | None:
+def grown(body: bytes, fresh: Sequence[bytes]) -> bytes | None:
     """The request with more messages; one more mark may mean one less in front of it."""
-    return None if holds_any(chunks, 0, (MARK,)) else wire.grown(whole, chunks)
+    return None if holds_any(fresh, 0, (MARK,)) else wire.grown(body, fresh)
 
 
 def _is_lifted(first: ViewItem | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
