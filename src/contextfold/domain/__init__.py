@@ -93,6 +93,7 @@ from .view import (
     ViewItem,
     ViewMessage,
     ViewMessages,
+    is_person,
 )
 
 __all__ = [
@@ -195,6 +196,7 @@ __all__ = [
     "encode_event",
     "form_of",
     "hidden_by",
+    "is_person",
     "is_typed",
     "kind_of_tool",
     "link",

@@ -35,10 +35,10 @@ def keeps_together(item: ViewItem, waiting: tuple[str, ...], is_led: bool) -> bo
 
 def leads_on(item: ViewItem, before: bool = False) -> bool:
     """Whether reasoning waits for its successor after this item; a blank message changes nothing in that."""
-    blocks = item.shape.blocks
-    if item.shape.role == "assistant" and blocks and all(block.kind == "reasoning" for block in blocks):
-        return True
-    return before and item.shape.is_blank
+    shape = item.shape
+    if shape.role == "assistant" and shape.blocks and shape.blocks[-1].kind == "reasoning":
+        return all(block.kind == "reasoning" for block in shape.blocks)
+    return before and shape.is_blank
 
 
 def check_view(items: Sequence[ViewItem]) -> list[Problem]:
@@ -135,13 +135,8 @@ class MessageArrival(NamedTuple):
     open: tuple[str, ...]  # calls that wait after it
 
 
-_QUIET = MessageArrival((), (), ())
-
-
 def arrive(waiting: tuple[str, ...], shape: Shape) -> MessageArrival:
     """A message that only answers open calls keeps the turn; anything else that shows closes it."""
-    if not waiting and _is_plain(shape):
-        return _QUIET
     if shape.is_blank:
         return MessageArrival((), (), waiting)
     unanswered, late = _answer(waiting, shape)
@@ -152,7 +147,7 @@ def arrive(waiting: tuple[str, ...], shape: Shape) -> MessageArrival:
 
 
 def _is_plain(shape: Shape) -> bool:
-    """Neither calls nor results: most messages, so this is asked first."""
+    """Neither calls nor results: most messages. Where nothing waits, such a one is shown as it is."""
     for block in shape.blocks:  # noqa: SIM110  # a generator here would cost more than the question
         if block.kind == "call" or block.kind == "result":
             return False
@@ -293,13 +288,16 @@ class PathItems:
 
     def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
         """Somebody spoke: complete what that leaves behind, then add it."""
+        self.has_system = self.has_system or shape.role == "system"
         waiting = self.open_calls
+        if not waiting and _is_plain(shape):
+            self._add(ViewItem(seq, kind, shape), seq, ())
+            return
         shape, aliases = self._ids.shown(len(self.items), shape, waiting)
         arrival = arrive(waiting, shape)
         if arrival.abandoned:
             answered = tuple(call for call in waiting if call not in arrival.abandoned)
             self._add(self._completion(arrival.abandoned), self._keys[-1], answered)
-        self.has_system = self.has_system or shape.role == "system"
         item = ViewItem(seq, kind, self._labelled(shape, arrival.late), late=arrival.late, aliases=aliases)
         self._add(item, seq, arrival.open)
 

@@ -205,15 +205,17 @@ class Projection:
                 self.notes.append(seq)
             case _:
                 assert_never(event)
-        self._path.push(seq, len(self.items))
+        self._path.push(seq, len(self.items.items))
 
     def _push(self, seq: int, kind: ItemKind, event: Appended | Attached) -> None:
-        first = len(self.items)
-        self.items.push(seq, kind, event.shape)
-        if self._shown is not None:
-            for place in range(first, len(self.items)):
-                item = placed(self.items.items[place], self._shown.items)
-                self._shown.push(item, bool(self.items.starts[place]))
+        path, shown = self.items, self._shown
+        first = len(path.items)
+        path.push(seq, kind, event.shape)
+        if shown is not None:  # views taken before are shorter, and do not see it
+            for place in range(first, len(path.items)):
+                item = path.items[place]
+                shown.items.append(item if item.shape.role != "system" else placed(item, shown.items))
+                shown.cuts.append(path.starts[place])
 
     def _fold(self, seq: int, event: Folded) -> None:
         spans = (self.items.span(first, last) for first, last in event.cover.ranges)

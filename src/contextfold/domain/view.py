@@ -60,6 +60,18 @@ class ViewItem(Struct, frozen=True):
         return bool(self.edits or self.late or self.aliases or self.displaced or self.folded)
 
 
+def is_person(item: ViewItem) -> bool:
+    """Whether somebody spoke here, rather than a tool: the user's side, no results, something to read or see."""
+    if item.kind != "message" or item.shape.role != "user":
+        return False
+    says = False
+    for block in item.shape.blocks:
+        if block.kind == "result":
+            return False
+        says = says or block.size > 0 or block.kind != "text"
+    return says
+
+
 class Count(Struct, frozen=True):
     """Tokens, and how we know: exactly by a tokenizer, or estimated, by which method, in which parts."""
 
@@ -123,16 +135,11 @@ class Shown:
     __slots__ = ("_estimated", "_images", "_lens", "_sizes", "_tokens", "cuts", "items")
 
     def __init__(self, items: list[ViewItem], cuts: bytearray) -> None:
-        self.items = items
+        self.items = items  # whoever follows the thread adds at the end of both
         self.cuts = cuts  # 1 where a cut in front of the item is legal
         self._lens: Lens | None = None
         self._tokens, self._sizes, self._images = [0], [0], [0]
         self._estimated: int | None = None  # the first item in which something can only be estimated
-
-    def push(self, item: ViewItem, may_cut: bool) -> None:
-        """One more at the end. Views taken before are shorter, and do not see it."""
-        self.items.append(item)
-        self.cuts.append(may_cut)
 
     def totals(self, lens: Lens, length: int) -> tuple[int, int, int]:
         """Tokens, bytes and images of the first `length` items; only what is new is weighed."""
@@ -158,8 +165,9 @@ class Shown:
         for item in self.items[len(tokens) - 1 : length]:
             tokens.append(tokens[-1] + lens.weigh(item))
             sizes.append(sizes[-1] + item.shape.size)
-            images.append(images[-1] + item.shape.images)
-            if self._estimated is None and item.shape.is_estimated:
+            is_estimated = item.shape.is_estimated  # as every picture is
+            images.append(images[-1] + (item.shape.images if is_estimated else 0))
+            if is_estimated and self._estimated is None:
                 self._estimated = len(images) - 2
 
 
@@ -237,7 +245,7 @@ class ViewMessages(Sequence[ViewMessage]):
 class View:
     """What the model sees next: items in order, where they may be cut, and what they amount to."""
 
-    __slots__ = ("_lens", "array", "head", "length", "open_calls", "pinned")
+    __slots__ = ("_lens", "_running", "array", "head", "length", "open_calls", "pinned")
 
     def __init__(
         self,
@@ -248,6 +256,7 @@ class View:
         pinned: frozenset[int] = frozenset(),
     ) -> None:
         self._lens = lens
+        self._running: list[int] | None = None  # sums of tokens, once somebody asks; they only grow
         self.array = shown  # shared with other views, for whoever extends something in step with it
         self.head, self.length = head, len(shown.items)
         self.open_calls = open_calls  # calls of the last turn that still wait for their results
@@ -271,7 +280,7 @@ class View:
 
     def item(self, index: int) -> ViewItem:
         """One outline without copying the others; counted from the end where negative."""
-        return self.array.items[range(self.length)[index]]
+        return self.array.items[index if 0 <= index < self.length else range(self.length)[index]]
 
     @property
     def messages(self) -> ViewMessages:
@@ -286,9 +295,10 @@ class View:
 
     def tokens(self, start: int = 0, stop: int | None = None) -> int:
         """Raw tokens of the items from `start` to before `stop`."""
-        stop = self.length if stop is None else stop
-        running = self.array.running_tokens(self._lens, self.length)
-        return running[stop] - running[start]
+        running = self._running
+        if running is None:
+            running = self._running = self.array.running_tokens(self._lens, self.length)
+        return running[self.length if stop is None else stop] - running[start]
 
     def may_cut(self, index: int) -> bool:
         """Whether a view may begin, or a fold end, in front of this item."""

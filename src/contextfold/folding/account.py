@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import log
 from typing import Any, NamedTuple, Self, cast
 
-from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, tool_key
+from msgspec import Struct
+from msgspec.structs import replace
+
+from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, is_person, tool_key
 
 from .clear import Clear
 from .economics import UNSURE, WORKS, CacheShares, Economy, Rates, paying_tail
-from .survey import is_person
 
 FULL_SUMMARY = 2_000  # tokens of the summary that full history must make when the window is full
 FULL_QUESTION = 500
 
 
-@dataclass(frozen=True, slots=True)
-class PricedRequest:
+class PricedRequest(Struct, frozen=True):
     """One request, as far as its cost goes. Tokens are calibrated but for `said`."""
 
     size: int
@@ -45,8 +46,7 @@ class PricedRequest:
         return self
 
 
-@dataclass(frozen=True, slots=True)
-class FullHistory:
+class FullHistory(Struct, frozen=True):
     """What full history would have cost so far, and the raw tokens of its last request, without system and tools."""
 
     bill: float = 0.0
@@ -70,8 +70,7 @@ class FullHistory:
         return replace(self, bill=before.bill + (self.bill - before.bill) * by)
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """What was paid until the last request, and where full history stands.
 
     Nobody can tell to the token when its window is full. So it is kept twice, once with a window that is full a little
@@ -130,11 +129,13 @@ class Account:
 
     def after(self, call: PricedRequest, economy: Economy, rates: Rates) -> Account:
         """The account once one more request was made."""
-        full = self.with_full_history(call, rates)
+        return self.with_full_history(call, rates).with_ours(call, economy, rates)
+
+    def with_ours(self, call: PricedRequest, economy: Economy, rates: Rates) -> Account:
+        """Our next request added, where full history's is already."""
         paid = call.cached * rates.read + (call.size - call.cached) * rates.write
-        return replace(
-            full, bill=self.bill + paid, said=call.said, rent=self.rent_with(call, economy), summary=call.summary
-        )
+        rent = self.rent_with(call, economy)
+        return replace(self, bill=self.bill + paid, said=call.said, rent=rent, summary=call.summary)
 
     def with_full_history(self, call: PricedRequest, rates: Rates) -> Account:
         """Full history's next request added, and none of ours."""
@@ -294,8 +295,7 @@ class Rents:
             self._array, self._length, self.first = view.array, 0, -1
             self.calls = self.removable = self._since = 0
             self._newest, self._recalls = _NewestResults(self.clear), _Recalls()
-        for place in range(self._length, view.length):
-            item = view.item(place)
+        for place, item in enumerate(view.array.items[self._length : view.length], self._length):
             is_answer = item.shape.role == "assistant"
             if is_answer:
                 self.calls += 1
@@ -345,8 +345,8 @@ class Staying:
         if view.array is not self._array or view.length < self._length:
             self._array, self._length, self._places = view.array, 0, _Landmarks()
             self.first = self.pinned = self.said = self._words = 0
-        for place in range(self._length, view.length):
-            self._take(place, view.item(place), view)
+        for place, item in enumerate(view.array.items[self._length : view.length], self._length):
+            self._take(place, item, view)
         self._length = view.length
         places = self._places
         self.newest = view.tokens(max(places.newest, places.first + 1))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from contextfold.domain import View
 from contextfold.models import Model
 
@@ -22,8 +24,7 @@ RESTS = 2  # requests without a fold after one in a small window, which a turn o
 AGAIN = 50  # one part in so many of the usable input must be new before folding is tried again
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(Struct, frozen=True):
     """What the request itself does not show: a person asked for folding, a provider for less, or folding is spent."""
 
     asked: bool = False

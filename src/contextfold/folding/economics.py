@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from contextfold.domain import Bill, Detail
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
@@ -29,8 +31,7 @@ SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a 
 SMALL_SHARE = 0.5  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """What one token costs: read from the cache, written to it, and as output. Without prices, cost is tokens."""
 
     read: float
@@ -43,8 +44,7 @@ LEARNED = 0.6  # of what a bill shows is believed at once: a miss may be chance,
 TELLING = 1_000  # tokens that should have been in the cache, below which a bill tells nothing about it
 
 
-@dataclass(frozen=True, slots=True)
-class CacheShares:
+class CacheShares(Struct, frozen=True):
     """What bills show of a provider's cache; until one comes, that it works as the model's facts say."""
 
     read: float = 1.0  # of what should have been in it, how much was read from it
@@ -66,12 +66,13 @@ class CacheShares:
 
 
 WORKS = CacheShares()
+TOKENS = Rates(1.0, 1.0, 1.0, "tokens")
 
 
 def rates_of(model: Model, tokens: int, cache: CacheShares = WORKS) -> Rates:
     """The rates of a request of this size, with a cache that does as much as bills show."""
     if model.prices is None:
-        return Rates(1.0, 1.0, 1.0, "tokens")
+        return TOKENS
     prices = model.prices.at(tokens)
     write = cache.written * prices.write + (1 - cache.written) * prices.input
     read = cache.read * prices.read + (1 - cache.read) * write
@@ -111,8 +112,7 @@ def predicted(behind: int, removed: int, rates: Rates) -> Prediction:
     return Prediction(price_of_edit(behind, removed, rates), removed * rates.read, rates.unit)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What a decision about money must know, in calibrated tokens. Kept by whoever holds the thread, flat per turn."""
 
     size: int  # of the request as it stands

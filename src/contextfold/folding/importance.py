@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from contextfold.domain import Message, Text, ViewItem, nested, tool_key
+from contextfold.domain import Message, Text, ViewItem, is_person, nested, tool_key
 from contextfold.errors import BadConfiguration
 
 from .clear import EXEMPT
-from .survey import is_person
 
 ENGLISH = (
     "approval",

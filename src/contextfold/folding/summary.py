@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from contextfold.domain import Detail, StandIn, View, ViewItem
+from contextfold.domain import Detail, StandIn, View, ViewItem, is_person
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Notebook, Refusal, SourceMessage, SummaryRequest, is_digest, summary_text
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
 from .plan import Compacted, Compactor, Plan, PlannedFold, Situation
-from .survey import Atom, Survey, is_person
+from .survey import Atom, Survey
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
-from contextfold.domain import BlockShape, Message, View, ViewItem, ViewMessages
+from contextfold.domain import BlockShape, Message, View, ViewItem, ViewMessages, is_person
 from contextfold.summaries import SourceMessage
 
 from .plan import Situation
@@ -182,13 +182,6 @@ def _parted(said: Sequence[int], staying: Sequence[int]) -> tuple[tuple[int, int
     groups = groupby(said, key=lambda seq: bisect_left(staying, seq))
     runs = (list(run) for _, run in groups)
     return tuple((run[0], run[-1]) for run in runs)
-
-
-def is_person(item: ViewItem) -> bool:
-    """Whether somebody spoke here, rather than a tool: the user's side, no results, something to read or see."""
-    if item.kind != "message" or item.shape.role != "user" or item.shape.is_blank:
-        return False
-    return not item.shape.results
 
 
 # -- tool results -----------------------------------------------------------------------------------------------------

@@ -122,6 +122,8 @@ class Prices(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     def at(self, tokens: int) -> Prices:
         """The prices a request with this much input pays."""
+        if not self.tiers:
+            return self
         told: dict[str, float] = {}
         for tier in sorted(self.tiers, key=lambda tier: tier.above):
             if tokens > tier.above:

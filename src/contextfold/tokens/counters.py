@@ -106,28 +106,17 @@ def _part(value: int, percent: int) -> int:
 class EstimatingCounter:
     """Tokens from classes of text, for models whose tokenizer is not public."""
 
-    __slots__ = ("_around", "_each", "_media", "_scale", "_weights")
-
-    exact = False
+    __slots__ = ("_around", "_each", "_media", "exact", "method", "shape", "weights")
 
     def __init__(self, model: Model, family: Weights, scale: Scale | None = None) -> None:
-        self._media, self._weights, self._scale = model.media or DEFAULT, family, scale or Scale()
+        self._media, self.weights = model.media or DEFAULT, family
         self._around, self._each = family.overhead.by_kind(), family.overhead.message
-
-    @property
-    def method(self) -> str:
-        return f"estimate:{self._weights.family}"
-
-    @property
-    def weights(self) -> Weights:
-        return self._weights
-
-    def shape(self, message: Message) -> Shape:
-        return self._scale.shape(message)
+        self.shape = (scale or Scale()).shape
+        self.exact, self.method = False, f"estimate:{family.family}"
 
     def passing(self, message: Message) -> Shape:
         """An outline that is counted now and not stored: it may lack what only other models need."""
-        return self._scale.shape(message)
+        return self.shape(message)
 
     def knows(self, shape: Shape) -> bool:  # noqa: ARG002 - classes are always there
         return True
@@ -139,7 +128,7 @@ class EstimatingCounter:
         return counted or 1
 
     def block_tokens(self, measure: Measure) -> int:
-        counted = self._weights.tokens(measure.classes)
+        counted = self.weights.tokens(measure.classes)
         if measure.media:
             counted += self._media_tokens(measure)
         return counted or 1
@@ -151,20 +140,13 @@ class EstimatingCounter:
 class EncodedCounter(EstimatingCounter):
     """Tokens by a vocabulary: the model's own, or that of a relative that stands in."""
 
-    __slots__ = ("_encoding", "_quick", "_stand_in")
+    __slots__ = ("_encoding", "_quick")
 
     def __init__(self, model: Model, family: Weights, using: Encoder) -> None:
         super().__init__(model, family, Scale(model.tokenizer, using))
-        self._quick = Scale(model.tokenizer, using, classes=False)
-        self._encoding, self._stand_in = model.tokenizer, model.stand_in
-
-    @property
-    def exact(self) -> bool:  # type: ignore[override]  # depends on whose vocabulary it is
-        return not self._stand_in
-
-    @property
-    def method(self) -> str:
-        return f"stand-in:{self._encoding}" if self._stand_in else self._encoding
+        self._quick, self._encoding = Scale(model.tokenizer, using, classes=False), model.tokenizer
+        self.exact = not model.stand_in  # by the model's own vocabulary
+        self.method = f"stand-in:{self._encoding}" if model.stand_in else self._encoding
 
     def passing(self, message: Message) -> Shape:
         return self._quick.shape(message)
@@ -178,7 +160,7 @@ class EncodedCounter(EstimatingCounter):
         if counted is None:
             return super().block_tokens(measure)
         if len(measure.classes) > SEALED:
-            counted += self._weights.tokens((0,) * SEALED + measure.classes[SEALED:])
+            counted += self.weights.tokens((0,) * SEALED + measure.classes[SEALED:])
         if measure.media:
             counted += self._media_tokens(measure)
         return counted or 1

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contextfold.domain import is_person
 from contextfold.folding import Plan, Strategy
 from contextfold.folding.clear import Clear
 from contextfold.folding.offload import Offload
 from contextfold.folding.prune import Prune
 from contextfold.folding.summary import Condense
-from contextfold.folding.survey import is_person
 from contextfold.folding.window import Window
 from contextfold.models import Model
 from contextfold.testing import nasty
