@@ -39,6 +39,7 @@ from contextfold.errors import BadMessage, CannotCover
 from contextfold.folding import (
     Context,
     PlannedFold,
+    Record,
     Steps,
     after_folds,
     content_of,
@@ -60,9 +61,7 @@ from .telemetry import journal
 
 
 def compaction_options(desk: Desk, dialect: str) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    """What a request says about compaction: settings, and the names of the features they belong to."""
-    if desk.policy.native == "off" and not desk.natives.live():
-        return {}, ()
+    """What a request says about compaction, where it may: settings, and the names of the features they belong to."""
     made = {str(event.details.get("form")) for _, event in desk.natives.live()} & {"threshold", "on-demand"}
     clears, at = desk.policy.native == "clear", desk.compacts_at(dialect)
     wish = dialects.Wish(desk.model, desk.budget().usable, at, frozenset(made), clears)
@@ -167,23 +166,25 @@ def _place(event: Folded) -> tuple[int, int] | None:
 
 
 Usage = Bill | Mapping[str, Any]
+_NO_BILL = Bill()
 
 
 def append(
     desk: Desk, given: object, key: str | None, dialect: str | None = None, usage: Usage | None = None
 ) -> Steps[int]:
     """Write a message, and if it answers the prepared request, what was sent and billed; returns its seq."""
-    reply = given if isinstance(given, Reply) else understand(given, desk.dialect, dialect or desk.lens.named)
+    lens = desk.lens
+    reply = given if isinstance(given, Reply) else understand(given, lens.dialect, dialect or lens.named)
     message = reply.message
-    bill = _bill(reply, usage)
+    bill = _bill(reply, usage) if reply.usage or usage is not None else _NO_BILL
     refuse_empty(message)
     request = desk.requests.newest if message.role == "assistant" else None
-    event = Appended(desk.counter.shape(message), message.dialect)
-    billed, compacted = bill.input, compaction_in(message)
+    event = Appended(lens.counter.shape(message), message.dialect)
+    billed, compacted, results = bill.input, compaction_in(message), message.results
     is_whole = compacted is None and not reply.cleared  # else the provider read something else than was sent
     blobs = () if request is None else request.record.blobs
     refused = tools.rulings(desk, message) if desk.tools.tools is not None and message.calls else ()
-    if message.results:
+    if results:
         tools.check_results(desk, message)
 
     def drafting(now: Projection) -> list[NewEvent]:
@@ -207,7 +208,7 @@ def append(
             drafts.append(NewEvent(measured, seq, desk.now()))
         return [*drafts, *tools.refusals(desk, refused, now.head)] if refused else drafts
 
-    logged = yield from record(drafting, blobs)
+    logged: tuple[Logged, ...] = yield Record(drafting, blobs)
     (seq,) = [entry.seq for entry in logged if isinstance(entry.event, Appended)]
     if request is not None:
         desk.requests.answer()
@@ -215,7 +216,7 @@ def append(
         desk.books.answered(desk.model, bill)
     if request is not None and billed and is_whole and request.raw_tokens:
         yield from learn(desk, request, billed)
-    if message.results:
+    if results:
         yield from offload(desk, seq)
     if desk.background.wanted is not None:
         too_early = yield from desk.background.begin(desk, desk.policy.stages, desk.view().head)

@@ -50,6 +50,9 @@ class AskedAttachments:
         return AskedAttachments(self.made + other.made, self.left_out + other.left_out)
 
 
+NOTHING = AskedAttachments()
+
+
 @dataclass(frozen=True, slots=True)
 class _Weighed:
     attachment: Attachment
@@ -79,7 +82,7 @@ def ask(desk: Desk, *, may_fold: bool) -> Steps[AskedAttachments]:
     """
     turn = _turn(desk, may_fold)
     if desk.attachers.asked == (turn.last, turn.folded):
-        return AskedAttachments()
+        return NOTHING
     chosen = _Chosen(turn.room)
     for attacher in desk.attachers.all:
         for given in (yield from _asked(desk, attacher, turn)):

@@ -7,7 +7,10 @@ grows, and knows which part of a request the provider still has in its cache. It
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import Appended, Bill, Detail, Logged, Measured, Sent, View, ViewItem
 from contextfold.folding import (
@@ -18,6 +21,7 @@ from contextfold.folding import (
     Economy,
     Policy,
     PricedRequest,
+    Rates,
     Rents,
     Standing,
     Staying,
@@ -26,6 +30,7 @@ from contextfold.folding import (
 )
 from contextfold.models import Model, Paid, Prices, find, paid_for
 from contextfold.thread import Thread
+from contextfold.thread.lens import ModelLens
 from contextfold.tokens import Drift, Watch
 
 from .request import Request
@@ -41,6 +46,15 @@ class _SentRequest:
     account: Account
     at: float
     call: PricedRequest | None = None
+
+
+class _NextRequest(Struct):
+    """The request that would be made now: its price, full history's account with it, where it stands once asked."""
+
+    call: PricedRequest
+    rates: Rates
+    full: Account
+    standing: Standing | None = None
 
 
 class ThreadCounts:
@@ -98,8 +112,8 @@ class Books:
         self._sent: _SentRequest | None = None
         self._prepared: _SentRequest | None = None
         self._made: tuple[Thread, View, Budget, int, float] | None = None  # prepared, and not worked out yet
-        self._priced: Memo[PricedRequest] = Memo()
-        self._stood: Memo[Standing] = Memo()  # whoever asks again before anything happened is told the same
+        self._next: Memo[_NextRequest] = Memo()  # whoever asks again before anything happened is told the same
+        self._limits: Memo[tuple[int, int]] = Memo()
         self._watch = Watch()
         self._said = _SaidSoFar()
         self._counts = ThreadCounts()
@@ -121,44 +135,42 @@ class Books:
         """Where the next request stands; None where the policy does not ask."""
         if self.economy is None:
             return None
-        lens = thread.lens
-        calibration, model = lens.calibration, lens.model
-        pause = now - self._sent.at if self._sent is not None else 0.0
-        asked = (view.array, view.length, budget, fixed, calibration, self.account, self._sent, _is_over(model, pause))
-        economy = self.economy
-        return self._stood.of(asked, lambda: self._stand(thread, view, budget, fixed, now, economy))
+        request = self._request(thread, view, budget, fixed, now)
+        if request.standing is None:
+            request.standing = self._stand(request, thread.lens, view, budget, self.economy)
+        return request.standing
 
-    def _stand(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, economy: Economy) -> Standing:
-        lens = thread.lens
-        calibration = lens.calibration
-        call = self._call(thread, view, budget, fixed, now)
-        rates = rates_of(lens.model, call.size, self.account.cache)
-        full = self.account.with_full_history(call, rates)
-        weigh = lens.counter
-        rents = self.rents
-        keep = int(min(rents.clear.keep_tokens, budget.limit // 4) / calibration.factor)
-        rents.follow(view, lambda item, block: weigh.block_tokens(item.shape.blocks[block].measure), keep)
-        staying = self.staying
+    def _stand(self, request: _NextRequest, lens: ModelLens, view: View, budget: Budget, economy: Economy) -> Standing:
+        call, full, account = request.call, request.full, self.account
+        calibration, counter = lens.calibration, lens.counter
+        scaled, factor = calibration.scaled, calibration.factor
+        keep, instructed = self._limits.of((budget, factor), lambda: self._limits_of(budget, factor))
+        rents, staying = self.rents, self.staying
+        rents.follow(view, lambda item, block: counter.block_tokens(item.shape.blocks[block].measure), keep)
         staying.follow(view)
-        instructed = int(self.summary.instructed(budget.limit) / calibration.factor)
         return Standing(
             call.size,
             call.fixed,
             call.cached,
             int(full.full * call.factor),
-            self.account.bill,
+            account.bill,
             full.full_bill,
-            calibration.scaled(rents.removable),
-            call.size - calibration.scaled(view.tokens(max(0, rents.first))),
-            calibration.scaled(rents.rent),
+            scaled(rents.removable),
+            call.size - scaled(view.tokens(max(0, rents.first))),
+            scaled(rents.rent),
             rents.recalls if rents.removable >= economy.least else 0.0,
-            self.account.rent_before(call),
-            calibration.scaled(staying.first),
-            calibration.scaled(staying.newest),
-            calibration.scaled(staying.pinned + staying.live + min(staying.said, instructed)),
-            self.account.cache,
+            account.rent_before(call),
+            scaled(staying.first),
+            scaled(staying.newest),
+            scaled(staying.pinned + staying.live + min(staying.said, instructed)),
+            account.cache,
             call.least,
         )
+
+    def _limits_of(self, budget: Budget, factor: float) -> tuple[int, int]:
+        """Raw tokens of results that clearing keeps, and of people's words that a summary does."""
+        keep = min(self.rents.clear.keep_tokens, budget.limit // 4)
+        return int(keep / factor), int(self.summary.instructed(budget.limit) / factor)
 
     def prepared(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> None:
         """A request was made; it counts, and is worked out, once it is answered."""
@@ -167,9 +179,9 @@ class Books:
     def _worked_out(self) -> _SentRequest | None:
         if self._made is not None and self.economy is not None:
             thread, view, budget, fixed, now = self._made
-            call = self._call(thread, view, budget, fixed, now)
-            account = self.account.after(call, self.economy, rates_of(thread.lens.model, call.size, self.account.cache))
-            self._prepared, self._made = _SentRequest(view, fixed, account, now, call), None
+            request = self._request(thread, view, budget, fixed, now)
+            account = request.full.with_ours(request.call, self.economy, request.rates)
+            self._prepared, self._made = _SentRequest(view, fixed, account, now, request.call), None
         return self._prepared
 
     @property
@@ -211,13 +223,13 @@ class Books:
 
     # -- one request ----------------------------------------------------------------------------------------------
 
-    def _call(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> PricedRequest:
+    def _request(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> _NextRequest:
         lens, sent = thread.lens, self._sent
         is_cold = sent is None or _is_over(lens.model, now - sent.at)
-        asked = view.array, view.length, budget, fixed, lens.calibration, sent, is_cold
-        return self._priced.of(asked, lambda: self._price(thread, view, budget, fixed, is_cold))
+        asked = view.array, view.length, budget, fixed, lens.calibration, lens.model, sent, is_cold, self.account
+        return self._next.of(asked, lambda: self._priced(thread, view, budget, fixed, is_cold))
 
-    def _price(self, thread: Thread, view: View, budget: Budget, fixed: int, is_cold: bool) -> PricedRequest:
+    def _priced(self, thread: Thread, view: View, budget: Budget, fixed: int, is_cold: bool) -> _NextRequest:
         lens, sent = thread.lens, self._sent
         calibration, model = lens.calibration, lens.model
         raw = view.tokens()
@@ -229,9 +241,11 @@ class Books:
         cached = cached if cached >= least else 0
         factor = min(calibration.factor, size / max(1, raw))  # nothing less than nothing is around them
         around = size - int(raw * factor)  # what calibration found beside the messages, too
-        said = self._said.tokens(thread)
+        said = self._said.tokens(thread, view)
         newest = self._newest.of(view.array, lambda: _newest_summary(view))
-        return PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold, least)
+        call = PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold, least)
+        rates = rates_of(model, size, self.account.cache)
+        return _NextRequest(call, rates, self.account.with_full_history(call, rates))
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""
@@ -247,12 +261,16 @@ class _SaidSoFar:
         self._tokens, self._counted = 0, 0
         self._last: ViewItem | None = None
 
-    def tokens(self, thread: Thread) -> int:
+    def tokens(self, thread: Thread, view: View) -> int:
         items, lens = thread.branch.items.items, thread.lens
         if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
             self._tokens, self._counted = 0, 0
+        shown, hidden = view.array.items, len(items) - view.length
         for place in range(self._counted, len(items)):
-            self._tokens += lens.weigh(items[place])
+            # The view has weighed what is new in it.
+            at = place - hidden
+            is_shown = 0 <= at < view.length and shown[at] is items[place]
+            self._tokens += view.tokens(at, at + 1) if is_shown else lens.weigh(items[place])
         self._counted = len(items)
         self._last = items[-1] if items else None
         return self._tokens

@@ -6,12 +6,13 @@ What changes from turn to turn belongs to the parts in `turn`, `books` and `laye
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+from msgspec.structs import replace
 
 from contextfold.dialects import OPENINGS
 from contextfold.domain import (
@@ -28,6 +29,7 @@ from contextfold.domain import (
     ViewItem,
     digest,
     hidden_by,
+    is_person,
     subject_of,
 )
 from contextfold.errors import CannotFit, ContextFoldError
@@ -71,6 +73,7 @@ class Desk:
     ) -> None:
         self.lens = thread.lens  # how its items are read and weighed for the model
         self.thread, self.policy, self.hooks, self.artifacts = thread, policy, hooks or Hooks(), artifacts
+        self.alone, self.now = thread.alone, thread.now
         self.turn, self.requests, self.owned = CurrentTurn(), OpenRequests(), OwnedList()
         self.books = Books(policy)  # the money
         self.background = Background()  # the summary that is being written meanwhile
@@ -150,10 +153,6 @@ class Desk:
         writes on, and answers that somebody else wrote. Results are checked against what is known of their calls."""
         return self.tools.tools is not None or not self.lens.is_far
 
-    def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
-        """Do something while nobody else uses the thread, after taking what others wrote to it if need be."""
-        return self.thread.alone(work, look=look)
-
     def budget(self, view: View | None = None) -> Budget:
         """How much a request may hold beside what surrounds the messages of a view, the present one unless given."""
         lens, frame = self.lens, self.turn.frame
@@ -165,12 +164,13 @@ class Desk:
     def opening_tokens(self, view: View | None = None) -> int:
         """Raw tokens of the words that dialects put in front of a view that begins with the model's own."""
         shown = self.view() if view is None else view
-        place = 0
-        while place < shown.length and shown.item(place).shape.role == "system":
-            place += 1
-        if place == shown.length or shown.item(place).shape.role != "assistant":
+        items, counter, first = shown.array.items, self.lens.counter, ""
+        for place in range(shown.length):
+            first = items[place].shape.role
+            if first != "system":
+                break
+        if first != "assistant":
             return 0
-        counter = self.counter
         return self._openings.of(counter, lambda: max(counter.tokens(counter.shape(each)) for each in _OPENERS))
 
     def decide(self, view: View | None = None, budget: Budget | None = None) -> FoldDecision:
@@ -179,7 +179,7 @@ class Desk:
         budget = self.budget(shown) if budget is None else budget
         model, calibration = self.lens.model, self.lens.calibration
         turn, ahead = self.turn, self.background.ahead
-        standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.thread.now())
+        standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.now())
         compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
         state: Literal["", "working", "ready"] = "" if ahead is None else "ready" if ahead.is_ready else "working"
         asked = shown.array, shown.length, budget, model, calibration, turn.signals, standing, compacts_at, state
@@ -246,9 +246,6 @@ class Desk:
         if not users:
             return "en"
         return self.turn.speak_of(language_of([message.text for message in users[:LANGUAGE_SAMPLE]]))
-
-    def now(self) -> float:
-        return self.thread.now()
 
     def is_on_branch(self, seq: int) -> bool:
         return self.thread.branch.is_on_path(seq)
@@ -336,7 +333,7 @@ class Desk:
 
 
 def _digest(request: Request) -> str:
-    """Of the bytes that went out, as far as they are kept; where nothing in them is secret, only what is new is read."""
+    """Of the bytes that went out, as far as they are kept; where nothing there is secret, only what is new is read."""
     body, series = request.record.body, request.series
     if series is not None and body is request.json:
         return series.digest(body)
@@ -357,7 +354,6 @@ def _must_stay(view: View, place: int) -> bool:
 def live_request(view: View) -> int:
     """Where the newest turn of a person begins: what is asked now, and everything after it."""
     for index in range(view.length - 1, -1, -1):
-        item = view.item(index)
-        if item.kind == "message" and item.shape.role == "user" and not item.shape.results and not item.shape.is_blank:
+        if is_person(view.item(index)):
             return index
     return 0

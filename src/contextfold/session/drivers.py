@@ -15,9 +15,12 @@ from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from contextvars import copy_context
 from errno import EDQUOT, EFBIG, ENOSPC
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread, active_count
 from typing import Any, Final, Protocol, TypeVar
+
+from msgspec import Struct
 
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, DiskFull, StoreError
@@ -41,7 +44,7 @@ class Doing(Protocol):
     @property
     def artifacts(self) -> Path | None: ...
 
-    def alone(self, work: Callable[[], Any], *, look: bool = False) -> Any:
+    def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
         """Do something while nobody else uses the thread, after taking what others wrote to it if need be."""
         ...
 
@@ -52,7 +55,11 @@ def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     The log is looked at once, before the first of them, unless `look` says that writing will tell as much. Between two
     effects a step has the thread for itself; while an effect is carried out, which may take long, others have it.
     """
-    return _drive(steps, doing, started(steps, doing, look=look))
+    first = doing.alone(partial(_next, steps, None, None), look=look)
+    if isinstance(first, StepsEnd):  # most requests ask for nothing
+        ended: T = first.value
+        return ended
+    return _drive(steps, doing, first)
 
 
 def _drive(steps: Steps[T], doing: Doing, effect: Effect | StepsEnd, *, aside: bool = False) -> T:
@@ -65,7 +72,7 @@ def _drive(steps: Steps[T], doing: Doing, effect: Effect | StepsEnd, *, aside: b
                 answer = _do(effect, doing)
             except Exception as raised:  # noqa: BLE001  # the step decides what an error means
                 error = raised
-            effect = alone(lambda: _next(steps, answer, error))  # noqa: B023  # called at once
+            effect = alone(partial(_next, steps, answer, error))
         result: T = effect.value
         return result
     finally:
@@ -78,7 +85,7 @@ def _at_once(work: Callable[[], T]) -> T:
 
 def started(steps: Steps[Any], doing: Doing, *, look: bool = True) -> Effect | StepsEnd:
     """Begin steps, with what others wrote taken before: what they ask for first, or their end."""
-    return doing.alone(lambda: _next(steps, None, None), look=look)  # type: ignore[no-any-return]  # what it is given
+    return doing.alone(partial(_next, steps, None, None), look=look)
 
 
 def _do(effect: Effect, doing: Doing) -> object:
@@ -220,7 +227,7 @@ async def drive_async(
                 answer = await _do_async(effect, doing, run)
             except Exception as raised:  # noqa: BLE001  # the step decides what an error means
                 error = raised
-            effect = await run(lambda: alone(lambda: _next(steps, answer, error)))  # noqa: B023  # awaited at once
+            effect = await run(partial(alone, partial(_next, steps, answer, error)))
         result: T = effect.value
         return result
     except asyncio.CancelledError:
@@ -230,11 +237,10 @@ async def drive_async(
         raise
 
 
-class StepsEnd:
+class StepsEnd(Struct, frozen=True):
     """The end of some steps, and what they came to."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
 
 def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | StepsEnd:

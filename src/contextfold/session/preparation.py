@@ -34,7 +34,7 @@ from contextfold.thread import RequestPart, RequestTerms, parts_of
 from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
 from . import attachments, notes, tools
-from .attachments import AskedAttachments, attach
+from .attachments import NOTHING, AskedAttachments, attach
 from .desk import LOOSE, Desk
 from .layer_state import surrounded, without_sections
 from .request import AskedTerms, FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
@@ -78,7 +78,8 @@ def prepare(
 ) -> Steps[Request]:
     """Decide, fold if needed, check, render: a request that fits, or `CannotFit`."""
     turn = desk.turn
-    refuse_misspelled(settings)
+    if settings:
+        refuse_misspelled(settings)
     if len(desk.requests.unanswered) >= MOST_UNANSWERED:
         yield from record(lambda _now: ())
     if cache is None:  # wanted where the provider keeps a prompt only if it is marked, and bills what it keeps for less
@@ -89,9 +90,13 @@ def prepare(
     turn.speak(dialect)
     if desk.natives.live():
         yield from answer.let_go(desk)
-    before = yield from hand_over(desk, dialect)
-    attached = yield from _attached(desk)
-    if desk.attachers.all:
+    before = desk.view()
+    if (words := words_before_an_answer(desk, before, dialect)) is not None:
+        yield from attach(desk, *words)
+        before = desk.view()
+    attached = NOTHING
+    if desk.thread.branch.notes or desk.tools.tools is not None or desk.attachers.all:
+        attached = yield from _attached(desk)
         before = desk.view()
     budget = desk.budget(before)
     decision = desk.decide(before, budget)
@@ -113,7 +118,9 @@ def prepare(
         view = desk.view()
         budget = desk.budget(view)
         now = desk.decide(view, budget)
-    outcome = FoldOutcome(decision, (yield from _fitting(desk, now)), before, view, made)
+    if not now.fits:
+        now = yield from _fitting(desk, now)
+    outcome = FoldOutcome(decision, now, before, view, made)
     request = _request(desk, settings, outcome, budget=budget, cache=cache, attached=attached)
     desk.requests.ask(request)
     desk.books.prepared(desk.thread, view, budget, turn.frame.tokens, desk.now())
@@ -128,7 +135,8 @@ def _caught_up(desk: Desk, dialect: str, before: View) -> Steps[Made]:
         if (now.array is before.array and now.length == before.length) or _last_message(now) == _last_message(before):
             break
         before = now
-        yield from hand_over(desk, dialect)
+        if (words := words_before_an_answer(desk, now, dialect)) is not None:
+            yield from attach(desk, *words)
         decision = desk.decide()
         if not decision.fits:
             made += yield from fold(desk, decision)
@@ -184,17 +192,16 @@ def fitted(
 
 
 def _attached(desk: Desk) -> Steps[AskedAttachments]:
-    """What whoever knows something for the model adds now; a session where nobody does pays nothing."""
-    if desk.thread.branch.notes or desk.tools.tools is not None or desk.attachers.all:
-        notes.refresh(desk)
+    """What whoever knows something for the model adds now."""
+    notes.refresh(desk)
     if not desk.attachers.all:
-        return AskedAttachments()
+        return NOTHING
     return (yield from attachments.ask(desk, may_fold=True))
 
 
 def _attached_again(desk: Desk, decision: FoldDecision, made: Made, given: Surroundings) -> Steps[AskedAttachments]:
     """What a fold took from the view and is to stand there; and a list of tools that waited for a fold."""
-    asked = AskedAttachments()
+    asked = NOTHING
     if desk.attachers.all:
         asked = yield from attachments.ask(desk, may_fold=False)
     if made.folds and (released := tools.released(desk)) is not None:
@@ -304,10 +311,12 @@ def _terms(
     desk: Desk, rendering: Rendering, output: int, settings: Mapping[str, object], marks: dialects.Marks
 ) -> AskedTerms:
     """What this request says beside its messages; mostly what the one before it said."""
-    native, betas = answer.compaction_options(desk, desk.turn.dialect)
-    given = {**native, **settings}
-    around = desk.turn.frame, desk.turn.dialect, desk.model, desk.tools.tools
-    asked = *around, output, encode(given), betas, marks.frame, marks.end
+    turn, given, betas = desk.turn, settings, tuple[str, ...]()
+    if desk.policy.native != "off" or desk.natives.live():
+        native, betas = answer.compaction_options(desk, turn.dialect)
+        given = {**native, **settings}
+    written = encode(given) if given else b""
+    asked = turn.frame, turn.dialect, desk.lens.model, desk.tools.tools, output, written, betas, marks.frame, marks.end
     return desk.terms.of(asked, lambda: _terms_anew(desk, rendering, output, given, betas, marks))
 
 
@@ -363,25 +372,21 @@ def _fields(desk: Desk, dialect: str, output: int, settings: Mapping[str, object
     return wire.merged(fields, settings)
 
 
-def hand_over(desk: Desk, dialect: str) -> Steps[View]:
-    """Make it the model's turn; the view then. What is added is recorded, so that it stays where the model saw it.
+def words_before_an_answer(desk: Desk, view: View, dialect: str) -> tuple[str, str] | None:
+    """The kind and the words of what must be added before it is the model's turn; mostly nothing.
 
-    Asking while calls are open means going on without them: a result that comes later stays late.
+    What is added is recorded, so that it stays where the model saw it. Asking while calls are open means going on
+    without them: a result that comes later stays late. Models without prefill reject a request that ends with their
+    own words.
     """
-    view = desk.view()
     if not view.length:
         raise InvalidRequest("Nothing was said yet. Append a message before preparing a request.")
     if view.open_calls:
-        yield from attach(desk, "interrupted", interrupted_text(desk.language()))
-    elif (
-        not (rendering := _rendering(desk, dialect)).dialect.takes_prefill
-        and rendering.last_speaker(view, desk.lens) == "assistant"
-    ):
-        # Models without prefill reject a request that ends with their own words.
-        yield from attach(desk, "continue", go_on_text(desk.language()))
-    else:
-        return view
-    return desk.view()
+        return "interrupted", interrupted_text(desk.language())
+    rendering = _rendering(desk, dialect)
+    if not rendering.dialect.takes_prefill and rendering.last_speaker(view, desk.lens) == "assistant":
+        return "continue", go_on_text(desk.language())
+    return None
 
 
 def fold_now(desk: Desk, instructions: str, to: int | None, *, silently: bool = False) -> Steps[Report]:

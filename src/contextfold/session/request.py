@@ -55,7 +55,7 @@ class RequestRecord(NamedTuple):
 
     @property
     def blobs(self) -> tuple[bytes, ...]:
-        return tuple(blob for blob in (self.system, self.tools, self.terms) if blob)
+        return tuple(filter(None, (self.system, self.tools, self.terms)))
 
 
 @dataclass(frozen=True, slots=True)

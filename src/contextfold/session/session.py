@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -209,7 +208,9 @@ class Session(Travels, Layered, Recalls):
         wait for the disk: what was said outlives the process at once, and a power cut after `store.flush()`.
         """
         steps = answer.append(self.desk, message, key, dialect, usage)
-        with nullcontext() if durable else unhurried(self.store.deferring):
+        if durable:
+            return drive(steps, self.desk, look=self.desk.looks_before_writing)
+        with unhurried(self.store.deferring):
             return drive(steps, self.desk, look=self.desk.looks_before_writing)
 
     def extend(
@@ -255,8 +256,11 @@ class Session(Travels, Layered, Recalls):
         otherwise. An answer as long as the model can give is asked for with `max_tokens` or `stream=True`.
         """
         frame = Surroundings(system, tools, max_tokens)
+        steps = preparation.prepare(self.desk, frame, dialect, settings, cache)
+        if not telemetry.is_heard():
+            return drive(steps, self.desk)
         with telemetry.operation("prepare", self.desk.thread) as observed:
-            request = drive(preparation.prepare(self.desk, frame, dialect, settings, cache), self.desk)
+            request = drive(steps, self.desk)
             observed.reported(request.report)
         return request
 

@@ -105,13 +105,6 @@ class _Instruments:
     is_error: Any = field(default=None)
     providers: tuple[Callable[[], object], ...] = ()
 
-    def is_heard(self) -> bool:
-        """Whether somebody configured an SDK: without one every span would be made for nobody."""
-        for provider in self.providers:  # noqa: SIM110  # asked at every turn: a generator costs a call for each
-            if type(provider()).__name__ not in _UNSET:
-                return True
-        return False
-
 
 @cache
 def _instruments() -> _Instruments | None:
@@ -135,10 +128,21 @@ def _instruments() -> _Instruments | None:
     )
 
 
+def is_heard() -> bool:
+    """Whether somebody configured an SDK: without one every span would be made for nobody."""
+    found = _instruments()
+    if found is None:
+        return False
+    for provider in found.providers:  # noqa: SIM110  # asked at every turn: a generator costs a call for each
+        if type(provider()).__name__ not in _UNSET:
+            return True
+    return False
+
+
 def operation(name: str, thread: Thread) -> AbstractContextManager[Observed]:
     """A span around `prepare` or `fold`; what it reports is told when it ends."""
     found = _instruments()
-    if found is None or not found.is_heard():
+    if found is None or not is_heard():
         return nullcontext(Observed())
     return _operation(found, name, thread.name, thread.model.name)
 

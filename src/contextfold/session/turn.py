@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
 
 from contextfold import dialects
 from contextfold.domain import (
@@ -139,7 +141,8 @@ class CurrentTurn:
 
     def rest(self) -> None:
         """A request was answered, so one less need go without a fold."""
-        self.signals = replace(self.signals, rests=max(0, self.signals.rests - 1))
+        if self.signals.rests:
+            self.signals = replace(self.signals, rests=self.signals.rests - 1)
 
     def leave(self) -> None:
         """The head moved: what was noticed belongs to the place that was left."""

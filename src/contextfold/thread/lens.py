@@ -163,6 +163,8 @@ class ModelLens:
 
     def __init__(self, bodies: Bodies, events: Callable[[], Sequence[Logged]], model: Model, counter: Counter) -> None:
         self._bodies, self._events = bodies, events
+        self.words = bodies.get  # the bytes that an event carries; None where they were forgotten
+        self.is_far = bodies.is_far  # looking at the log costs a trip over a network
         self.model, self.counter, self.calibration = model, counter, Calibration(model.id)
         self.dialect, self.named = dialects.spoken(model), ""  # `named` by the caller, who writes no other
         self._weighed_again: dict[tuple[int, str], int] = {}  # what was stored for another encoding
@@ -190,11 +192,6 @@ class ModelLens:
         self.calibration = self._bodies.bills(self.model).taught_by(self._events())
 
     @property
-    def is_far(self) -> bool:
-        """Whether looking at the log costs a trip over a network."""
-        return self._bodies.is_far
-
-    @property
     def erasures(self) -> int:
         """How many events were forgotten so far, by whoever uses the store."""
         return self._bodies.erasures
@@ -211,10 +208,6 @@ class ModelLens:
     def keyed(self, keys: Sequence[str]) -> Mapping[str, int]:
         """The seqs of events that were written with these keys, whatever branch they are on."""
         return self._bodies.keyed(keys)
-
-    def words(self, seq: int) -> bytes | None:
-        """The bytes that an event carries; None where they were forgotten."""
-        return self._bodies.get(seq)
 
     def weigh(self, item: ViewItem) -> int:
         if self.counter.knows(item.shape):

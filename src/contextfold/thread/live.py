@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from threading import Condition, RLock, get_ident
+from threading import Condition, Lock, RLock, get_ident
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -51,6 +51,7 @@ MOST_SHARED: Final = 16  # writes that wait for the disk together: beyond, each 
 PATIENCE: Final = 0.05  # seconds after which whoever left the disk to another goes there itself
 
 Drafting = Callable[[Projection], Sequence[NewEvent]]
+_REPEATING = (Folded, Attached, Noted)  # words of others
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,8 +64,8 @@ class ProcessLock:
         self._lock, self._process = RLock(), os.getpid()
         self._owner, self._depth = 0, 0
         self._deferring, self._patience = deferring, patience
-        self._told = Condition()
-        self._next = 0  # how many wait to write
+        self._told, self._counted = Condition(), Lock()
+        self.waiting = 0  # how many wait to write
         self._left = self._durable = 0  # writes that left the disk to another, and how many of them are there
 
     def __enter__(self) -> None:
@@ -79,11 +80,6 @@ class ProcessLock:
             self._owner = 0
         self._lock.release()
 
-    @property
-    def waiting(self) -> int:
-        """How many wait to write."""
-        return self._next
-
     def write(self, work: Callable[[], T]) -> T:
         """Do work that writes. What it wrote is on the disk when this returns, unless the caller need not know."""
         log = self._deferring
@@ -97,12 +93,16 @@ class ProcessLock:
 
     def _write_in_turn(self, log: DeferringLog, work: Callable[[], T]) -> tuple[int, T]:
         """What the work came to, and its place among those that left the disk to the next; 0 if it is there."""
-        self._count_next(1)
+        with self._counted:
+            self.waiting += 1
         is_next = True
         try:
             with self:
                 is_next = False
-                if self._count_next(-1) and self._left - self._durable < MOST_SHARED:
+                with self._counted:
+                    self.waiting -= 1
+                    is_shared = self.waiting > 0 and self._left - self._durable < MOST_SHARED
+                if is_shared:
                     with log.deferring():
                         result = work()
                     self._left += 1
@@ -113,12 +113,8 @@ class ProcessLock:
                     self._settle(log)
         finally:
             if is_next:  # an interrupt ended the waiting
-                self._count_next(-1)
-
-    def _count_next(self, more: int) -> int:
-        with self._told:
-            self._next += more
-            return self._next
+                with self._counted:
+                    self.waiting -= 1
 
     def _settle(self, log: DeferringLog) -> None:
         """Have on the disk what was left to us, though our own write may have failed, or had nothing to write."""
@@ -195,8 +191,10 @@ class Live:
     @property
     def size(self) -> int:
         """How many bytes of memory it takes, about."""
-        rendered = sum([rendering.size for rendering in self.renderings.values()])
-        return EVENT_BYTES * (1 + self.projection.last) + self.bodies.size + rendered
+        size = EVENT_BYTES * (1 + self.projection.last) + self.bodies.size
+        for rendering in self.renderings.values():
+            size += rendering.size
+        return size
 
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written, or was forgotten."""
@@ -286,7 +284,10 @@ class Live:
             if expected is not None and self.projection.head != expected:
                 break
             try:
-                drafts, logged = self._attempt(drafting, blobs, waits_for_turn=tried >= _LOST_RACES)
+                if tried < _LOST_RACES or not isinstance(self.log, DistantLog):
+                    drafts, logged = self._attempt(drafting, blobs)
+                else:  # whoever is far from the server would lose every race, so it has a turn
+                    drafts, logged = self.log.in_turn(self.row.name, lambda: self._attempt(drafting, blobs, look=True))
             except KeyConflict:
                 raise
             except Conflict:
@@ -303,37 +304,29 @@ class Live:
         )
 
     def _attempt(
-        self, drafting: Drafting, blobs: Sequence[bytes], *, waits_for_turn: bool
+        self, drafting: Drafting, blobs: Sequence[bytes], *, look: bool = False
     ) -> tuple[Sequence[NewEvent], tuple[Logged, ...]]:
-        """Write what is drafted now. Whoever is far from the server would lose every race, so it can have a turn."""
+        """Write what is drafted now.
 
-        def attempt() -> tuple[Sequence[NewEvent], tuple[Logged, ...]]:
-            drafts = drafting(self.projection)
-            return drafts, self._append(drafts, blobs)
-
-        def attempt_alone() -> tuple[Sequence[NewEvent], tuple[Logged, ...]]:
+        What repeats words of others is written only if none were forgotten since the thread was read, by anybody.
+        """
+        if look:
             self.catch_up()
-            return attempt()
-
-        if waits_for_turn and isinstance(self.log, DistantLog):
-            return self.log.in_turn(self.row.name, attempt_alone)
-        return attempt()
-
-    def _append(self, drafts: Sequence[NewEvent], blobs: Sequence[bytes]) -> tuple[Logged, ...]:
-        """What repeats words of others is written only if none were forgotten since the thread was read, by anybody."""
+        drafts = drafting(self.projection)
         name, last = self.row.name, self.projection.last
-        if not any(_repeats(draft) for draft in drafts):
-            return self.log.append(name, drafts, expected=last, blobs=blobs)
+        if not _repeat(drafts):
+            return drafts, self.log.append(name, drafts, expected=last, blobs=blobs)
         with self.log.batch():
             logged = self.log.append(name, drafts, expected=last, blobs=blobs)
             if self._erasures != self.bodies.erasures:  # known for sure only now that nobody else can write
                 raise Conflict(f"Something in thread {name!r} was forgotten. Look again.", expected=last, actual=last)
-            return logged
+            return drafts, logged
 
     def _take(self, logged: Sequence[Logged], drafts: Sequence[NewEvent]) -> None:
-        if logged and logged[-1].seq <= self.projection.last:
+        last = self.projection.last
+        if logged and logged[-1].seq <= last:
             return  # a retry: the key was used before, nothing new was written
-        if logged and logged[0].seq != self.projection.last + 1:
+        if logged and logged[0].seq != last + 1:
             self.catch_up()
             return
         for entry, draft in zip(logged, drafts, strict=True):
@@ -342,9 +335,12 @@ class Live:
                 self.bodies.keep(entry.seq, draft.body)
 
 
-def _repeats(draft: NewEvent) -> bool:
+def _repeat(drafts: Sequence[NewEvent]) -> bool:
     """Whether what is to be written may repeat words of others."""
-    return isinstance(draft.event, Folded | Attached | Noted) or (isinstance(draft.event, Sent) and bool(draft.body))
+    for draft in drafts:  # noqa: SIM110  # asked before every write: a generator costs a call for each
+        if isinstance(draft.event, _REPEATING) or (isinstance(draft.event, Sent) and draft.body):
+            return True
+    return False
 
 
 KEPT_BYTES: Final = 128 * 2**20
@@ -372,13 +368,16 @@ class LiveThreads:
     def use(self, live: Live, *, has_grown: bool = True) -> None:
         """This one is used: it is the last to leave. Whatever there is no room for is let go."""
         newest = next(reversed(self._kept.values()), (None, 0))[0]
-        if newest is live and not has_grown:
-            return
-        if newest is not None and newest is not live:
-            self._weigh(newest)  # it has grown by what was done with it since
-        self._all[live.row.name] = live
-        self._weigh(live)
-        self._kept.move_to_end(live.row.name)
+        if newest is live:
+            if not has_grown:
+                return
+            self._weigh(live)
+        else:
+            if newest is not None:
+                self._weigh(newest)  # it has grown by what was done with it since
+            self._all[live.row.name] = live
+            self._weigh(live)
+            self._kept.move_to_end(live.row.name)
         while self._size > self.room:
             _, (_, least) = self._kept.popitem(last=False)
             self._size -= least

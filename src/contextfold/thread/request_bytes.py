@@ -207,16 +207,8 @@ class Rendering:
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
         self._newest = Newest(dialect)
         self.marks = MarkCarriers(dialect)
-
-    @property
-    def size(self) -> int:
-        """Bytes kept, about: the newest body, and the chunks it was joined from."""
-        return 2 * len(self._newest.body)
-
-    @property
-    def series(self) -> BodySeries:
-        """What bodies have in common of which each goes on where the one before ended."""
-        return self._newest.series
+        self.size = 0  # bytes kept, about: the newest body, and the chunks it was joined from
+        self.series = self._newest.series  # of the newest body
 
     def is_at(self, view: View) -> bool:
         """Whether it holds the bytes of this view already."""
@@ -236,8 +228,7 @@ class Rendering:
                 reading.load(
                     [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
                 )
-            places = range(len(self._chunks), view.length)
-            self._chunks.extend([self._chunk(item, reading, at) for at, item in zip(places, fresh, strict=True)])
+            self._chunks += [self._chunk(item, reading, at) for at, item in enumerate(fresh, len(self._chunks))]
             if self._lost:
                 self._losses.update(self._lost_by(fresh))
             self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(fresh))
@@ -270,7 +261,9 @@ class Rendering:
             chunks = self.marks.put(list(chunks), marks.items)
         if given.chains and self._are_chains_broken(view):
             given = given.without(given.chains)
-        return self._newest.with_(chunks, given.marked(marks), view.item(0) if view.length else None)
+        body = self._newest.with_(chunks, given.marked(marks), view.item(0) if view.length else None)
+        self.size, self.series = 2 * len(body), self._newest.series
+        return body
 
     def last_speaker(self, view: View, reading: ModelLens) -> str:
         """Who said the last thing that will be shown: what another dialect cannot carry may leave nothing to show.
@@ -346,9 +339,10 @@ class Rendering:
         shown = self._named(reading.resolve(item))
         if message.dialect == self._name:
             shown, lost = self._freed(shown, message, reading.author(item), key[1])
-            self._lose(key, lost)
         else:
-            self._lose(key, self.dialect.losses(shown, message))
+            lost = self.dialect.losses(shown, message)
+        if lost:
+            self._lost[key] = lost
         return self.dialect.chunk(shown, message)
 
     def _as_given(self, item: ViewItem, reading: ModelLens) -> bytes | None:
@@ -366,10 +360,6 @@ class Rendering:
         if author and self._model and are_strangers(author, self._model):
             return _without(item, message, (Reasoning, Opaque), STRANGER.format(what="{what}", model=author))
         return _without(item, message, (Reasoning,), STALE) if is_stale else (item, ())
-
-    def _lose(self, key: Variant, lost: tuple[str, ...]) -> None:
-        if lost:
-            self._lost[key] = lost
 
     def _named(self, item: ViewItem) -> ViewItem:
         """The item with the names of the functions whose results it holds: some wires want them beside the id."""
