@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+
+import msgspec
 
 import contextfold as cf
 from contextfold.folding import Attempt, Report, Summarizer
@@ -74,7 +76,7 @@ def _preview(call: Invocation, session: cf.Session) -> int:
             refused = _refusals(call, preview.attempts)
             call.out.line(call.say("preview.nothing", reason=refused or label(decision.reason)))
 
-    return call.answer({**asdict(decision), "fold": preview}, show)
+    return call.answer({**msgspec.to_builtins(decision), "fold": preview}, show)
 
 
 def show_preview(call: Invocation, preview: Preview) -> None:

@@ -8,7 +8,9 @@ It never writes to the thread from another thread of the process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from contextfold.domain import Counter, View
 from contextfold.summaries import Refusal

@@ -5,7 +5,7 @@ Pure and cheap: a progress indicator asks the same question as `prepare` and get
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -37,8 +37,7 @@ class Signals(Struct, frozen=True):
     compacts_at: int = 0  # the provider compacts by itself from this size on; 0 where it does not
 
 
-@dataclass(frozen=True, slots=True)
-class FoldDecision:
+class FoldDecision(Struct, frozen=True):
     """What to do, and why."""
 
     action: Action

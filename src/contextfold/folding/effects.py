@@ -7,8 +7,9 @@ Steps never yield while cleaning up, so that a cancelled step leaves the thread 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from contextfold.domain import Attacher, Attachment, Logged, NewEvent, Projection, Turn
 from contextfold.loggers import logger
@@ -22,16 +23,14 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """Write what `drafting` makes of the thread as it is, in one transaction."""
 
     drafting: Callable[[Projection], Sequence[NewEvent]]
     blobs: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Summarize:
+class Summarize(Struct, frozen=True):
     """Ask a summarizer, or a model by its name, for at most so many seconds."""
 
     summarizer: Writer
@@ -39,31 +38,27 @@ class Summarize:
     timeout: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Let some time pass before asking again."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Save:
+class Save(Struct, frozen=True):
     """Write a file for the agent's own tools to read."""
 
     name: str
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """Call somebody: a hook, or somebody whose answer counts."""
 
     hook: Callable[..., object]
     arguments: tuple[object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """Have something worked out aside that takes its time and touches nothing outside.
 
     It calls what it is given as often as it can, so that others who compute in this process have their turn.
@@ -82,8 +77,7 @@ class Running(Protocol[T_co]):
     def cancel(self) -> object: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Struct, frozen=True):
     """Have steps carried out while others go on. They may ask and tell, never write: the thread is not theirs."""
 
     steps: Steps[Any]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import structs
 
 from contextfold.domain import Counter, Detail, NewEvent, Projection, StandIn, View
 from contextfold.errors import CannotCover
@@ -80,7 +81,7 @@ def _pressing(decision: FoldDecision) -> FoldDecision:
     second = decision.second
     if second is None:
         return decision
-    return replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
+    return structs.replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
 
 
 def _giants_aside(desk: Foldable, decision: FoldDecision, last: Sequence[Strategy], made: Made) -> Steps[FoldDecision]:
@@ -89,7 +90,7 @@ def _giants_aside(desk: Foldable, decision: FoldDecision, last: Sequence[Strateg
     if decision.fits or aside is None:
         return decision
     giants = replace(aside, over=max(1, min(aside.over, decision.usable // 2)))
-    attempt = yield from _attempt(desk, giants, replace(decision, is_forced=False), made)
+    attempt = yield from _attempt(desk, giants, structs.replace(decision, is_forced=False), made)
     if attempt.folds:
         made.attempts.append(attempt)
     return _aimed(desk.decide(), decision.goal, decision.trigger)
@@ -117,7 +118,7 @@ def _through(
 
 def _aimed(decision: FoldDecision, goal: int, trigger: str) -> FoldDecision:
     """A later look at the same request still aims where the first one did."""
-    return replace(decision, action="fold", trigger=trigger, goal=goal, is_forced=not decision.fits)
+    return structs.replace(decision, action="fold", trigger=trigger, goal=goal, is_forced=not decision.fits)
 
 
 def _attempt(desk: Foldable, strategy: Strategy, decision: FoldDecision, made: Made) -> Steps[Attempt]:

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from contextfold.domain import (
     Counter,
     Detail,
@@ -87,8 +89,7 @@ class Plan:
         return cls(refusal=why)
 
 
-@dataclass(frozen=True, slots=True)
-class WholeRequest:
+class WholeRequest(Struct, frozen=True):
     """The request as it would be sent, before anything is folded: what a provider's cache holds the beginning of."""
 
     dialect: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from contextfold.domain import Count, FoldKind, View
 from contextfold.layers import LayerUse
 from contextfold.models import Model
@@ -75,8 +77,7 @@ class CacheEffect:
     reasoning_left: int = 0  # such blocks that the provider was asked to drop itself
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Everything a person or a log may ask about one `prepare` or `fold`."""
 
     trigger: str

@@ -22,7 +22,8 @@ from contextfold.logs import MemoryLog
 from contextfold.models import Model, find
 from contextfold.one_turn import count
 from contextfold.session import Request, Session, Surroundings
-from contextfold.session.preparation import MOST_BORROWED, surround
+from contextfold.session.desk import MOST_BORROWED
+from contextfold.session.preparation import surround
 from contextfold.store import Store
 from contextfold.store import open as open_store
 

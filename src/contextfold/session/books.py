@@ -7,7 +7,6 @@ grows, and knows which part of a request the provider still has in its cache. It
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,8 +36,7 @@ from .request import Request
 from .turn import Memo
 
 
-@dataclass(frozen=True, slots=True)
-class _SentRequest:
+class _SentRequest(Struct, frozen=True):
     """A request by its view: the shared array, how much of it was sent, and what surrounded it."""
 
     view: View

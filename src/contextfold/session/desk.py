@@ -60,6 +60,7 @@ from .turn import Attachers, Background, CurrentTurn, Guard, Memo, OpenRequests,
 
 LOOSE = "what is kept before it"  # the one part of a request that folding can still make smaller
 _OPENERS = [Message("user", (Text(text),)) for text in OPENINGS.values()]
+MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
 LANGUAGE_SAMPLE = 8  # of the user's first messages decide the language of a thread's stand-ins
 
 T = TypeVar("T")
@@ -311,6 +312,27 @@ class Desk:
             **self.fixed_parts(),
         }
         return {name: size for name, size in sizes.items() if size}
+
+    def borrowing(self, now: FoldDecision) -> FoldDecision:
+        """The decision where stand-ins that are all that is too much take their room from the answer.
+
+        It then may be a little shorter: a request is refused only where what nobody may fold exceeds the window by
+        itself.
+        """
+        if now.fits or now.second is not None:
+            return now
+        budget = self.budget()
+        if budget.most is not None and now.used > budget.most:
+            return now
+        stand_ins = self.parts().get(LOOSE, 0)
+        may_borrow = now.used - now.usable <= stand_ins <= budget.reserve // MOST_BORROWED
+        return replace(now, usable=now.used) if may_borrow else now
+
+    def cannot_fit(self, now: FoldDecision) -> CannotFit:
+        """Why a request that was folded as far as possible is refused."""
+        if now.second is None or now.used > now.usable:
+            return CannotFit(self.parts(), self.budget().whole)
+        return CannotFit(self.second_parts(now.second.trigger), now.second.threshold - 1, now.second.trigger)
 
     def second_parts(self, unit: str) -> Mapping[str, int]:
         """Where the bytes or the images of a request are."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from contextfold.domain import Appended, LiveBranch, Logged, Message, NewEvent, Projection, Unfolded, View, hidden_by
 from contextfold.errors import CannotUnfold, NotFound
 from contextfold.folding import Context, FoldDecision, PlannedFold, Steps, Window, decide, draft_folds, record, tell
@@ -144,7 +146,7 @@ def _make_room(desk: Desk, tried: TriedUnfold, fold: int) -> TriedUnfold:
     """Hide the oldest of everything else, until it fits or nothing is left to hide."""
     wanted = _seqs_behind(tried.projection, fold)
     for _ in range(ROUNDS):
-        decision = replace(tried.decision, goal=tried.decision.usable, is_forced=True)
+        decision = structs.replace(tried.decision, goal=tried.decision.usable, is_forced=True)
         plan = Window().plan(_protecting(desk, tried.projection, wanted), desk.situation(decision))
         if tried.decision.fits or not plan.folds:
             break

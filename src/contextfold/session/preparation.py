@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from contextfold import dialects, tokens
 from contextfold.domain import View, decode, encode
-from contextfold.errors import BadConfiguration, CannotFit, InvalidRequest
+from contextfold.errors import BadConfiguration, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
     Budget,
@@ -35,21 +34,21 @@ from contextfold.thread.request_bytes import UNMARKED, Rendering, is_bound
 
 from . import attachments, notes, tools
 from .attachments import NOTHING, AskedAttachments, attach
-from .desk import LOOSE, Desk
+from .desk import Desk
 from .layer_state import surrounded, without_sections
 from .request import AskedTerms, FoldOutcome, Request, RequestRecord, refuse_misspelled, report_of
 from .telemetry import FoldNotice, journal, journal_folds
 from .turn import RequestFrame, Surroundings
 
 MOST_UNANSWERED = 8  # requests that are held until something else is written
+_SYSTEMS = (str, list, tuple)
 _MOST_ROUNDS = 8  # of others who go on speaking while a request is folded
-MOST_BORROWED = 2  # stand-ins may take one part in so many of the room for the answer
 
 
 def surround(desk: Desk, given: Surroundings) -> None:
     """Take over what the caller says about system, tools and the answer's length."""
     turn, frame = desk.turn, desk.turn.frame
-    if given.system is not None and not isinstance(given.system, str | list | tuple):
+    if given.system is not None and not isinstance(given.system, _SYSTEMS):
         kind = type(given.system).__name__
         raise BadConfiguration(f"'system' is a string or a list of text blocks; this is a {kind}. Pass its words.")
     own = turn.system if given.system is None else given.system
@@ -104,7 +103,8 @@ def prepare(
     made, view, now = Made(), before, decision
     if decision.will_fold:
         made = yield from fold(desk, decision)
-        attached += yield from _attached_again(desk, decision, made, given)
+        again = yield from _attached_again(desk, decision, made, given)
+        attached = attached + again if again.made or again.left_out else attached
     elif decision.action == "warn" and turn.warn():
         facts = {"thread": desk.thread.name, "policy": desk.policy.name, "used": decision.used}
         journal(logging.INFO, "nearly full", **facts)
@@ -204,7 +204,7 @@ def _attached_again(desk: Desk, decision: FoldDecision, made: Made, given: Surro
     asked = NOTHING
     if desk.attachers.all:
         asked = yield from attachments.ask(desk, may_fold=False)
-    if made.folds and (released := tools.released(desk)) is not None:
+    if made.folds and desk.tools.waits and (released := tools.released(desk)) is not None:
         surround(desk, Surroundings(tools=released, output=given.output))
     if asked.made:  # what was attached again is not folded at once
         desk.turn.signal(after_folds(desk.decide(), decision.goal, len(made.folds)))
@@ -230,36 +230,13 @@ def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
 
 def _fitting(desk: Desk, now: FoldDecision) -> Steps[FoldDecision]:
     """The decision on the request as it will be sent, which fits."""
+    now = desk.borrowing(now)
     if not now.fits:
-        now = _borrowing(desk, now)
-    if not now.fits:
-        error = _cannot_fit(desk, now)
+        error = desk.cannot_fit(now)
         journal(logging.WARNING, "cannot fit", thread=desk.thread.name, limit=error.limit, parts=error.parts)
         yield from tell(desk.hooks.on_cannot_fit, error)
         raise error
     return now
-
-
-def _borrowing(desk: Desk, now: FoldDecision) -> FoldDecision:
-    """Stand-ins that are all that is too much may take their room from the answer, which then may be a little shorter.
-
-    A request is refused only where what nobody may fold exceeds the window by itself.
-    """
-    over = now.used - now.usable
-    if now.second is not None:
-        return now
-    budget = desk.budget()
-    if budget.most is not None and now.used > budget.most:
-        return now
-    stand_ins = desk.parts().get(LOOSE, 0)
-    may_borrow = over <= stand_ins <= budget.reserve // MOST_BORROWED
-    return replace(now, usable=now.used) if may_borrow else now
-
-
-def _cannot_fit(desk: Desk, now: FoldDecision) -> CannotFit:
-    if now.second is None or now.used > now.usable:
-        return CannotFit(desk.parts(), desk.budget().whole)
-    return CannotFit(desk.second_parts(now.second.trigger), now.second.threshold - 1, now.second.trigger)
 
 
 def _request(
@@ -299,11 +276,16 @@ def _request(
         left_out=attached.left_out,
         prefix=rendering.prefix(view),
         betas=terms.betas,
-        series=rendering.series,
         record=RequestRecord(
-            bare or body, terms.blob, frame.system_json, terms.tools, marks.items, lens.times_forgotten
+            bare or body,
+            terms.blob,
+            frame.system_json,
+            terms.tools,
+            marks.items,
+            lens.times_forgotten,
+            series=rendering.series,
+            origins=origins,
         ),
-        origins=origins,
     )
 
 

@@ -53,7 +53,9 @@ class Hooks:
 
 
 def journal(level: int, event: str, **facts: object) -> None:
-    """One line for people, and the same facts as `record.contextfold` for machines."""
+    """One line for people, and the same facts as `record.contextfold` for machines; nothing where nobody listens."""
+    if not log.isEnabledFor(level):
+        return
     listed = " ".join(f"{name}={value}" for name, value in facts.items())
     log.log(level, "%s %s", event, listed, extra={"contextfold": {"event": event, **facts}})
 

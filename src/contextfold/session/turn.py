@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from contextfold import dialects
@@ -52,8 +53,7 @@ System = str | Sequence[Mapping[str, Any]] | None
 Tools = Sequence[Mapping[str, Any]] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What surrounds the messages of a request, as the caller gives it. What is left out stays as it was."""
 
     system: System = None

@@ -56,9 +56,9 @@ def test_preparing_again_writes_no_message_anew() -> None:
         session.append({"role": "user", "content": "newest"})
         first = entered(lambda: session.prepare(max_tokens=100))
         again = entered(lambda: session.prepare(max_tokens=100))
-    assert first["AnthropicDialect.as_given"] == 21
+    assert first["as_given"] == 21
     assert first["parse"] == first["AnthropicDialect.chunk"] == 0, "what goes as it came is not read again"
-    assert again["AnthropicDialect.as_given"] == again["parse"] == again["AnthropicDialect.chunk"] == 0
+    assert again["as_given"] == again["parse"] == again["AnthropicDialect.chunk"] == 0
 
 
 @pytest.mark.finding("H7")

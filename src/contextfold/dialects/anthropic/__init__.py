@@ -11,7 +11,7 @@ from contextfold.dialects.dialect import Dialect, Settings
 from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.neutral import losses
 from contextfold.dialects.repairs import IdFields, Repaired
-from contextfold.dialects.wire import bill_beside_the_cache, readable
+from contextfold.dialects.wire import Json, bill_beside_the_cache, readable
 from contextfold.domain import Message, Problem, ViewItem
 from contextfold.models import Model
 
@@ -41,7 +41,6 @@ class AnthropicDialect(Dialect):
         return NAME
 
     parse = staticmethod(reader.parse)
-    claims = staticmethod(reader.claims)
     reads = staticmethod(reader.reads)
     reply = staticmethod(reader.reply)
     as_given = staticmethod(render.as_given)
@@ -56,6 +55,9 @@ class AnthropicDialect(Dialect):
     drops_stale = staticmethod(render.drops_stale)
     dropping_stale = staticmethod(render.dropping_stale)
     bill = staticmethod(bill_beside_the_cache)
+
+    def claims(self, value: Json) -> bool:
+        return reader.claims(value)
 
     def chunk(self, item: ViewItem, message: Message) -> bytes:
         return readable(render.chunk(item, message))
