@@ -21,7 +21,7 @@ from msgspec import Struct
 from .messages import Bill, Shape
 
 
-class Cover(Struct, frozen=True, array_like=True):
+class Cover(Struct, frozen=True, gc=False, array_like=True):
     """The covered places. Ranges are inclusive, ascending and apart."""
 
     ranges: tuple[tuple[int, int], ...] = ()
@@ -48,14 +48,14 @@ Intent: TypeAlias = Literal["rewind", "redo", "edit", "delete"]
 Detail: TypeAlias = str | int | float | bool | None
 
 
-class Appended(Struct, frozen=True, array_like=True, tag="appended"):
+class Appended(Struct, frozen=True, gc=False, array_like=True, tag="appended"):
     """Somebody spoke. Body: the message's original bytes."""
 
     shape: Shape
     dialect: str
 
 
-class Folded(Struct, frozen=True, array_like=True, tag="folded"):
+class Folded(Struct, frozen=True, gc=False, array_like=True, tag="folded"):
     """Some messages, or parts of them, left the view. They are still in the thread. Body: the stand-in."""
 
     kind: FoldKind
@@ -67,25 +67,25 @@ class Folded(Struct, frozen=True, array_like=True, tag="folded"):
     details: dict[str, Detail] = {}  # trigger, reason, summarizer, cost
 
 
-class Unfolded(Struct, frozen=True, array_like=True, tag="unfolded"):
+class Unfolded(Struct, frozen=True, gc=False, array_like=True, tag="unfolded"):
     """A fold was taken back; everything said since stays."""
 
     fold: int
 
 
-class Pinned(Struct, frozen=True, array_like=True, tag="pinned"):
+class Pinned(Struct, frozen=True, gc=False, array_like=True, tag="pinned"):
     """A message is to be in every view."""
 
     message: int
 
 
-class Unpinned(Struct, frozen=True, array_like=True, tag="unpinned"):
+class Unpinned(Struct, frozen=True, gc=False, array_like=True, tag="unpinned"):
     """A message is like any other again."""
 
     message: int
 
 
-class Noted(Struct, frozen=True, array_like=True, tag="noted"):
+class Noted(Struct, frozen=True, gc=False, array_like=True, tag="noted"):
     """An item of a layer was written down. Body: the item."""
 
     layer: str
@@ -93,7 +93,7 @@ class Noted(Struct, frozen=True, array_like=True, tag="noted"):
     details: dict[str, Detail] = {}
 
 
-class Attached(Struct, frozen=True, array_like=True, tag="attached"):
+class Attached(Struct, frozen=True, gc=False, array_like=True, tag="attached"):
     """Something was added for the model at the end of the view. Body: its text."""
 
     kind: str
@@ -101,7 +101,7 @@ class Attached(Struct, frozen=True, array_like=True, tag="attached"):
     details: dict[str, Detail] = {}
 
 
-class Rewound(Struct, frozen=True, array_like=True, tag="rewound"):
+class Rewound(Struct, frozen=True, gc=False, array_like=True, tag="rewound"):
     """The head moved to an earlier place, or back again. What it left stays in the log."""
 
     to: int
@@ -110,7 +110,7 @@ class Rewound(Struct, frozen=True, array_like=True, tag="rewound"):
     details: dict[str, Detail] = {}  # the checkpoint, and the snapshots of a workspace that was rewound with it
 
 
-class Sent(Struct, frozen=True, array_like=True, tag="sent"):
+class Sent(Struct, frozen=True, gc=False, array_like=True, tag="sent"):
     """A request went out: what answers "what did the model see?". System, tools and settings are blobs of the log."""
 
     head: int
@@ -131,7 +131,7 @@ class Sent(Struct, frozen=True, array_like=True, tag="sent"):
         return not self.details.get("unanswered", False)
 
 
-class Measured(Struct, frozen=True, array_like=True, tag="measured"):
+class Measured(Struct, frozen=True, gc=False, array_like=True, tag="measured"):
     """What a provider billed for a request: whole input, however it was cached."""
 
     sent: int
@@ -143,7 +143,7 @@ class Measured(Struct, frozen=True, array_like=True, tag="measured"):
     account: dict[str, Detail] = {}  # what everything cost so far, with this bill
 
 
-class Checkpointed(Struct, frozen=True, array_like=True, tag="checkpointed"):
+class Checkpointed(Struct, frozen=True, gc=False, array_like=True, tag="checkpointed"):
     """A named place, with a snapshot of the workspace when there is one."""
 
     name: str
@@ -152,7 +152,7 @@ class Checkpointed(Struct, frozen=True, array_like=True, tag="checkpointed"):
     details: dict[str, Detail] = {}
 
 
-class ToolsProjected(Struct, frozen=True, array_like=True, tag="tools-projected"):
+class ToolsProjected(Struct, frozen=True, gc=False, array_like=True, tag="tools-projected"):
     """Which tools the model could see from here on, or which call was refused, and why. Body: the particulars."""
 
     visible: tuple[str, ...]
@@ -166,7 +166,7 @@ Event: TypeAlias = BranchEvent | ThreadEvent
 BRANCH_EVENTS = (Appended, Folded, Unfolded, Pinned, Unpinned, Noted, Attached)
 
 
-class StandIn(Struct, frozen=True, omit_defaults=True):
+class StandIn(Struct, frozen=True, gc=False, omit_defaults=True):
     """What the model sees in place of a fold: one text for hidden messages, or one for each covered block."""
 
     text: str = ""

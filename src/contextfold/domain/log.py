@@ -17,7 +17,7 @@ from .messages import Problem
 T = TypeVar("T")
 
 
-class Logged(Struct, frozen=True):
+class Logged(Struct, frozen=True, gc=False):
     """An event with its place: `seq` is identity and order, `parent` the head it was written on, `at` information."""
 
     seq: int
@@ -27,7 +27,7 @@ class Logged(Struct, frozen=True):
     key: str = ""
 
 
-class NewEvent(Struct, frozen=True):
+class NewEvent(Struct, frozen=True, gc=False):
     """An event about to be written. Its seq will be the next one."""
 
     event: Event

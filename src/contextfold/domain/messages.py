@@ -24,13 +24,13 @@ from msgspec import Struct
 from contextfold.errors import BadMessage
 
 
-class Text(Struct, frozen=True, tag="text"):
+class Text(Struct, frozen=True, gc=False, tag="text"):
     """Words."""
 
     text: str
 
 
-class Image(Struct, frozen=True, tag="image"):
+class Image(Struct, frozen=True, gc=False, tag="image"):
     """A picture: inline base64 in `data`, or somewhere else, named by `url` (an address or a provider's file id)."""
 
     media_type: str = ""
@@ -39,7 +39,7 @@ class Image(Struct, frozen=True, tag="image"):
     detail: str = ""
 
 
-class Document(Struct, frozen=True, tag="document"):
+class Document(Struct, frozen=True, gc=False, tag="document"):
     """A file given to the model: inline base64 in `data`, plain `text`, or named by `url`."""
 
     media_type: str = ""
@@ -49,7 +49,7 @@ class Document(Struct, frozen=True, tag="document"):
     title: str = ""
 
 
-class ToolCall(Struct, frozen=True, tag="call"):
+class ToolCall(Struct, frozen=True, gc=False, tag="call"):
     """The model asks for a tool. `arguments` is JSON text as the model wrote it."""
 
     id: str
@@ -57,7 +57,7 @@ class ToolCall(Struct, frozen=True, tag="call"):
     arguments: str = "{}"
 
 
-class ToolResult(Struct, frozen=True, tag="result"):
+class ToolResult(Struct, frozen=True, gc=False, tag="result"):
     """What a tool answered to one call; may hold text, images, documents and provider items.
 
     `name` is set where the original names the tool instead of the call: it answers the first call of that tool.
@@ -69,7 +69,7 @@ class ToolResult(Struct, frozen=True, tag="result"):
     name: str = ""
 
 
-class Reasoning(Struct, frozen=True, tag="reasoning"):
+class Reasoning(Struct, frozen=True, gc=False, tag="reasoning"):
     """The model's thinking: readable `text`, the provider's `signature`, or `sealed` content (redacted, encrypted)."""
 
     text: str = ""
@@ -77,7 +77,7 @@ class Reasoning(Struct, frozen=True, tag="reasoning"):
     sealed: str = ""
 
 
-class Opaque(Struct, frozen=True, tag="opaque"):
+class Opaque(Struct, frozen=True, gc=False, tag="opaque"):
     """Something of a provider's own that we carry untouched: its kind, and its JSON."""
 
     kind: str
@@ -97,7 +97,7 @@ def nested(block: Block) -> tuple[Block, ...]:
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """What was said. A tool's answer is the user's side speaking, whatever role a wire format gives it."""
 
     role: Role
@@ -124,7 +124,7 @@ class Message(Struct, frozen=True):
 BlockKind: TypeAlias = Literal["text", "image", "document", "call", "result", "reasoning", "opaque"]
 
 
-class Measure(Struct, frozen=True, array_like=True):
+class Measure(Struct, frozen=True, gc=False, array_like=True):
     """Raw sizes of a block: characters by class, media by dimensions, exact tokens by encoding where counted."""
 
     classes: tuple[int, ...] = ()  # in the order of `contextfold.tokens.CLASSES`, trailing zeros left out
@@ -137,7 +137,7 @@ class Measure(Struct, frozen=True, array_like=True):
         return Measure(tuple(a + b for a, b in longest), self.media + other.media, shared)
 
 
-class BlockShape(Struct, frozen=True, array_like=True):
+class BlockShape(Struct, frozen=True, gc=False, array_like=True):
     """The outline of a block. `call` is the id that pairs a call with its result, `name` the tool or provider kind."""
 
     kind: BlockKind
@@ -153,7 +153,7 @@ class BlockShape(Struct, frozen=True, array_like=True):
         return self.kind == "text" and self.size == 0
 
 
-class Shape(Struct, frozen=True, array_like=True):
+class Shape(Struct, frozen=True, gc=False, array_like=True):
     """The outline of a message: who spoke, and the kind and size of each piece."""
 
     role: Role
@@ -212,7 +212,7 @@ class Problem(Struct, frozen=True):
     advice: str
 
 
-class Bill(Struct, frozen=True):
+class Bill(Struct, frozen=True, gc=False):
     """What a provider billed for one answer, in tokens; `input` is all of the prompt, with what its cache had to do."""
 
     input: int = 0

@@ -27,14 +27,14 @@ INTERRUPTED = "[No result: this call was interrupted before its tool answered.]"
 LATE = "[Late result of tool call {call}]"
 
 
-class Edit(Struct, frozen=True, array_like=True):
+class Edit(Struct, frozen=True, gc=False, array_like=True):
     """A folded block: what stands in its place. An empty text leaves the block out."""
 
     block: int
     text: str
 
 
-class FoldedBlock(Struct, frozen=True, order=True, array_like=True):
+class FoldedBlock(Struct, frozen=True, gc=False, order=True, array_like=True):
     """A block that a fold of parts hides: the fold, and which of its texts stands in."""
 
     block: int
@@ -42,7 +42,7 @@ class FoldedBlock(Struct, frozen=True, order=True, array_like=True):
     text: int
 
 
-class ViewItem(Struct, frozen=True):
+class ViewItem(Struct, frozen=True, gc=False):
     """One place in a view."""
 
     seq: int  # the event behind it; a stand-in has its fold's, a completion that of the message that called

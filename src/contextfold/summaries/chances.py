@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, log, log1p
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from .journal import Journal, put
 from .passages import HistoryPassage, Topic
@@ -21,8 +22,7 @@ from .terms import Term, sub_words, terms_in
 _BYTES_A_TOKEN = 4
 
 
-@dataclass(slots=True)
-class TermUse:
+class TermUse(Struct, eq=False, gc=False):
     """How one term was used."""
 
     seen: int = 0  # the message of its last appearance, by its number among those read
@@ -180,13 +180,18 @@ def chance(term: Term, record: TermUse, uses: TermUses, asked: Asked, *, in_last
         logit += 1.1
     words = _words_in(term.key)
     if words:
-        logit += 0.65 * len(words & asked.words) / len(words)
+        logit += 0.65 * sum([word in asked.words for word in words]) / len(words)
     return 1 / (1 + exp(-logit))
 
 
 _START = -2.2
 _KIND = {"path": -0.65, "hash": 0.5, "url": -2.0, "number": -0.6, "error": -0.15, "quoted": -0.35}
-_words_in = lru_cache(maxsize=50_000)(sub_words)
+
+
+@lru_cache(maxsize=50_000)
+def _words_in(key: str) -> tuple[str, ...]:
+    """As a tuple of texts, which the garbage collector does not follow: tens of thousands are held for good."""
+    return tuple(sub_words(key))
 
 
 def plain_words(text: str) -> list[str]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import (
     Document,
@@ -113,14 +116,13 @@ _FAILED = re.compile(
 _SPEAKERS: dict[str, Speaker] = {"requests": "user", "decisions": "assistant", "work": "assistant"}
 
 
-@dataclass(slots=True, eq=False)
-class Topic:
+class Topic(Struct, eq=False, gc=False):
     """What passages are about: a file, or one command. Collects what was done."""
 
     name: str
     is_file: bool
     order: int
-    actions: dict[str, int] = field(default_factory=dict)
+    actions: dict[str, int] = {}
     seq: int = 0
     failed: bool = False
     answered: bool = True
@@ -146,8 +148,7 @@ class Topic:
         self.actions |= {name: max(many, self.actions.get(name, 0)) for name, many in actions.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HistoryPassage:
+class HistoryPassage(Struct, frozen=True, eq=False, gc=False):
     """A piece of text with its place. `text` is let go of where its lines are all that is needed of it."""
 
     order: int
@@ -329,8 +330,7 @@ _FAILS = re.compile(
 )
 
 
-@dataclass(slots=True, eq=False)
-class DigestLine:
+class DigestLine(Struct, eq=False, gc=False):
     """One candidate. `place` orders all lines of a history."""
 
     place: int
@@ -340,10 +340,8 @@ class DigestLine:
     words: tuple[str, ...]
     manner: float  # what its gain is multiplied by, for how it is worded
     price: int = 0  # tokens, once they were counted
-    factor: float = field(init=False)  # what its gain is multiplied by, for what it is rather than for what it names
-    talk: tuple[str, ...] = field(
-        init=False
-    )  # plain words of what was said; code and output are weighed by names alone
+    factor: float = 0.0  # what its gain is multiplied by, for what it is rather than for what it names
+    talk: tuple[str, ...] = ()  # plain words of what was said; code and output are weighed by names alone
 
     def __post_init__(self) -> None:
         passage = self.passage

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .cuts import MARK, Count, head
 from .passages import HistoryPassage
@@ -39,8 +41,7 @@ _LOGGED = re.compile(  # lines that somebody pasted: traces, logs, numbered code
 _LONG = 320  # characters of one sentence before it is shortened
 
 
-@dataclass(slots=True)
-class Saying:
+class Saying(Struct, gc=False):
     """One sentence or line of the user's."""
 
     passage: HistoryPassage

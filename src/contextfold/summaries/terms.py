@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 _EXTENSIONS = (
     "go|py|pyi|ts|tsx|js|jsx|mjs|cjs|json|jsonl|md|mdx|yml|yaml|sh|bash|toml|rs|java|kt|swift|txt|sql|html|css|scss|mod|sum|"
@@ -40,7 +42,7 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = re.compile(r"\d")
 
 
-class Term(NamedTuple):
+class Term(Struct, frozen=True, order=True, cache_hash=True, gc=False):
     """A name and what kind of name it is."""
 
     kind: str
