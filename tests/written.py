@@ -6,7 +6,7 @@ counts a block's size as its tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from contextfold.domain import (
     Appended,
@@ -87,6 +87,9 @@ class PlainLens:
     def read(self, item: ViewItem) -> Message:
         words = f"{item.kind} {item.seq}"
         return Message(item.shape.role, (Text(words),), words.encode(), "plain")
+
+    def unread(self, item: ViewItem) -> Callable[[], Message]:
+        return lambda: self.read(item)
 
     def count(self, tokens: int, size: int, images: int) -> Count:
         return Count(tokens, True, "plain", {"messages": tokens}, size, images)

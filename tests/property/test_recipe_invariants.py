@@ -172,6 +172,9 @@ def replayed(events: Sequence[Logged]) -> list[tuple[str, int]]:
         def read(self, item: object) -> cf.Message:
             raise NotImplementedError
 
+        def unread(self, item: object) -> Callable[[], cf.Message]:
+            raise NotImplementedError
+
         def count(self, tokens: int, size: int, images: int) -> cf.Count:
             raise NotImplementedError
 

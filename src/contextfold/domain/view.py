@@ -12,7 +12,7 @@ measures into tokens for one model. Only numbers live here, no way of getting th
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias, overload
 
 from msgspec import Struct
@@ -124,6 +124,10 @@ class Lens(Protocol):
         """The words of one item."""
         ...
 
+    def unread(self, item: ViewItem) -> Callable[[], Message]:
+        """The same, with the bytes taken from the log now, and read once this is called, on whichever thread."""
+        ...
+
     def count(self, tokens: int, size: int, images: int) -> Count:
         """What a view of these raw totals amounts to for the model."""
         ...
@@ -203,6 +207,11 @@ class ViewMessage:
     def message(self) -> Message:
         """The message itself, read from the log when it is first asked for."""
         return self._lens.read(self.item)
+
+    @property
+    def unread(self) -> Callable[[], Message]:
+        """The message itself, to be read later and elsewhere: what it takes from the log is taken now."""
+        return self._lens.unread(self.item)
 
     @property
     def raw(self) -> bytes:

@@ -146,7 +146,7 @@ class Survey:
     def sources(self, atoms: Iterable[Atom]) -> tuple[SourceMessage, ...]:
         """The words of these atoms as they were said, before any block of them was folded; no stand-ins."""
         return tuple(
-            SourceMessage(self.items[place].seq, self.message(place))
+            SourceMessage(self.items[place].seq, self._read.get(place) or self.messages[place].unread)
             for atom in atoms
             for place in atom.places
             if self.items[place].kind in ("message", "attachment")

@@ -2,11 +2,12 @@
 
 from .checks import Refusal, check
 from .earlier import is_digest
-from .extractive import OutOfTime, Rest, Stopwatch, digest, ledger, no_rest, quick_digest
+from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .notebook import Notebook, NotebookShelf, reuse
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
 from .request import Language, SourceMessage, SummaryRequest, language_of
+from .rests import Rest, no_rest
 from .texts import (
     ClearedKind,
     cleared_block_text,

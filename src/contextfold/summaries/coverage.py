@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from .chances import Chances, WordChances
 from .passages import DigestLine, Topic
+from .rests import Rest, no_rest, resting
 from .terms import Term
 
 AGAIN = 0.1  # what one more showing of a term is worth
@@ -77,9 +78,15 @@ class Coverage:
     """Greedy choice over all lines, and over headings that are worth showing by themselves."""
 
     def __init__(
-        self, lines: Sequence[DigestLine], topics: Iterable[Topic], worth: Worth, shown: Exposure, prices: LinePrices
+        self,
+        lines: Sequence[DigestLine],
+        topics: Iterable[Topic],
+        worth: Worth,
+        shown: Exposure,
+        prices: LinePrices,
+        rest: Rest = no_rest,
     ) -> None:
-        self.worth, self.shown, self.prices = worth, shown, prices
+        self.worth, self.shown, self.prices, self._rest = worth, shown, prices, rest
         self._by_topic: dict[Topic, list[DigestLine]] = {}
         self._heap: list[tuple[float, int, DigestLine | Topic]] = []
         self._topics = list(topics)
@@ -94,6 +101,7 @@ class Coverage:
         lines: list[DigestLine] = []
         opened: list[Topic] = []
         while self._heap and room > _LEAST_ROOM:
+            self._rest()
             claimed, place, one = heapq.heappop(self._heap)
             rated, price = self._rate(one)
             if price > room or rated <= 0:
@@ -128,11 +136,11 @@ class Coverage:
     def _fill(self) -> None:
         """Rate everything once. Most lines are never looked at again, so this loop is where the time goes."""
         heap: list[tuple[float, int, DigestLine | Topic]] = []
-        for line in self._lines:
+        for line in resting(self._lines, self._rest):
             rated = self._rate(line)[0]
             if rated > 0:
                 heap.append((-rated, line.place, line))
-        for place, topic in enumerate(self._topics):
+        for place, topic in enumerate(resting(self._topics, self._rest)):
             rated = self._rate(topic)[0]
             if rated > 0:
                 heap.append((-rated, -1 - place, topic))
@@ -159,7 +167,7 @@ class Coverage:
         """Show the heading; the lines under it have become cheaper, so they are rated again."""
         self.shown.topics.add(topic)
         self.shown.add(topic.terms)
-        for line in self._by_topic.get(topic, ()):
+        for line in resting(self._by_topic.get(topic, ()), self._rest):
             rated = self._rate(line)[0]
             if rated > 0:
                 heapq.heappush(self._heap, (-rated, line.place, line))
@@ -171,10 +179,10 @@ _NUMBER = re.compile(r"\d+")
 _LEAST_ALIKE = 4
 
 
-def without_alike(lines: Sequence[DigestLine]) -> tuple[list[DigestLine], dict[int, int]]:
+def without_alike(lines: Sequence[DigestLine], rest: Rest = no_rest) -> tuple[list[DigestLine], dict[int, int]]:
     """Of lines of output that differ in their numbers only, the newest; and by its place how many others there are."""
     groups: dict[str, list[DigestLine]] = {}
-    for line in lines:
+    for line in resting(lines, rest):
         if line.passage.speaker == "result":
             groups.setdefault(_NUMBER.sub("0", line.text), []).append(line)
     many: dict[int, int] = {}

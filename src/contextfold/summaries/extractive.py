@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
 
 from .chances import Chances, WordChances, plain_words
 from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Worth, without_alike
@@ -21,6 +20,7 @@ from .layout import Page, heading
 from .notebook import Notebook
 from .passages import DigestLine, Topic
 from .request import SummaryRequest
+from .rests import Rest, no_rest, resting
 from .sayings import by_recency, keep, needed, sentences, told
 from .terms import Term, telling, terms_in
 from .texts import wording
@@ -42,15 +42,11 @@ _SHORT = 100  # characters of such a command
 _NAMED = frozenset({"ident", "error", "flag", "path", "hash"})  # kinds that say something beside the file they stand in
 
 
-Rest: TypeAlias = Callable[[], None]  # called often by what takes its time, so that others have their turn
-
-
-def no_rest() -> None:
-    """Go on at once: nobody else computes here."""
-
-
 class Composer:
-    """Makes one page. `standing` is text the reader has beside it; `look` is called often, and may raise."""
+    """Makes one page. `standing` is text the reader has beside it.
+
+    `look` is called at each piece of text that is weighed, and may raise; `rest` wherever else it takes its time.
+    """
 
     def __init__(
         self,
@@ -58,9 +54,11 @@ class Composer:
         request: SummaryRequest,
         count: Count,
         standing: str = "",
-        look: Callable[[], None] = no_rest,
+        look: Rest = no_rest,
+        rest: Rest = no_rest,
     ) -> None:
-        self.notebook, self.request, self.count, self.standing, self.look = notebook, request, count, standing, look
+        self.notebook, self.request, self.count, self.standing = notebook, request, count, standing
+        self.look, self.rest = look, rest
         self.words = wording(request.language)
         self.root = common_root(notebook.reader.files)
         self.shown = Exposure()
@@ -75,6 +73,7 @@ class Composer:
         small = min(1.0, budget / LARGE)
         self._show_what_stands()
         requests, plan = self._requests(int(budget * REQUESTS)), self._plan(int(budget * PLAN))
+        self.rest()
         last = self._work(int(budget * WORK * max(0.6, small)))
         topics = self._files(int(budget * FILES))
         self._show(plan + last + [topic.name for topic in topics])
@@ -84,7 +83,7 @@ class Composer:
         self.look()
         candidates = self._candidates(" ".join(requests))
         talk = self._talk(candidates, int(budget * TALK * small))
-        candidates, alike = without_alike(candidates)
+        candidates, alike = without_alike(candidates, self.rest)
         page = Page(self.request.language, requests, plan, talk, topics, last, root=self.root, alike=alike)
         self.look()
         self._spend(page, candidates, budget)
@@ -93,7 +92,7 @@ class Composer:
     def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
         word = WORD_WORTH * min(1.0, budget / TIGHT) ** 2 * max(LEAST_WORTH, min(1.0, LARGE / budget))
-        coverage = self._coverage(candidates, Worth(self.chances, self.word_chances, word))
+        coverage = self._coverage(candidates, self.notebook.topics(), Worth(self.chances, self.word_chances, word))
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):
             self.look()
@@ -112,19 +111,18 @@ class Composer:
             return []
         said = [line for line in candidates if line.passage.speaker == "assistant" and line.passage.topic is None]
         worth = Worth(self.chances, self.word_chances, TALK_WORTH)
-        prices = LinePrices(self._cost, self._heading_cost)
-        chosen = Coverage(said, (), worth, self.shown, prices).choose(room, room)[0]
+        chosen = self._coverage(said, (), worth).choose(room, room)[0]
         newest = (line for line in sorted(said, key=lambda line: -line.place) if self._cost(line) <= room)
         return chosen or list(islice(newest, 1))
 
     def _candidates(self, told_already: str) -> list[DigestLine]:
         """The lines that may be shown: not those that stand elsewhere, nor what an edit has replaced since."""
-        lines = (line for line in self.notebook.lines.values() if not line.passage.is_replaced)
+        lines = (line for line in resting(self.notebook.lines.values(), self.rest) if not line.passage.is_replaced)
         return [line for line in lines if not self._stands(line, told_already)]
 
-    def _coverage(self, candidates: Sequence[DigestLine], worth: Worth) -> Coverage:
+    def _coverage(self, candidates: Sequence[DigestLine], topics: Iterable[Topic], worth: Worth) -> Coverage:
         prices = LinePrices(self._cost, self._heading_cost)
-        return Coverage(candidates, self.notebook.topics(), worth, self.shown, prices)
+        return Coverage(candidates, topics, worth, self.shown, prices, self.rest)
 
     def _stands(self, line: DigestLine, told_already: str) -> bool:
         """Whether the line is to be read as it is elsewhere: in view, on the page, or in the text beside it."""
@@ -186,7 +184,8 @@ class Composer:
         """Names that no shown line has, behind the shown file or command where they stand."""
         where = self._places_of_names(page)
         out: dict[Topic, list[str]] = {}
-        for term in sorted(where, key=lambda term: (-self.chances[term] / (2 + len(term.key) / 4), term)):
+        best = sorted(resting(where, self.rest), key=lambda term: (-self.chances[term] / (2 + len(term.key) / 4), term))
+        for term in resting(best, self.rest):
             price = self.count(f" {term.key},") + (0 if where[term] in out else 5)
             if price > room:
                 break
@@ -210,7 +209,7 @@ class Composer:
 
     def _about(self, topics: Collection[Topic | None]) -> Iterator[DigestLine]:
         """The hidden lines about these, but for what an edit replaced."""
-        for line in self.notebook.lines.values():
+        for line in resting(self.notebook.lines.values(), self.rest):
             passage = line.passage
             is_told = passage.topic is not None and passage.topic in topics and not passage.is_replaced
             if is_told and not self.notebook.is_in_view(passage):
@@ -220,7 +219,7 @@ class Composer:
         return max((self.chances[term] for term in topic.terms), default=0.0)
 
     def _show_what_stands(self) -> None:
-        for line in self.notebook.lines.values():
+        for line in resting(self.notebook.lines.values(), self.rest):
             if self.notebook.is_in_view(line.passage):
                 self.shown.add(line.terms, line.talk)
         self._show(self.standing.splitlines())
@@ -276,7 +275,7 @@ class Stopwatch:
     ) -> Stopwatch:
         """So many seconds for each million characters begun, because a larger history takes longer to read."""
         sources = (*request.earlier, *request.sources, *request.kept)
-        size = len(request.previous) + sum(len(source.message.text) for source in sources)
+        size = len(request.previous) + sum(len(source.message.text) for source in resting(sources, rest))
         return cls(clock, clock() + seconds * (size // MEGABYTE + 1), rest)
 
     def look(self) -> None:
@@ -293,7 +292,8 @@ def digest(
     A notebook that stands for the previous summary is gone on with: then nothing earlier is read again. Raises
     `OutOfTime` where a watch says so.
     """
-    return _composed(request, count, "", watch.look if watch else no_rest, notebook)
+    look, rest = (watch.look, watch.rest) if watch else (no_rest, no_rest)
+    return _composed(request, count, "", look, rest, notebook)
 
 
 def quick_digest(request: SummaryRequest, count: Count) -> str:
@@ -323,11 +323,11 @@ def ledger(
     rest: Rest = no_rest,
 ) -> str:
     """What the digest has and a summary written by a model lacks, to stand behind that summary."""
-    return _composed(request, count, missing_from, rest, notebook)
+    return _composed(request, count, missing_from, rest, rest, notebook)
 
 
 def _composed(
-    request: SummaryRequest, count: Count, standing: str, look: Callable[[], None], notebook: Notebook | None
+    request: SummaryRequest, count: Count, standing: str, look: Rest, rest: Rest, notebook: Notebook | None
 ) -> str:
     if request.budget <= 0:
         return ""
@@ -335,13 +335,14 @@ def _composed(
     with notebook.opened(request, count, look):
         if not notebook.folded:
             return ""
-        return _fitted(Composer(notebook, request, count, standing, look).page(), request.budget, count)
+        return _fitted(Composer(notebook, request, count, standing, look, rest).page(), request.budget, count, rest)
 
 
-def _fitted(page: Page, budget: int, count: Count) -> str:
+def _fitted(page: Page, budget: int, count: Count, rest: Rest) -> str:
     """The page's text within the budget: what was chosen last goes first, and a tiny budget gets a page's beginning."""
     text = page.text()
     while count(text) > budget and _shortened(page):
+        rest()
         text = page.text()
     return text if count(text) <= budget else head(text, budget, count)
 

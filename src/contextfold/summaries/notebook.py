@@ -20,6 +20,7 @@ from .cuts import Count, split
 from .journal import Journal, put
 from .passages import DigestLine, HistoryPassage, PassageReader, Topic, manner_of
 from .request import SourceMessage, SummaryRequest
+from .rests import Rest, no_rest
 from .sayings import Saying, lasting, sayings
 from .terms import Term, terms_in
 
@@ -109,7 +110,7 @@ class Notebook:
         self.asked, self.spoken, self.folded, self._known.places = state
 
     @contextmanager
-    def opened(self, request: SummaryRequest, count: Count, look: Callable[[], None]) -> Iterator[None]:
+    def opened(self, request: SummaryRequest, count: Count, look: Rest) -> Iterator[None]:
         """Read what the request adds; at the end what stays in view is taken back, after a failure all of it."""
         with self._lock:
             self._take_back()
@@ -141,7 +142,7 @@ class Notebook:
             self._pending = None
             return True
 
-    def tidy(self, budget: int, rest: Callable[[], None]) -> None:
+    def tidy(self, budget: int, rest: Rest) -> None:
         """Hold no more than digests of this size need, unless the next one is being made: that one tidies up then."""
         with self._lock:
             if self._pending is None:
@@ -156,7 +157,7 @@ class Notebook:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def _read_new(self, request: SummaryRequest, journal: Journal | None, look: Callable[[], None]) -> None:
+    def _read_new(self, request: SummaryRequest, journal: Journal | None, look: Rest) -> None:
         """What was folded before, as far as it has to be read again, and what is to be folded now."""
         is_blank, sources = not self.reader.passages, request.sources
         if is_blank and (request.is_part or not request.earlier):
@@ -168,7 +169,7 @@ class Notebook:
             topic.done_at_least(actions)
         self._read(sources[: len(sources) - request.staying], journal, look)
 
-    def _read(self, sources: Iterable[SourceMessage], journal: Journal | None, look: Callable[[], None]) -> None:
+    def _read(self, sources: Iterable[SourceMessage], journal: Journal | None, look: Rest) -> None:
         self._write_down(journal, self.reader.read, sources, look)
 
     def _write_down(
@@ -176,7 +177,7 @@ class Notebook:
         journal: Journal | None,
         read: Callable[[Any], list[HistoryPassage]],
         sources: Iterable[Any],
-        look: Callable[[], None],
+        look: Rest,
     ) -> None:
         self.reader.write_to(journal)
         self.uses.write_to(journal)
@@ -186,7 +187,7 @@ class Notebook:
             for passage in read(source):
                 self.note(passage, journal, look)
 
-    def note(self, passage: HistoryPassage, journal: Journal | None, look: Callable[[], None]) -> None:
+    def note(self, passage: HistoryPassage, journal: Journal | None, look: Rest) -> None:
         """One more passage: its lines, and what they say of names and words."""
         terms: set[Term] = set()
         words: set[str] = set()
@@ -241,7 +242,7 @@ class Notebook:
 
     # -- letting go -----------------------------------------------------------------------------------------------
 
-    def _let_go(self, most: int, rest: Callable[[], None]) -> None:
+    def _let_go(self, most: int, rest: Rest) -> None:
         """Hold no more than there is room for: what brings the least goes first."""
         if len(self.lines) > most * _MOST_OVER:
             kept = self._best(most, rest)
@@ -261,7 +262,7 @@ class Notebook:
         self._prices.let_go()
         lasting(self.said)
 
-    def _best(self, most: int, rest: Callable[[], None]) -> list[DigestLine]:
+    def _best(self, most: int, rest: Rest) -> list[DigestLine]:
         """The lines that name most for their size; of one name a few, before more of the same."""
         chances = self.chances()
 
@@ -327,7 +328,7 @@ def reuse(sources: Iterable[SourceMessage]) -> dict[int, float]:
     notebook, sizes, newest = Notebook(), dict[int, int](), dict[Term, int]()
     for source in sources:
         for passage in notebook.reader.read(source):
-            notebook.note(passage, None, lambda: None)
+            notebook.note(passage, None, no_rest)
             for text in split(passage.text):
                 sizes[source.seq] = sizes.get(source.seq, 0) + len(text)
                 newest.update(dict.fromkeys(notebook.terms_of(text), source.seq))

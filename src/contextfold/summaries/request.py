@@ -11,7 +11,7 @@ English sources is a Japanese request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from contextfold.domain import Language, Message
@@ -39,12 +39,23 @@ def language_of(texts: Iterable[str]) -> Language:
     return "ja" if kana and kana + ideographs >= words else "en"
 
 
-@dataclass(frozen=True, slots=True)
 class SourceMessage:
-    """A message that is about to be folded away, and the place it can be recalled from."""
+    """A message that is about to be folded away, and the place it can be recalled from.
 
-    seq: int
-    message: Message
+    It may be given unread, as what reads it: then that is done by whoever needs its words first, where that is.
+    """
+
+    __slots__ = ("_given", "seq")
+
+    def __init__(self, seq: int, message: Message | Callable[[], Message]) -> None:
+        self.seq, self._given = seq, message
+
+    @property
+    def message(self) -> Message:
+        """The message, read once."""
+        if not isinstance(self._given, Message):
+            self._given = self._given()
+        return self._given
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ another thread of the log; only this module knows where.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -243,6 +244,13 @@ class ModelLens:
             return Message("user", (Text(msgspec.json.decode(body, type=str)),))
         return dialects.find(self.dialect_of(item.seq)).parse(body)
 
+    def unread(self, item: ViewItem) -> Callable[[], Message]:
+        """The words of an item, their bytes taken now and read when they are asked for: that takes the longer part."""
+        body = self._bodies.get(item.seq) if item.kind == "message" else None
+        if body is None:
+            return partial(_itself, self.read(item))
+        return partial(dialects.find(self.dialect_of(item.seq)).parse, body)
+
     def resolve(self, item: ViewItem) -> ViewItem:
         """The item with the words of its folded blocks in place."""
         if not item.folded:
@@ -283,6 +291,10 @@ class ModelLens:
         """The dialect that a message was appended in; empty for what is no message."""
         event = self._events()[seq - 1].event
         return event.dialect if isinstance(event, Appended) else ""
+
+
+def _itself(message: Message) -> Message:
+    return message
 
 
 def _edited(block: Block, text: str) -> Block:
