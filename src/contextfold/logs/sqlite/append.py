@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import Final
 
 import apsw
+from msgspec import Struct
 
 from contextfold.domain import SALT_BYTES, Logged, NewEvent
 from contextfold.errors import Corrupt
@@ -31,31 +33,101 @@ FORGOTTEN = "INSERT INTO forgotten (space, thread, seq, committed) VALUES (?, ?,
 _FIRST_OF = "SELECT seq - step FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _END_OF = "SELECT min(seq) - 1 FROM events WHERE space = ? AND thread = ? AND seq > ? AND step = 0"
 _IS_SAME = "SELECT bytes IS ? FROM bodies WHERE id = ? AND space = ?"
+_MOST_TIPS: Final = 4096  # threads; one that was let go is looked up again
+_MOST_BLOBS: Final = 64  # systems, lists of tools, settings, …
+_MOST_BLOB: Final = 2**18  # … each of so many bytes
+
+
+class Tip(Struct, frozen=True, gc=False):
+    """The end of a thread when this process wrote to it last, and what the list of threads showed of it then.
+
+    Events never change and are never taken away, so its link holds for good; whether it still is the end, the insertion
+    of the next event tells, since no two have one seq.
+    """
+
+    seq: int
+    link: bytes
+    listed: catalogue.ListedFacts | None = None
+
+
+class Tips:
+    """The ends of the threads this process wrote to, and the blobs it knows to be whole."""
+
+    def __init__(self) -> None:
+        self._tips: dict[str, Tip] = {}
+        self.blobs: dict[bytes, tuple[bytes, int]] = {}  # their digest and number
+
+    def on(self, thread: str, expected: int) -> Tip | None:
+        """The end that is expected, if this process wrote it."""
+        tip = self._tips.get(thread)
+        return tip if tip is not None and tip.seq == expected else None
+
+    def keep(self, thread: str, tip: Tip) -> None:
+        if len(self._tips) >= _MOST_TIPS:
+            self._tips.clear()
+        self._tips[thread] = tip
+
+    def clear(self) -> None:
+        """Something was taken back: what was written last may not be there."""
+        self._tips.clear()
+        self.blobs.clear()
+
+
+def sealed_on(tip: Tip, drafts: Sequence[NewEvent], salts: Salts) -> list[Sealed]:
+    """The drafts as the next events of a thread that ends so: done before the lock is taken, while others write."""
+    entries: list[Sealed] = []
+    for draft in drafts:
+        before = entries[-1] if entries else tip
+        entries.append(seal(before.link, before.seq + 1, draft, salts, SALT_BYTES))
+    return entries
 
 
 class Appending:
     """One append inside its transaction."""
 
-    def __init__(self, connection: apsw.Connection, address: Address) -> None:
-        self._connection, self._address = connection, address
+    def __init__(self, connection: apsw.Connection, address: Address, tips: Tips | None = None) -> None:
+        self._connection, self._address, self._tips = connection, address, tips or Tips()
 
-    def write(self, drafts: Sequence[NewEvent], expected: int, salts: Salts) -> tuple[tuple[Logged, ...], bool]:
-        """The events written, and True; or those of the same append made earlier, and False."""
-        address = self._address
+    def write(
+        self, drafts: Sequence[NewEvent], expected: int, salts: Salts, ready: tuple[Tip, Sequence[Sealed]] | None
+    ) -> tuple[tuple[Logged, ...], bool]:
+        """The events written, and True; or those of the same append made earlier, and False.
+
+        `ready` is the end that this process knows and the drafts sealed on it.
+        """
         done = earlier_append(drafts, self._find_key, self._append_of)
         if done is not None:
             return done, False
-        last, previous = self.tip()
-        if last != expected:
-            raise moved_on(address.name, expected, last)
-        logged, written = [], catalogue.Growth()
-        for step, draft in enumerate(drafts):
-            entry = seal(previous, last + 1 + step, draft, salts, SALT_BYTES)
+        tip, entries = ready or self._sealed(drafts, expected, salts)
+        try:
+            growth = self._insert_all(tip.link, entries)
+        except apsw.ConstraintError:
+            last = self.tip()[0]
+            if last == expected:
+                raise  # of another kind
+            raise moved_on(self._address.name, expected, last) from None
+        listed = catalogue.take(self._connection, self._address, growth, tip.listed)
+        if entries:
+            self._tips.keep(self._address.name, Tip(entries[-1].seq, entries[-1].link, listed))
+        logged = [
+            Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key)
+            for entry, draft in zip(entries, drafts, strict=True)
+        ]
+        return tuple(logged), True
+
+    def _sealed(self, drafts: Sequence[NewEvent], expected: int, salts: Salts) -> tuple[Tip, Sequence[Sealed]]:
+        """The end of the thread as the file has it, and the drafts sealed on it."""
+        tip = Tip(*self.tip())
+        if tip.seq != expected:
+            raise moved_on(self._address.name, expected, tip.seq)
+        return tip, sealed_on(tip, drafts, salts)
+
+    def _insert_all(self, previous: bytes, entries: Iterable[Sealed]) -> catalogue.Growth:
+        written = catalogue.Growth()
+        for step, entry in enumerate(entries):
             written.add(self.insert(entry, step, previous), entry)
             previous = entry.link
-            logged.append(Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key))
-        catalogue.take(self._connection, address, written)
-        return tuple(logged), True
+        return written
 
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
         """Write events as they were sealed elsewhere, and the blobs they name."""
@@ -64,7 +136,7 @@ class Appending:
         written = catalogue.Growth()
         for entry in entries:
             if isinstance(entry, bytes):
-                keep_blob(self._connection, space, entry)
+                self.keep_blob(entry)
                 continue
             written.add(self.insert(entry, 0, previous), entry)
             previous = entry.link
@@ -97,7 +169,7 @@ class Appending:
         return number
 
     def _insert_body(self, entry: Sealed, body: bytes) -> None:
-        blob = None if len(body) <= INLINE_LIMIT else keep_blob(self._connection, self._address.space, body)
+        blob = None if len(body) <= INLINE_LIMIT else self.keep_blob(body)
         self._connection.execute(
             _BODY,
             (
@@ -109,6 +181,23 @@ class Appending:
                 body if blob is None else None,
             ),
         )
+
+    def keep_blob(self, blob: bytes) -> int:
+        """The number of these bytes in the space, kept once. What was found whole before is only looked for by name."""
+        connection, space = self._connection, self._address.space
+        name, whole = self._tips.blobs.get(blob) or (sha256(blob).digest(), 0)
+        number = find(connection, space, DIGESTS, name)
+        if number is None:
+            connection.execute("INSERT INTO bodies (space, bytes) VALUES (?, ?)", (space, blob))
+            number = connection.last_insert_rowid()
+            connection.execute(NAME, (space, DIGESTS, name, number))
+        elif number != whole and not value(connection, _IS_SAME, (blob, number, space)):
+            raise Corrupt(f"The bytes kept under {name.hex()!r} are damaged, so nothing can share them. {RESCUE}")
+        if number != whole and len(blob) <= _MOST_BLOB:
+            if len(self._tips.blobs) >= _MOST_BLOBS:
+                self._tips.blobs.clear()
+            self._tips.blobs[blob] = name, number
+        return number
 
     def _find_key(self, key: str) -> int | None:
         return find(self._connection, self._address.space, self._address.thread, blob_of(key))
@@ -123,16 +212,3 @@ class Appending:
             events = Following(self._address, first - 1).take(connection, found)
         kept = bodies(connection, self._address, [event.seq for event in events])
         return [Written(event, kept.get(event.seq)) for event in events]
-
-
-def keep_blob(connection: apsw.Connection, space: int, blob: bytes) -> int:
-    """The number of these bytes in the space, kept once."""
-    name = sha256(blob).digest()
-    number = find(connection, space, DIGESTS, name)
-    if number is None:
-        connection.execute("INSERT INTO bodies (space, bytes) VALUES (?, ?)", (space, blob))
-        number = connection.last_insert_rowid()
-        connection.execute(NAME, (space, DIGESTS, name, number))
-    elif not value(connection, _IS_SAME, (blob, number, space)):
-        raise Corrupt(f"The bytes kept under {name.hex()!r} are damaged, so nothing can share them. {RESCUE}")
-    return number

@@ -31,6 +31,7 @@ _CHANGE = (
     "UPDATE activity SET alias = ?, changed = ?, at = ?, messages = ?, folds = ?, size = ?, archived = ?, "
     " forgotten = ?, checksum = ? WHERE space = ? AND thread = ?"
 )
+_CHANGE_KNOWN = _CHANGE + " AND checksum = ?"
 _UNCHECKED = (
     "SELECT t.space, t.id, t.seal, a.alias, a.changed, a.at, a.messages, a.folds, a.size, a.archived, a.forgotten"
     " FROM activity AS a JOIN threads AS t ON t.space = a.space AND t.id = a.thread WHERE a.checksum IS NULL"
@@ -87,7 +88,7 @@ _SEAL, _ALIAS, _FACTS, _CHANGED = 7, 9, 10, 10  # columns of `_LISTED`; what is 
 log = logger("logs")
 
 
-class ListedFacts(Struct, frozen=True):
+class ListedFacts(Struct, frozen=True, gc=False):
     """What the list shows of one thread, as its row keeps it."""
 
     alias: bytes | None = None
@@ -102,6 +103,11 @@ class ListedFacts(Struct, frozen=True):
     def checksum(self, seal: bytes) -> int:
         """Bound to the thread by the seal of its row, so that rows of another file do not pass for its own."""
         return crc32(repr((seal, *astuple(self))).encode())
+
+    def grown(self, more: Growth) -> ListedFacts:
+        """The same with what a write added; a thread that was forgotten is written to again."""
+        sums = (self.messages + more.messages, self.folds + more.folds, self.size + more.size)
+        return ListedFacts(self.alias, more.changed, more.at, *sums, self.archived)
 
 
 class Growth:
@@ -137,12 +143,22 @@ def happened(connection: apsw.Connection, address: Address) -> None:
     connection.execute(_HAPPENED, (address.space, address.thread))
 
 
-def take(connection: apsw.Connection, address: Address, more: Growth) -> None:
-    """Count what was just written."""
-    if more.changed:
-        old = _shown(connection, address)
-        sums = (old.messages + more.messages, old.folds + more.folds, old.size + more.size)
-        _change(connection, address, ListedFacts(old.alias, more.changed, more.at, *sums, old.archived))
+def take(
+    connection: apsw.Connection, address: Address, more: Growth, known: ListedFacts | None = None
+) -> ListedFacts | None:
+    """Count what was just written; what is shown now. `known` is what was shown when this process wrote last: mostly
+    that is so still, and the change itself tells."""
+    if not more.changed:
+        return known
+    if known is not None:
+        new = known.grown(more)
+        values = (*astuple(new), new.checksum(address.seal), address.space, address.thread)
+        connection.execute(_CHANGE_KNOWN, (*values, known.checksum(address.seal)))
+        if connection.changes():
+            return new
+    new = _shown(connection, address).grown(more)
+    _change(connection, address, new)
+    return new
 
 
 def _shown(connection: apsw.Connection, address: Address) -> ListedFacts:

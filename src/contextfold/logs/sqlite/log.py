@@ -13,7 +13,7 @@ from contextfold.errors import StoreError
 from contextfold.logs.entries import Salts, Sealed, following, name_taken, no_thread
 
 from . import catalogue, read
-from .append import Appending, keep_blob
+from .append import Appending, Tips, sealed_on
 from .database import Database
 from .derived import Derivations, DerivedTable
 from .directory import Address, Directory
@@ -32,7 +32,7 @@ class SqliteLog:
         salts: Salts = os.urandom,
         derived: Sequence[DerivedTable] = (),
     ) -> None:
-        self._directory = Directory(space)
+        self._directory, self._tips = Directory(space), Tips()
         self._derivations = Derivations(derived)
         self._database = database
         self._database.tell_rollbacks(self._rolled_back)
@@ -44,6 +44,7 @@ class SqliteLog:
     def _rolled_back(self) -> None:
         self._directory.clear()
         self._derivations.clear()
+        self._tips.clear()
 
     @property
     def path(self) -> str:
@@ -131,12 +132,15 @@ class SqliteLog:
     def append(
         self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
     ) -> tuple[Logged, ...]:
+        tip = self._tips.on(thread, expected)
+        ready = None if tip is None else (tip, sealed_on(tip, drafts, self._salts))
         with self._database.writing() as connection:
             address = self._directory.address(connection, thread)
-            logged, is_new = Appending(connection, address).write(drafts, expected, self._salts)
+            writer = Appending(connection, address, self._tips)
+            logged, is_new = writer.write(drafts, expected, self._salts, ready)
             if is_new:
                 for blob in blobs:
-                    keep_blob(connection, address.space, blob)
+                    writer.keep_blob(blob)
                 self._derivations.applied(connection, address, logged, drafts)
             return logged
 
@@ -183,6 +187,7 @@ class SqliteLog:
         self._database.flush()
 
     def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
+        self._tips.clear()  # they hold blobs, of which some may be erased
         return forget(self._database, self._address(thread), seqs, self._derivations)
 
     def forgotten(self, thread: str) -> Sequence[int]:

@@ -21,7 +21,7 @@ from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, damaged, forgotten_key, is_linked, no_blob
 
 from .database import Database, Row, is_row, rows, value
-from .directory import DIGESTS, Address, blob_of, last_of, origin_of, text_of
+from .directory import DIGESTS, Address, blob_of, origin_of, text_of
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
@@ -31,6 +31,10 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, TypeError, Attrib
 _LINK = "SELECT link FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _FORGOTTEN = "SELECT seq FROM forgotten WHERE space = ? AND thread = ? ORDER BY seq"
 _ERASURES = "SELECT count(*) FROM forgotten WHERE space = ? AND thread = ?"
+_STANDING = (
+    "SELECT (SELECT max(seq) FROM events WHERE space = ?1 AND thread = ?2),"
+    " (SELECT count(*) FROM forgotten WHERE space = ?1 AND thread = ?2)"
+)
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 _BLOB = (
     "SELECT b.bytes FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
@@ -237,8 +241,10 @@ def keyed(connection: apsw.Connection, address: Address, keys: Sequence[str]) ->
 
 def standing(connection: apsw.Connection, lineage: Sequence[Address]) -> tuple[int, int]:
     """The newest seq of the last of these threads, and how many events of all of them were forgotten."""
-    erasures = sum(value(connection, _ERASURES, (address.space, address.thread)) for address in lineage)
-    return last_of(connection, lineage[-1]), erasures
+    *before, own = lineage
+    last, erasures = rows(connection, _STANDING, (own.space, own.thread))[0]  # one statement: each verb asks for it
+    erasures += sum(value(connection, _ERASURES, (address.space, address.thread)) for address in before)
+    return own.start if last is None else last, erasures
 
 
 def forgotten(connection: apsw.Connection, address: Address) -> list[int]:
