@@ -1,13 +1,13 @@
 """What stands in for what is folded: prompts, checks, the digest, and every text that models and people read."""
 
 from .checks import Refusal, check
+from .coverage import Rest, no_rest
 from .earlier import is_digest
 from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
 from .frames import frame, guarded, neutral, nonce_of
 from .notebook import Notebook, NotebookShelf, reuse
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
 from .request import Language, SourceMessage, SummaryRequest, language_of
-from .rests import Rest, no_rest
 from .texts import (
     ClearedKind,
     cleared_block_text,

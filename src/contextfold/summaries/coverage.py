@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
 
 from .chances import Chances, WordChances
 from .passages import DigestLine, Topic
-from .rests import Rest, no_rest, resting
 from .terms import Term
 
 AGAIN = 0.1  # what one more showing of a term is worth
@@ -21,6 +21,23 @@ SIZE_POWER = 0.9  # below 1, so that a long line with much in it beats many shor
 _LEAST_ROOM = 4
 PASTED = 3  # of a call's share one part in so many is for what somebody pasted
 WORD_WORTH = 0.4  # of a word beside that of a name
+
+T = TypeVar("T")
+
+Rest: TypeAlias = Callable[[], None]  # called often by what takes its time, so that others have their turn
+_A_STRETCH = 16  # things that are worked on between two rests, each of them some microseconds
+
+
+def no_rest() -> None:
+    """Go on at once: nobody else computes here."""
+
+
+def resting(things: Iterable[T], rest: Rest) -> Iterator[T]:
+    """Each of these things, with a rest now and then."""
+    for number, thing in enumerate(things):
+        if number % _A_STRETCH == 0:
+            rest()
+        yield thing
 
 
 @dataclass(slots=True)

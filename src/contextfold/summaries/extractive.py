@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .chances import Chances, WordChances, plain_words
-from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Worth, without_alike
+from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Rest, Worth, no_rest, resting, without_alike
 from .cuts import MARK, Count, common_root, head, shortened, split
 from .frames import neutral
 from .layout import Page, heading
 from .notebook import Notebook
 from .passages import DigestLine, Topic
 from .request import SummaryRequest
-from .rests import Rest, no_rest, resting
 from .sayings import by_recency, keep, needed, sentences, told
 from .terms import Term, telling, terms_in
 from .texts import wording

@@ -15,12 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from .chances import Chances, TermUses, plain_words
-from .coverage import SIZE_POWER
+from .coverage import SIZE_POWER, Rest, no_rest
 from .cuts import Count, split
 from .journal import Journal, put
 from .passages import DigestLine, HistoryPassage, PassageReader, Topic, manner_of
 from .request import SourceMessage, SummaryRequest
-from .rests import Rest, no_rest
 from .sayings import Saying, lasting, sayings
 from .terms import Term, terms_in
 

@@ -105,6 +105,7 @@ def _step(item: Any) -> tuple[str, str] | None:
 
 # -- passages ---------------------------------------------------------------------------------------------------------
 
+
 Speaker: TypeAlias = Literal["user", "assistant", "call", "result", "note", "previous"]
 
 _FAILED = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextfold.domain import Message, Text
 from contextfold.summaries import SourceMessage, Stopwatch, SummaryRequest, digest
-from contextfold.summaries.rests import resting
+from contextfold.summaries.coverage import resting
 
 from .counting import count
 
