@@ -72,3 +72,12 @@ def test_the_awaited_twin_takes_usage_too() -> None:
             return (await session.stats).billed
 
     assert asyncio.run(talk()) == 5_000
+
+
+@pytest.mark.parametrize("usage", [{"input_tokens": 12}, {"output_tokens": 3}])
+def test_a_bill_that_tells_one_side_only_is_a_bill(usage: dict[str, int]) -> None:
+    with cf.Session.open(model="claude-sonnet-5-5") as session:
+        session.append({"role": "user", "content": "Hello."})
+        session.prepare(max_tokens=100)
+        session.append({"role": "assistant", "content": "Hello."}, usage=usage)
+        assert session.view.length == 2
