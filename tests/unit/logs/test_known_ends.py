@@ -11,8 +11,7 @@ import pytest
 from contextfold.domain import ThreadPage, ThreadRow, digest
 from contextfold.errors import Conflict, KeyConflict
 from contextfold.logs import SqliteLog, open_sqlite
-from contextfold.testing.log_contract import appended, message
-from contextfold.testing.log_contract.messages import blob_sent
+from contextfold.testing.log_contract import appended, blob_sent, message
 
 
 @pytest.fixture
