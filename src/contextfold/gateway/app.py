@@ -127,7 +127,7 @@ class Gateway:
                 if self._settings.mode == "strict":
                     return 503, "the store cannot be used, and the gateway is set to be strict"
                 return 200, "ready; the store cannot be used, so that conversations pass without being kept"
-            self._keeper.is_in_trouble = False
+            self._keeper.recover()
         return 200, "ready"
 
     def try_store(self) -> None:

@@ -157,6 +157,10 @@ class Keeper:
         except Exception as error:  # noqa: BLE001  # the client's request is not at fault, and was sent
             self._unread(answer.ledger, _UNREADABLE if isinstance(error, BadMessage) else _OUT_OF_ORDER, error)
 
+    def recover(self) -> None:
+        """The store can be used again."""
+        self.is_in_trouble = False
+
     async def settle(self) -> None:
         """Wait until everything that was heard is kept."""
         while self._pending:
@@ -169,7 +173,7 @@ class Keeper:
         keeping.add_done_callback(self._pending.discard)
 
     def _count(self, turn: KeptTurn) -> None:
-        self.is_in_trouble = False
+        self.recover()
         self.metrics.add("turns_total", client=turn.client)
         if turn.fitted is not None and turn.fitted.report.folds:
             report = turn.fitted.report
