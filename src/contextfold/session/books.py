@@ -6,7 +6,7 @@ grows, and knows which part of a request the provider still has in its cache. It
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -225,11 +225,13 @@ class Books:
         lens, sent = thread.lens, self._sent
         is_cold = sent is None or _is_over(lens.model, now - sent.at)
         asked = view.array, view.length, budget, fixed, lens.calibration, lens.model, sent, is_cold, self.account
-        return self._next.of(asked, lambda: self._priced(thread, view, budget, fixed, is_cold))
+        items = thread.branch.items.items
+        return self._next.of(asked, lambda: self._priced(items, lens, view, budget, fixed, is_cold))
 
-    def _priced(self, thread: Thread, view: View, budget: Budget, fixed: int, is_cold: bool) -> _NextRequest:
-        lens, sent = thread.lens, self._sent
-        calibration, model = lens.calibration, lens.model
+    def _priced(
+        self, items: Sequence[ViewItem], lens: ModelLens, view: View, budget: Budget, fixed: int, is_cold: bool
+    ) -> _NextRequest:
+        sent, calibration, model = self._sent, lens.calibration, lens.model
         raw = view.tokens()
         size = calibration.scaled(raw) + budget.fixed
         cached = 0
@@ -239,7 +241,7 @@ class Books:
         cached = cached if cached >= least else 0
         factor = min(calibration.factor, size / max(1, raw))  # nothing less than nothing is around them
         around = size - int(raw * factor)  # what calibration found beside the messages, too
-        said = self._said.tokens(thread, view)
+        said = self._said.tokens(items, lens, view)
         newest = self._newest.of(view.array, lambda: _newest_summary(view))
         call = PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold, least)
         rates = rates_of(model, size, self.account.cache)
@@ -259,8 +261,7 @@ class _SaidSoFar:
         self._tokens, self._counted = 0, 0
         self._last: ViewItem | None = None
 
-    def tokens(self, thread: Thread, view: View) -> int:
-        items, lens = thread.branch.items.items, thread.lens
+    def tokens(self, items: Sequence[ViewItem], lens: ModelLens, view: View) -> int:
         if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
             self._tokens, self._counted = 0, 0
         shown, hidden = view.array.items, len(items) - view.length

@@ -276,16 +276,11 @@ def _request(
         left_out=attached.left_out,
         prefix=rendering.prefix(view),
         betas=terms.betas,
+        series=rendering.series,
         record=RequestRecord(
-            bare or body,
-            terms.blob,
-            frame.system_json,
-            terms.tools,
-            marks.items,
-            lens.times_forgotten,
-            series=rendering.series,
-            origins=origins,
+            bare or body, terms.blob, frame.system_json, terms.tools, marks.items, lens.times_forgotten
         ),
+        origins=origins,
     )
 
 

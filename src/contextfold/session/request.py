@@ -52,8 +52,6 @@ class RequestRecord(NamedTuple):
     times_forgotten: int = 0  # by then; the digest of words that were forgotten since is not kept
     pieces: bytes = b""  # the messages, where somebody else wrote them
     digest: str = ""  # of the body, where it is known already
-    series: BodySeries | None = None  # of the body that is sent
-    origins: Callable[[], tuple[RequestPart, ...]] = tuple
 
     @property
     def blobs(self) -> tuple[bytes, ...]:
@@ -75,12 +73,9 @@ class Request:
     prefix: str = ""  # the digest of what its messages are, where the model binds its reasoning to that
     betas: tuple[str, ...] = ()  # features that Anthropic wants named: `client.beta.messages.create(betas=…)`
 
+    series: BodySeries | None = field(default=None, repr=False, compare=False)  # each goes on where another ended
     record: RequestRecord = field(default=RequestRecord(), repr=False, compare=False)
-
-    @property
-    def series(self) -> BodySeries | None:
-        """Of one series, each body goes on where another ended."""
-        return self.record.series
+    origins: Callable[[], tuple[RequestPart, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
     def parts(self) -> tuple[RequestPart, ...]:
@@ -88,7 +83,7 @@ class Request:
 
         Worked out when asked, from what the session keeps; in the order of the messages in the body.
         """
-        return self.record.origins()
+        return self.origins()
 
     @property
     def body(self) -> dict[str, Any]:
