@@ -91,11 +91,11 @@ class Command(NamedTuple):
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Use it with any agent": (
-        Command("wrap", "run an agent through a gateway of its own: contextfold wrap -- claude"),
+        Command("wrap", "run an agent through its own gateway: contextfold wrap -- claude"),
         Command("serve", "the gateway: agents' conversations are kept and always fit"),
-        Command("mcp", "a server for MCP clients: recall, threads, timeline, unfold; read-only"),
-        Command("plugin", "make a plugin for an agent: recall, a digest after compaction, a status line"),
-        Command("top", "see live what gateways do: conversations, folds, what was saved and paid"),
+        Command("mcp", "a server for MCP clients: recall, threads, timeline, unfold"),
+        Command("plugin", "make a plugin for an agent: recall, a digest, a status line"),
+        Command("top", "see live what gateways do: conversations, folds, saved, paid"),
     ),
     "Try it on recorded sessions": (
         Command("demo", "see it work: a session through a small window, checked as it goes"),
@@ -155,11 +155,11 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--json": ("", "answer as JSON"),
     "--store": (
         "STORE",
-        "the store: a file, or postgresql://… (default: setting `store`, ./contextfold.db)",
+        "a file, or postgresql://… (default: ./contextfold.db)",
     ),
     "--space": ("NAME", "the space in the store"),
     "--config": ("FILE", "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)"),
-    "--trust": ("", "take ./contextfold.toml at its word, paths outside and plugins too"),
+    "--trust": ("", "trust ./contextfold.toml: paths outside it and plugins too"),
     "--color": ("WHEN", "auto, always or never; NO_COLOR is honoured"),
     "--lang": ("LANG", "en or ja, for what people read most"),
     "--quiet": ("", "no progress and no notes"),
@@ -179,5 +179,5 @@ def help_text(language: str = "en") -> str:
         rows += [f"{helped(title, language)}:", *commands, ""]
     rows += [helped("Options of every command:", language)]
     rows += [f"  {f'{name} {value}'.rstrip():<16}{helped(about, language)}" for name, (value, about) in OPTIONS.items()]
-    last = "contextfold COMMAND --help explains a command. contextfold --version says which this is."
+    last = "contextfold COMMAND --help explains a command, contextfold --version says which."
     return "\n".join([*rows, "", helped(last, language)]) + "\n"
