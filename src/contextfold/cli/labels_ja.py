@@ -26,6 +26,8 @@ LABELS: dict[str, str] = {
     "tool results": "ツール結果",
     "pinned": "ピン留め",
     "user": "利用者",
+    "project": "プロジェクト",
+    "agent": "エージェント",
     "assistant": "モデル",
     "system": "システム",
     "result": "結果",

@@ -1,10 +1,12 @@
 """See and change what is remembered across threads about a user, a project or an agent.
 
-`list` shows what holds, with --history also what was replaced or is over; `add` remembers; `forget` erases one memory,
-or all of them with --yes, for good; `export` prints every memory with its history as JSON. `harvest` remembers what
-people said in a thread that holds beyond it: standing orders, preferences, decisions, found by rules.
+`list` shows what holds, with --history also what was replaced or is over, and without a name whom there are memories
+about; `add` remembers; `forget` erases one memory, or all of them with --yes, for good; `export` prints every memory
+with its history as JSON. `harvest` remembers what people said in a thread that holds beyond it: standing orders,
+preferences, decisions, found by rules.
 
 Examples:
+  contextfold memory list
   contextfold memory list user-17
   contextfold memory add user-17 "Prefers tabs" --kind preference --about indent
   contextfold memory forget user-17 3
@@ -17,7 +19,8 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import get_args
 
-from contextfold.store import Kind, Memory, MemoryEntry, Scope, as_plain
+import contextfold as cf
+from contextfold.store import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 
 from .arguments import NotConfirmed, UsageError, seq
 from .commands import DONE
@@ -27,7 +30,7 @@ from .paper import Ink
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("list", "add", "forget", "export", "harvest"), help="what to do")
-    parser.add_argument("who", metavar="NAME", help="whom or what the memories are about")
+    parser.add_argument("who", nargs="?", metavar="NAME", help="whom or what the memories are about")
     parser.add_argument(
         "what",
         nargs="?",
@@ -42,7 +45,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
+    if call.args.who is None and call.args.action != "list":
+        raise UsageError("Whose memory? Name whom it is about. See `contextfold memory --help`.")
     with call.store(create=call.args.action == "add") as store:
+        if call.args.who is None:
+            return _list_names(call, store)
         memory = store.memory(call.args.who, scope=call.args.scope)
         match call.args.action:
             case "add":
@@ -58,6 +65,22 @@ def run(call: Invocation) -> int:
                 return DONE
             case _:
                 return _list(call, memory.entries(history=call.args.history))
+
+
+def _list_names(call: Invocation, store: cf.Store) -> int:
+    """Whom there are memories about, and how many hold, so that nobody has to guess a name."""
+    threads = [row.name.removeprefix(MEMORIES) for row in store.threads(prefix=MEMORIES, order="name")]
+    known = [(scope, name) for scope, _, name in (thread.partition(":") for thread in threads)]
+    counted = [(scope, name, len(store.memory(name, scope=scope).entries())) for scope, name in known]  # type: ignore[arg-type]  # checked there
+    held = [(scope, name, count) for scope, name, count in counted if count]
+
+    def show() -> None:
+        for scope, name, count in held:
+            call.out.line(f"{count:>6}  {name}  ", Ink(call.out.label(scope), "dim"))
+        if not held:
+            call.out.line(call.say("memory.none"))
+
+    return call.answer([{"scope": scope, "name": name, "memories": count} for scope, name, count in held], show)
 
 
 def _add(call: Invocation, memory: Memory) -> int:

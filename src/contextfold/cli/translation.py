@@ -62,6 +62,7 @@ _SENTENCES: dict[str, str] = {
     "The gateway is not installed: pip install 'contextfold[gateway]'.": "ゲートウェイは未インストールです: pip install 'contextfold[gateway]'",
     "By activity a page goes on after a number, not after {a}. Say --order name.": "活動順の続きは番号で指定します。{a} は番号ではありません。--order name を使ってください。",
     "Whose snapshots are these? The store names {a}. Name one with --workspace.": "どのワークスペースのスナップショットですか。ストアにあるのは {a} です。--workspace で指定してください。",
+    "Whose memory? Name whom it is about. See `contextfold memory --help`.": "誰についての記憶ですか。名前を指定してください。`contextfold memory --help` を参照してください。",
     "Which thread? See `contextfold memory --help`.": "どのスレッドですか。`contextfold memory --help` を参照してください。",
     "What is to be remembered? See `contextfold memory --help`.": "何を覚えますか。`contextfold memory --help` を参照してください。",
     "This would erase every memory here for good. Name one by its id, or say --yes.": "ここの記憶をすべて完全に消去します。番号で一つ指定するか、--yes を付けてください。",

@@ -61,6 +61,23 @@ def test_memories_are_added_listed_replaced_exported_and_forgotten(cli: Cli) -> 
     assert cli("memory", "add", "user-17").code == 2
 
 
+def test_without_a_name_it_is_listed_whom_there_are_memories_about(cli: Cli) -> None:
+    cli("memory", "add", "user-17", "Prefers tabs")
+    cli("memory", "add", "user-17", "Speaks Japanese")
+    cli("memory", "add", "shop", "Ships on Fridays", "--scope", "project")
+    cli("memory", "add", "user-18", "Wants nothing kept")
+    cli("memory", "forget", "user-18", "--yes")
+    assert cli("memory", "list", "--json").json == [
+        {"scope": "project", "name": "shop", "memories": 1},
+        {"scope": "user", "name": "user-17", "memories": 2},
+    ]
+    assert "2  user-17  user" in cli("memory", "list").out
+    assert "プロジェクト" in cli("memory", "list", "--lang", "ja").out
+    refused = cli("memory", "export")
+    assert refused.code == 2
+    assert "Whose memory?" in refused.err
+
+
 @pytest.mark.usefixtures("talks")
 def test_a_memory_is_no_thread_that_a_command_would_choose(cli: Cli) -> None:
     cli("forget", "two", "--yes")
