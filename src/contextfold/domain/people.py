@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -121,6 +122,7 @@ _HEADING = re.compile(
     re.DOTALL,
 )
 _PROMPTS = re.compile(r"\A\s*+<command-message>")  # commands of the client itself begin with their name
+_LAUNCHES = re.compile(r"\A\s*+Launching skill: ")
 _ABOUT: Mapping[str, str] = {"runs": "command", "searches": "query", "finds": "query", "asks": "question"}
 
 
@@ -128,11 +130,11 @@ def as_told(message: Message) -> tuple[Block, ...]:
     """The blocks of a message, where `[tool for 'this'] Result:` stands in the user's texts as a call and its result.
 
     The answer follows in the same text or in the next one. Such a call has a name of its own place, and no id. The
-    prompt that a command stands for is a document of its client's: it follows the command in a text of its own.
+    prompt that a command or a skill stands for is a document of its client's: it follows the command, or the skill's
+    result, in a text of its own.
     """
     if message.role != "user" or not any(
-        isinstance(block, Text) and ("] Result:" in block.text or _PROMPTS.match(block.text))
-        for block in message.blocks
+        _is_prompt_next(block) or (isinstance(block, Text) and "] Result:" in block.text) for block in message.blocks
     ):
         return message.blocks
     out: list[Block] = []
@@ -151,8 +153,15 @@ def as_told(message: Message) -> tuple[Block, ...]:
             out.append(Document(text=block.text))
         else:
             out.append(block)
-        prompted = isinstance(block, Text) and _PROMPTS.match(block.text) is not None
+        prompted = _is_prompt_next(block)
     return tuple(out)
+
+
+def _is_prompt_next(block: Block) -> bool:
+    """Whether a client puts the text of a command or of a skill behind it."""
+    if isinstance(block, ToolResult):
+        return any(_LAUNCHES.match(text) for text in islice(_texts(block), 1))
+    return isinstance(block, Text) and _PROMPTS.match(block.text) is not None
 
 
 def _call(heading: re.Match[str], place: int) -> ToolCall:

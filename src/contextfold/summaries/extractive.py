@@ -20,7 +20,7 @@ from .layout import Page, heading
 from .notebook import Notebook
 from .passages import DigestLine, Topic
 from .request import SummaryRequest
-from .sayings import by_recency, keep, needed, sentences, told
+from .sayings import by_recency, keep, needed, sentences, told, with_task
 from .terms import Term, telling, terms_in
 from .texts import wording
 
@@ -132,7 +132,7 @@ class Composer:
         return all(piece in told_already or piece in self.standing for piece in sentences(line.text))
 
     def _requests(self, room: int) -> list[str]:
-        said = [each for order, each in self.notebook.said.items() if order < self.notebook.folded]
+        said = with_task([each for order, each in self.notebook.said.items() if order < self.notebook.folded])
         protected = [saying for each in said for saying in each if saying.text not in self.standing]
         room = max(room, min(needed(protected, self.notebook.price), int(self.request.budget * PROTECTED_REQUESTS)))
         missing = [saying for saying in by_recency(said) if saying.text not in self.standing]

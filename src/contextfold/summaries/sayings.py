@@ -32,7 +32,8 @@ _BARE_FENCE = re.compile(r"`{3,}+\w*+")  # says nothing without what stood in it
 _PROSE = re.compile(r"[^\W\d_]")
 LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
 PROTECTED = 4.0  # from it on a sentence is an order, or all that was said at once
-_BRIEF, _FEW = 300, 3  # characters and sentences of a message that is an order or an answer as a whole
+TASK, _OPENING = 1_000.0, 4  # what the first sentences of all weigh, and how many they are: everything serves them
+_BRIEF, _FEW = 600, 6  # characters and sentences of a message that is an order or an answer as a whole
 _LOGGED = re.compile(  # lines that somebody pasted: traces, logs, numbered code, tables, JSON
     r"""\A(?:at \S+[ (]|File ".*", line \d|\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\s*\d{1,6}\s?[|→:]\s|[\[{}"|]
     |goroutine \d|Traceback |\w+(?:\.\w+)+(?:Error|Exception)\b|npm (?:ERR|warn)|\$ |[+-]{3} |@@ )""",
@@ -67,6 +68,16 @@ def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
         weight = _weight(piece, index, len(pieces), fenced)
         out.append(Saying(passage, index, piece, max(weight, PROTECTED) if is_brief else weight, opens_line))
     return out
+
+
+def with_task(said: Sequence[list[Saying]]) -> list[list[Saying]]:
+    """What was typed, the first sentences before all else: whoever forgets what was asked for first is lost."""
+    return [[_of_task(saying) for saying in group] for group in said[:1]] + list(said[1:])
+
+
+def _of_task(saying: Saying) -> Saying:
+    is_task = saying.index < _OPENING and saying.weight >= 1
+    return replace(saying, weight=max(saying.weight, TASK)) if is_task else saying
 
 
 def by_recency(said: Sequence[Sequence[Saying]]) -> list[Saying]:

@@ -201,3 +201,13 @@ def test_an_answer_is_read_as_deep_as_people_nest_and_no_deeper() -> None:
 
     assert heard(5) == ORDERS["en"]
     assert ORDERS["en"] not in heard(40)
+
+
+@pytest.mark.finding("Q1")
+def test_the_text_of_a_skill_is_its_clients_and_what_is_typed_beside_other_results_is_not() -> None:
+    def told(result: str) -> tuple[str, ...]:
+        prompt = Text("# Review\nAlways report only material findings.")
+        return people_in(Message("user", (ToolResult("s", (Text(result),)), prompt, Text("and be quick"))))
+
+    assert told("Launching skill: review") == ("and be quick",)
+    assert told("3 files read") == ("# Review\nAlways report only material findings.", "and be quick")

@@ -139,6 +139,26 @@ def test_what_the_user_said_stands_in_the_order_of_time_and_pastes_are_shortened
     assert sum("at parse" in line for line in lines) < 20
 
 
+@pytest.mark.finding("Q1")
+@pytest.mark.parametrize(
+    "task",
+    [
+        "<command-message>plan</command-message><command-name>/plan</command-name>\n<command-args>{}</command-args>",
+        "{}",
+    ],
+    ids=["a command", "a message"],
+)
+def test_what_was_asked_for_first_stays_however_much_is_ordered_later(task: str) -> None:
+    wish = (
+        "how could two agents that know nothing of each other write one design together while both of them stay "
+        "in their own checkout and neither waits for long"
+    )
+    later = [each for number in range(60) for each in (user(f"Please keep rule {number}."), *ran(number, "ls", "ok"))]
+    told = "\n".join(sections(page([user(task.format(wish)), *later], 800))["requests"])
+    assert wish in told
+    assert "Please keep rule 59." in told
+
+
 @pytest.mark.finding("Q9")
 def test_the_fences_around_pasted_code_take_no_room() -> None:
     plan = "Please change the signature:\n```go\nfunc Restore() error\n```\nThen run the linter."
