@@ -299,7 +299,7 @@ class PassageReader:
     def _answered(self, seq: int, result: ToolResult) -> None:
         tool, topics = self._calls.get(result.call, ("", ()))
         text = "\n".join(_texts(result))
-        failed = result.is_error or bool(_FAILED.search(text[:600]))
+        failed = result.is_error or _has_failed(text[:600])
         for topic in topics:
             self._changes(topic)
             topic.answered, topic.failed = True, failed
@@ -309,6 +309,12 @@ class PassageReader:
             self._add(seq, "user", words)
         if not said:  # around a person's words stand only the client's
             self._add(seq, "result", text, topics[0] if topics else None, is_error=failed)
+
+
+def _has_failed(text: str) -> bool:
+    """Whether an output says so of itself; most do not even have the words."""
+    low = text.lower()
+    return ("exit" in low or "returncode" in low or low.startswith("error")) and _FAILED.search(text) is not None
 
 
 def _texts(result: ToolResult) -> Iterator[str]:
@@ -348,7 +354,7 @@ class DigestLine(Struct, eq=False, gc=False):
         passage = self.passage
         self.talk = self.words if passage.speaker in ("assistant", "previous") else ()
         self.factor = self.manner * (1.2 if passage.speaker in ("assistant", "call") else 1.0)
-        if passage.is_error and not _FAILS.search(self.text):
+        if passage.is_error and not _tells_of_failure(self.text):
             self.factor *= 1.15
         if passage.is_replaced:
             self.factor *= 0.3
@@ -360,9 +366,26 @@ class DigestLine(Struct, eq=False, gc=False):
 
 def manner_of(text: str) -> float:
     """What the gain of these words is multiplied by, whoever said them."""
-    factor = 1.15 if _FAILS.search(text) else 1.0
+    factor = 1.15 if _tells_of_failure(text) else 1.0
     if DEFINES.match(text):
         factor *= 1.1
     if text.count(" ") < 3 and text.isascii():
         factor *= 0.6
     return factor
+
+
+def _tells_of_failure(text: str) -> bool:
+    """Looked for in every line: a pattern with many beginnings takes ten times as long as these words."""
+    low = text.lower()
+    may_tell = (
+        "error" in low
+        or "fail" in low
+        or "exception" in low
+        or "fatal" in low
+        or "panic" in low
+        or "traceback" in low
+        or "undefined" in low
+        or "denied" in low
+        or not low.isascii()
+    )
+    return may_tell and _FAILS.search(text) is not None

@@ -11,7 +11,7 @@ output of thousands. Nothing is judged beyond what the output says of itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
@@ -123,9 +123,11 @@ def sub_words(key: str) -> frozenset[str]:
 _SUB_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
+_OPENS = re.compile(
+    r"(?:ok|PASS|FAIL|PASSED|FAILED|SUCCESS)\b|(?:Tests?|Test Suites|test result|BUILD)[: ]", re.IGNORECASE
+)
 _TALLY = re.compile(
     r"\b\d{1,7} (?:tests? |specs? )?(?:passed|passing|failed|failing|failures?|errors?|problems?|warnings?|skipped)\b"
-    r"|\A(?:ok|PASS|FAIL|PASSED|FAILED|SUCCESS|OK)\b|\A(?:Tests?|Test Suites|test result|BUILD)[: ]"
     r"|\bRan \d{1,7} tests?\b|\bAll checks passed|\bbuild (?:succeeded|failed)\b|成功|失敗",
     re.IGNORECASE,
 )
@@ -145,17 +147,28 @@ _BOTH_ENDS = 20_000  # characters of an output's end, and as many of its beginni
 
 def outcome_in(output: str, *, failed: bool) -> str:
     """The line that says how it ended: the last tally, else the first fault of what failed; empty if none does."""
-    lines = [line.strip() for line in output[-_BOTH_ENDS:].splitlines()[-_NEWEST:]]
-    tallies = [line for line in reversed(lines) if len(line) <= _LONGEST and _TALLY.search(line)]
     if failed:  # a part that went well does not say why the whole did not
-        bad = [line for line in tallies if _BAD.search(line)]
-        return _worded(bad) or _first_fault(output) or _worded(tallies)
-    return _worded(tallies)
+        tallies = list(_tallies(output))
+        return _worded(line for line in tallies if _BAD.search(line)) or _first_fault(output) or _worded(tallies)
+    return _worded(_tallies(output))
 
 
-def _worded(tallies: Sequence[str]) -> str:
+def _tallies(output: str) -> Iterator[str]:
+    """The newest first."""
+    for raw in reversed(output[-_BOTH_ENDS:].splitlines()[-_NEWEST:]):
+        line = raw.strip()
+        if len(line) <= _LONGEST and (_OPENS.match(line) or _TALLY.search(line)):
+            yield line
+
+
+def _worded(tallies: Iterable[str]) -> str:
     """The first that is more than one word, if one is."""
-    return next((line for line in tallies if " " in line or "\t" in line), tallies[0] if tallies else "")
+    first = ""
+    for line in tallies:
+        if " " in line or "\t" in line:
+            return line
+        first = first or line
+    return first
 
 
 def _first_fault(output: str) -> str:
