@@ -26,18 +26,42 @@ _NOT_SAID = "The user wants to clarify these questions."
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"(?<![\w./-])[a-z]{5,}(?![\w/-])")
 _RARE = 3  # messages that have a word before the boundary
+_TAKES_BACK = re.compile(
+    r"\b(?:no longer|instead|never mind|forget (?:that|it)|actually|revert|undo|scrap|drop|don'?t|do not|stop|not)\b",
+    re.IGNORECASE,
+)
+_CONTENT = re.compile(r"[a-z]{4,}")
 
 
 def hidden_orders(messages: list[dict[str, Any]]) -> list[tuple[int, str, bool]]:
     """(id of the block, sentence, whether it is an order) of what people said outside messages of their own."""
-    out = []
+    return [order for message in messages for order in _hidden_in(message)]
+
+
+def live_orders(messages: list[dict[str, Any]]) -> list[tuple[int, str, bool]]:
+    """Those that nobody took back: no later sentence of the user's denies something and speaks of half of the words."""
+    live: list[tuple[int, str, bool]] = []
     for message in messages:
-        for block in message["content"] if message["role"] == "user" else ():
-            text = block.get("text") or block.get("content") or ""
-            if not block.get("_human") and _OPENS.match(text):
-                said = [found for pattern in _HIDDEN for found in pattern.findall(text)]
-                out += [(id(block), one, True) for words in said for one in _sentences(words)]
+        hidden = _hidden_in(message)
+        typed = [one for block in message["content"] if block.get("_human") for one in _sentences(block["text"])]
+        denied = [_content(one) for one in (*typed, *(order[1] for order in hidden)) if _TAKES_BACK.search(one)]
+        live = [one for one in live if not any(2 * len(_content(one[1]) & words) > len(words) for words in denied)]
+        live += hidden
+    return live
+
+
+def _hidden_in(message: dict[str, Any]) -> list[tuple[int, str, bool]]:
+    out = []
+    for block in message["content"] if message["role"] == "user" else ():
+        text = block.get("text") or block.get("content") or ""
+        if not block.get("_human") and _OPENS.match(text):
+            said = [found for pattern in _HIDDEN for found in pattern.findall(text)]
+            out += [(id(block), one, True) for words in said for one in _sentences(words)]
     return out
+
+
+def _content(sentence: str) -> frozenset[str]:
+    return frozenset(_CONTENT.findall(sentence.lower()))
 
 
 def _sentences(words: str) -> list[str]:
