@@ -24,11 +24,11 @@ MILLION = 1_000_000
 RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they stay in, tokens that ask for them
 LARGE_WINDOW = 128_000
 SMALL_WINDOW = 16_000  # usable tokens below which there is little to win: what stays in view is worth more
-TAIL, TAIL_PART = 6_000, 25
+TAIL, TAIL_PART = 4_000, 25
+FREE, FREE_PART = 3, 22  # a summary that costs nothing: so many times one that is paid for, or a part of the window
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
 UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
 SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
-SMALL_SHARE = 0.5  # of `summary_at` on smaller windows, where full history must be summarized soon anyway
 
 
 class Rates(Struct, frozen=True):
@@ -85,8 +85,8 @@ def paying_tail(usable: int) -> int:
 
 
 def summary_size(small: int, window: int, *, is_free: bool) -> int:
-    """A summary's tokens: twice as many in a large window, where nobody is paid for writing it."""
-    return 2 * small if is_free and window >= LARGE_WINDOW else small
+    """A summary's tokens: more of them in a larger window, where nobody is paid for writing it."""
+    return max(small, min(FREE * small, window // FREE_PART)) if is_free else small
 
 
 def price_of_edit(behind: int, removed: int, rates: Rates) -> float:
@@ -175,13 +175,13 @@ class Economy:
     """Clear when the rent reaches the price `clear_at` times, summarize when it does `summary_at` times.
 
     `excess` is what a conversation may ever cost above its full history, as a share. `summary` is a summary's size in a
-    small window, `floor` the size from which on one is made for money alone (half of a small window). `model`: a model
+    small window, `floor` the size from which on one is made for money alone (less in a small window). `model`: a model
     writes it.
     """
 
-    clear_at: float = 1.0
-    summary_at: float = 4.0
-    excess: float = 0.05
+    clear_at: float = 3.0
+    summary_at: float = 1.0
+    excess: float = 0.044
     summary: int = 2_000
     floor: int = 40_000
     question: int = 500  # tokens that ask a model for a summary
@@ -285,11 +285,11 @@ class Economy:
     def _summary(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         summary = self.size(window)
         left = now.fixed + summary + 2 * paying_tail(window)
-        if now.size - max(left, now.left(summary)) < self.least or now.size < min(self.floor, window // 2):
+        floor = min(self.floor, max(window // 4, min(SMALL_WINDOW, window // 2)))
+        if now.size - max(left, now.left(summary)) < self.least or now.size < floor:
             return None
         price, rent = self.price_of_summary(now, rates, window), now.summary_rent * rates.read
-        at = self.summary_at * (1.0 if window >= LARGE_WINDOW else SMALL_SHARE)
-        if rent < at * price or now.bill + price > self._bound(now):
+        if rent < self.summary_at * price or now.bill + price > self._bound(now):
             return None
         reason = f"a summary pays: {_money(rent, rates)} went into what it replaces for {_money(price, rates)}"
         return Firing(SUMMARY, 0, left, reason, "summary")

@@ -106,7 +106,7 @@ def claude_code(*, summarizer: Summarizer | None = None, micro: Literal["pays", 
     The first layer looks at every turn, keeps the last three results, and clears 20,000 tokens or more at once: where
     that pays for the cache it breaks, or with `micro="each_turn"` whatever it costs, as the seed does.
     """
-    economy = Economy(summaries=False, each_turn=micro == "each_turn", least=20_000, excess=0.1)
+    economy = Economy(clear_at=1, summaries=False, each_turn=micro == "each_turn", least=20_000, excess=0.1)
     return Policy(
         "claude_code",
         triggers=(Headroom(),),

@@ -68,7 +68,7 @@ class Condense:
             filled = self._filled(survey, situation)
             if filled is not None:
                 return filled
-        size, covered = self._size(situation), self._covered(survey, situation)
+        size, covered = situation.raw(self._size(situation)), self._covered(survey, situation)
         if self.keep_last is None:
             size = max(LEAST_SUMMARY, min(size, self._spare(survey, situation)))
         fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
@@ -105,8 +105,9 @@ class Condense:
         return 1 if situation.trigger == "explicit" else situation.raw(self._size(situation)) // 2
 
     def _size(self, situation: Situation) -> int:
+        """Tokens of the summary as they are billed."""
         room = situation.budget.limit // 8
-        if situation.trigger != GUARD:  # which counted on all of it
+        if situation.trigger not in (GUARD, PAYS):  # which counted on all of it
             room = min(room, (situation.goal - situation.budget.fixed) // 4)
         most = summary_size(self.budget, situation.budget.usable, is_free=self.fills)
         return max(LEAST_SUMMARY, min(most, room))
@@ -150,7 +151,7 @@ class Condense:
 
     def _covered(self, survey: Survey, situation: Situation) -> list[Atom]:
         """Everything in front of the tail that nobody asked to keep, stand-ins of earlier folds included."""
-        spare = self._spare(survey, situation) - self._size(situation)
+        spare = self._spare(survey, situation) - situation.raw(self._size(situation))
         first = sum(atom.tokens for atom in survey.loose if atom == survey.first)
         keeps_first = self.keep_first and (self.keep_last is not None or first <= spare)
         loose = [atom for atom in survey.loose if not (keeps_first and atom == survey.first)]

@@ -82,14 +82,13 @@ def test_a_bill_is_read_in_every_provider_s_words(usage: dict[str, object], cost
 # -- rent or buy ----------------------------------------------------------------------------------------------------
 
 
-def test_clearing_waits_until_the_rent_reaches_its_price() -> None:
+def test_clearing_waits_until_the_rent_reaches_three_times_its_price() -> None:
     economy = Economy()
     price = standing(removable=40_000, front=50_000).price_of_clearing(SONNET)
-    short = standing(removable=40_000, front=50_000, rent=int(price / SONNET.read) - 10_000)
+    due = int(3 * price / SONNET.read)
+    short = standing(removable=40_000, front=50_000, rent=due - 10_000)
     assert economy.fires(short, SONNET, WINDOW) is None
-    firing = economy.fires(
-        standing(removable=40_000, front=50_000, rent=int(price / SONNET.read) + 10_000), SONNET, WINDOW
-    )
+    firing = economy.fires(standing(removable=40_000, front=50_000, rent=due + 10_000), SONNET, WINDOW)
     assert firing is not None
     assert (firing.trigger, firing.only) == ("clearing-pays", "clear")
     assert "clearing pays" in firing.reason
@@ -105,15 +104,15 @@ def test_clearing_that_pays_at_once_says_what_the_next_request_saves() -> None:
 
 
 def test_what_will_be_asked_for_again_makes_clearing_dearer() -> None:
-    rent = int(standing(removable=40_000, front=50_000).price_of_clearing(SONNET) / SONNET.read) + 10_000
+    rent = int(3 * standing(removable=40_000, front=50_000).price_of_clearing(SONNET) / SONNET.read) + 10_000
     assert Economy().fires(standing(removable=40_000, front=50_000, rent=rent, recalls=3.0), SONNET, WINDOW) is None
 
 
-def test_a_summary_waits_for_four_times_its_price_and_for_a_size_worth_it() -> None:
+def test_a_summary_waits_until_the_rent_reaches_its_price_and_for_a_size_worth_it() -> None:
     economy = Economy(model=True)
     price = economy.price_of_summary(standing(), SONNET, WINDOW)
-    assert price == pytest.approx((500 + 2_000 + 6_000) * 3.75e-6 + 2_000 * 15e-6 + 10_000 * 0.3e-6)
-    due = int(4 * price / SONNET.read) + 1
+    assert price == pytest.approx((500 + 2_000 + 4_000) * 3.75e-6 + 2_000 * 15e-6 + 10_000 * 0.3e-6)
+    due = int(price / SONNET.read) + 1
     assert economy.fires(standing(summary_rent=due - 1_000), SONNET, WINDOW) is None
     firing = economy.fires(standing(summary_rent=due), SONNET, WINDOW)
     assert firing is not None
@@ -128,21 +127,21 @@ def test_nothing_is_bought_that_full_history_could_not_afford() -> None:
 
 
 def test_full_history_that_was_summarized_is_followed_before_it_cannot_be_afforded() -> None:
-    firing = Economy().fires(standing(full=8_000, newest=3_000, full_bill=2.0), SONNET, WINDOW)
+    firing = Economy().fires(standing(full=10_000, newest=3_000, full_bill=2.0), SONNET, WINDOW)
     assert firing is not None
-    assert (firing.trigger, firing.goal) == ("guard", 10_000 + 4_000 + 3_000)
-    assert Economy().fires(standing(full=8_000, full_bill=4.0), SONNET, WINDOW) is None
+    assert (firing.trigger, firing.goal) == ("guard", 10_000 + 6_000 + 3_000)
+    assert Economy().fires(standing(full=10_000, full_bill=4.0), SONNET, WINDOW) is None
 
 
 def test_full_history_is_followed_only_where_that_makes_the_request_the_smaller_one() -> None:
     for stays in ({"first": 7_000}, {"newest": 7_000}, {"kept": 7_000}):
-        assert Economy().follows(standing(full=10_000, full_bill=2.0, **stays), SONNET, WINDOW) is None
-        assert Economy().follows(standing(full=12_000, full_bill=2.0, **stays), SONNET, WINDOW) is not None
+        assert Economy().follows(standing(full=12_000, full_bill=2.0, **stays), SONNET, WINDOW) is None
+        assert Economy().follows(standing(full=14_000, full_bill=2.0, **stays), SONNET, WINDOW) is not None
 
 
 def test_a_summary_is_larger_in_a_large_window_where_no_model_is_paid_for_it() -> None:
-    assert [Economy().size(window) for window in (20_000, 64_000, 127_999)] == [2_000] * 3
-    assert [Economy().size(window) for window in (128_000, 1_000_000)] == [4_000] * 2
+    assert [Economy().size(window) for window in (20_000, 44_000, 66_000)] == [2_000, 2_000, 3_000]
+    assert [Economy().size(window) for window in (132_000, 1_000_000)] == [6_000] * 2
     assert Economy(model=True).size(200_000) == 2_000
 
 
@@ -151,9 +150,9 @@ def test_a_fold_that_can_wait_waits_for_money_and_a_forced_one_goes_further_down
     assert economy.affordable_goal(standing(full_bill=9.0), SONNET, 90_000, WINDOW) == 90_000
     assert economy.affordable_goal(standing(bill=2.0, full_bill=2.0), SONNET, 90_000, WINDOW) is None
     forced = standing(size=WINDOW + 1, bill=2.0, full_bill=2.1)
-    assert economy.affordable_goal(forced, SONNET, 90_000, WINDOW) == 10_000 + 4_000 + 2 * 6_000
+    assert economy.affordable_goal(forced, SONNET, 90_000, WINDOW) == 10_000 + 6_000 + 2 * 4_000
     poor = standing(size=WINDOW + 1, bill=2.0, full_bill=2.0, newest=5_000)
-    assert economy.affordable_goal(poor, SONNET, 90_000, WINDOW) == 10_000 + 4_000 + 5_000
+    assert economy.affordable_goal(poor, SONNET, 90_000, WINDOW) == 10_000 + 6_000 + 5_000
 
 
 def test_what_no_fold_takes_is_part_of_the_price() -> None:
