@@ -25,7 +25,7 @@ RECALLED, CARRIED, ASKED = 600, 20, 100  # tokens that come back, requests they 
 LARGE_WINDOW = 128_000
 SMALL_WINDOW = 16_000  # usable tokens below which there is little to win: what stays in view is worth more
 TAIL, TAIL_PART = 4_000, 25
-FREE, FREE_PART = 3, 22  # a summary that costs nothing: so many times one that is paid for, or a part of the window
+FREE, FREE_PART = 3.5, 22  # a summary that costs nothing: so many times one that is paid for, or a part of the window
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
 UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
 SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
@@ -86,7 +86,7 @@ def paying_tail(usable: int) -> int:
 
 def summary_size(small: int, window: int, *, is_free: bool) -> int:
     """A summary's tokens: more of them in a larger window, where nobody is paid for writing it."""
-    return max(small, min(FREE * small, window // FREE_PART)) if is_free else small
+    return max(small, min(int(FREE * small), window // FREE_PART)) if is_free else small
 
 
 def price_of_edit(behind: int, removed: int, rates: Rates) -> float:

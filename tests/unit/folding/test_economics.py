@@ -127,21 +127,21 @@ def test_nothing_is_bought_that_full_history_could_not_afford() -> None:
 
 
 def test_full_history_that_was_summarized_is_followed_before_it_cannot_be_afforded() -> None:
-    firing = Economy().fires(standing(full=10_000, newest=3_000, full_bill=2.0), SONNET, WINDOW)
+    firing = Economy().fires(standing(full=11_000, newest=3_000, full_bill=2.0), SONNET, WINDOW)
     assert firing is not None
-    assert (firing.trigger, firing.goal) == ("guard", 10_000 + 6_000 + 3_000)
-    assert Economy().fires(standing(full=10_000, full_bill=4.0), SONNET, WINDOW) is None
+    assert (firing.trigger, firing.goal) == ("guard", 10_000 + 7_000 + 3_000)
+    assert Economy().fires(standing(full=11_000, full_bill=4.0), SONNET, WINDOW) is None
 
 
 def test_full_history_is_followed_only_where_that_makes_the_request_the_smaller_one() -> None:
     for stays in ({"first": 7_000}, {"newest": 7_000}, {"kept": 7_000}):
-        assert Economy().follows(standing(full=12_000, full_bill=2.0, **stays), SONNET, WINDOW) is None
-        assert Economy().follows(standing(full=14_000, full_bill=2.0, **stays), SONNET, WINDOW) is not None
+        assert Economy().follows(standing(full=13_000, full_bill=2.0, **stays), SONNET, WINDOW) is None
+        assert Economy().follows(standing(full=15_000, full_bill=2.0, **stays), SONNET, WINDOW) is not None
 
 
 def test_a_summary_is_larger_in_a_large_window_where_no_model_is_paid_for_it() -> None:
     assert [Economy().size(window) for window in (20_000, 44_000, 66_000)] == [2_000, 2_000, 3_000]
-    assert [Economy().size(window) for window in (132_000, 1_000_000)] == [6_000] * 2
+    assert [Economy().size(window) for window in (154_000, 1_000_000)] == [7_000] * 2
     assert Economy(model=True).size(200_000) == 2_000
 
 
@@ -150,9 +150,9 @@ def test_a_fold_that_can_wait_waits_for_money_and_a_forced_one_goes_further_down
     assert economy.affordable_goal(standing(full_bill=9.0), SONNET, 90_000, WINDOW) == 90_000
     assert economy.affordable_goal(standing(bill=2.0, full_bill=2.0), SONNET, 90_000, WINDOW) is None
     forced = standing(size=WINDOW + 1, bill=2.0, full_bill=2.1)
-    assert economy.affordable_goal(forced, SONNET, 90_000, WINDOW) == 10_000 + 6_000 + 2 * 4_000
+    assert economy.affordable_goal(forced, SONNET, 90_000, WINDOW) == 10_000 + 7_000 + 2 * 4_000
     poor = standing(size=WINDOW + 1, bill=2.0, full_bill=2.0, newest=5_000)
-    assert economy.affordable_goal(poor, SONNET, 90_000, WINDOW) == 10_000 + 6_000 + 5_000
+    assert economy.affordable_goal(poor, SONNET, 90_000, WINDOW) == 10_000 + 7_000 + 5_000
 
 
 def test_what_no_fold_takes_is_part_of_the_price() -> None:

@@ -86,7 +86,7 @@ def test_a_summary_for_money_leaves_a_twenty_fifth_of_the_window_and_four_thousa
 
 
 def test_only_a_free_summary_grows_with_the_window() -> None:
-    assert summary_size(2_000, 200_000, is_free=True) == 6_000
+    assert summary_size(2_000, 200_000, is_free=True) == 7_000
     assert summary_size(2_000, 66_000, is_free=True) == 3_000
     assert summary_size(2_000, 32_000, is_free=True) == 2_000
     assert summary_size(2_000, 128_000, is_free=False) == 2_000
