@@ -159,10 +159,12 @@ def _lines(path: Path) -> int:
 
 
 def test_ctrl_c_while_reading_ends_cleanly(here: Path) -> None:
+    spool = here / "spool"
+    spool.mkdir()
     with subprocess.Popen(
         [*COMMAND, "import", "-", "--as", "slow"],
         cwd=here,
-        env=environment(),
+        env=environment(TMPDIR=str(spool)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -170,7 +172,7 @@ def test_ctrl_c_while_reading_ends_cleanly(here: Path) -> None:
         assert process.stdin is not None
         process.stdin.write(b'{"role":"user","content":"hi"}\n')
         process.stdin.flush()
-        while process.poll() is None and not (here / "contextfold.db").exists():
+        while process.poll() is None and not any(spool.rglob("stdin")):
             try:
                 process.wait(0.02)
             except subprocess.TimeoutExpired:
@@ -180,6 +182,8 @@ def test_ctrl_c_while_reading_ends_cleanly(here: Path) -> None:
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert b"interrupted" in errors
+    assert not (here / "contextfold.db").exists()  # nothing was read, so nothing is left behind
+    assert not any(spool.iterdir())
 
 
 @pytest.mark.parametrize("shell", ["bash"])
