@@ -1,8 +1,7 @@
 """The one decision: at which size it falls, how far down it asks to go, and when it rests."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from contextfold.folding import Budget, FoldDecision, Percent, decide, recipes
 from contextfold.folding.decision import after_folds
@@ -33,4 +32,4 @@ def test_too_many_pictures_ask_for_a_tenth_less_whatever_the_tokens() -> None:
     decision = decide(scene.view, budget, recipes.balanced(), Model("m"))
     assert (decision.action, decision.trigger) == ("fold", "images")
     assert decision.goal == int(decision.used * 0.9)
-    assert decide(scene.view, replace(budget, images=3), recipes.balanced(), Model("m")).action == "send"
+    assert decide(scene.view, Budget(1_000_000, 0, images=3), recipes.balanced(), Model("m")).action == "send"
