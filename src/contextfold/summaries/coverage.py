@@ -10,6 +10,7 @@ import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from .chances import Chances, WordChances
@@ -34,10 +35,10 @@ def no_rest() -> None:
 
 def resting(things: Iterable[T], rest: Rest) -> Iterator[T]:
     """Each of these things, with a rest now and then."""
-    for number, thing in enumerate(things):
-        if number % _A_STRETCH == 0:
-            rest()
-        yield thing
+    left = iter(things)
+    while stretch := tuple(islice(left, _A_STRETCH)):
+        rest()
+        yield from stretch
 
 
 @dataclass(slots=True)
@@ -76,10 +77,15 @@ class Worth:
         return gain
 
     def of_line(self, line: DigestLine, shown: Exposure) -> float:
-        gain = self.of_terms(line.terms, shown)
-        for word in line.talk:
-            if word not in shown.words:
-                gain += self.word * self.word_chances[word]
+        chances, left = self.chances, shown.terms
+        gain = 0.0
+        for term in line.terms:  # as `of_terms`: this is asked of every line
+            gain += chances[term] * left.get(term, 1.0)
+        if line.talk:
+            words, word_chances, worth = shown.words, self.word_chances, self.word
+            for word in line.talk:
+                if word not in words:
+                    gain += worth * word_chances[word]
         return gain * line.factor
 
 
@@ -154,7 +160,7 @@ class Coverage:
         """Rate everything once. Most lines are never looked at again, so this loop is where the time goes."""
         heap: list[tuple[float, int, DigestLine | Topic]] = []
         for line in resting(self._lines, self._rest):
-            rated = self._rate(line)[0]
+            rated = self._rate_line(line)[0]
             if rated > 0:
                 heap.append((-rated, line.place, line))
         for place, topic in enumerate(resting(self._topics, self._rest)):
@@ -166,16 +172,22 @@ class Coverage:
 
     def _rate(self, one: DigestLine | Topic) -> tuple[float, int]:
         """Worth per token, and tokens. What is shown already is worth nothing."""
-        shown, gain, price = self.shown, 0.0, 0
-        if isinstance(one, Topic):
-            topic: Topic | None = one
-            own: tuple[Term, ...] = ()
-        else:
-            if one.place in shown.places:
-                return 0.0, 0
-            gain, price = self.worth.of_line(one, shown), one.price or self.prices.line(one)
-            topic, own = one.passage.topic, one.terms
+        if not isinstance(one, Topic):
+            return self._rate_line(one)
+        if one in self.shown.topics:
+            return 0.0, 0
+        price = self.prices.heading(one)
+        return (self.worth.of_terms(one.terms, self.shown) / price**SIZE_POWER, price) if price else (0.0, 0)
+
+    def _rate_line(self, line: DigestLine) -> tuple[float, int]:
+        """Asked of every line, so it asks nobody who has nothing to add."""
+        shown = self.shown
+        if line.place in shown.places:
+            return 0.0, 0
+        gain, price = self.worth.of_line(line, shown), line.price or self.prices.line(line)
+        topic = line.passage.topic
         if topic is not None and topic not in shown.topics:
+            own = line.terms
             gain += self.worth.of_terms([term for term in topic.terms if term not in own], shown)
             price += self.prices.heading(topic)
         return (gain / price**SIZE_POWER, price) if price else (0.0, 0)
@@ -185,7 +197,7 @@ class Coverage:
         self.shown.topics.add(topic)
         self.shown.add(topic.terms)
         for line in resting(self._by_topic.get(topic, ()), self._rest):
-            rated = self._rate(line)[0]
+            rated = self._rate_line(line)[0]
             if rated > 0:
                 heapq.heappush(self._heap, (-rated, line.place, line))
 

@@ -338,26 +338,50 @@ def _composed(
 
 
 def _fitted(page: Page, budget: int, count: Count, rest: Rest) -> str:
-    """The page's text within the budget: what was chosen last goes first, and a tiny budget gets a page's beginning."""
+    """The page's text within the budget: what was chosen last goes first, and a tiny budget gets a page's beginning.
+
+    Writing a page takes longer than taking something from it. So twice as much is taken at every try until it fits,
+    and then as much is put back as there is room for.
+    """
     text = page.text()
-    while count(text) > budget and _shortened(page):
+    least, most = 0, 1  # how often something is taken away: too seldom, and often enough
+    if count(text) <= budget:
+        return text
+    while True:
         rest()
-        text = page.text()
-    return text if count(text) <= budget else head(text, budget, count)
+        smaller = page.copy()
+        is_left = _shortened(smaller, most)
+        text = smaller.text()
+        if count(text) <= budget:
+            break
+        if not is_left:
+            return head(text, budget, count)
+        page, most = smaller, most * 2
+    while most - least > 1:
+        rest()
+        smaller, middle = page.copy(), (least + most) // 2
+        _shortened(smaller, middle)
+        longer = smaller.text()
+        if count(longer) <= budget:
+            text, most = longer, middle
+        else:
+            least = middle
+    return text
 
 
-def _shortened(page: Page) -> bool:
-    """Take a little away; False if only the user's words and the last words are left."""
-    if page.names:
-        topic, names = page.names.popitem()
-        if names[:-1]:
-            page.names[topic] = names[:-1]
-    elif page.lines:
-        del page.lines[-max(1, len(page.lines) // 50) :]
-    elif page.topics:
-        page.topics.pop()
-    elif page.plan:
-        page.plan.pop()
-    else:
-        return False
+def _shortened(page: Page, times: int) -> bool:
+    """Take a little away, so many times; False if only the user's words and the last words are left."""
+    for _ in range(times):
+        if page.names:
+            topic, names = page.names.popitem()
+            if names[:-1]:
+                page.names[topic] = names[:-1]
+        elif page.lines:
+            del page.lines[-max(1, len(page.lines) // 50) :]
+        elif page.topics:
+            page.topics.pop()
+        elif page.plan:
+            page.plan.pop()
+        else:
+            return False
     return True

@@ -6,7 +6,7 @@ No line of the history ever begins a line of the digest, so none can pass for a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .cuts import MARK, is_below, shortened
 from .frames import neutral
@@ -28,6 +28,11 @@ class Page:
     names: dict[Topic, list[str]] = field(default_factory=dict)  # what else a file or command speaks of
     root: str = ""  # the directory a mark stands for
     alike: dict[int, int] = field(default_factory=dict)  # by a line's place, how many others are like it
+
+    def copy(self) -> Page:
+        """The same page, from which things can be taken without changing this one."""
+        plan, lines, topics, names = [*self.plan], [*self.lines], [*self.topics], dict(self.names)
+        return replace(self, plan=plan, lines=lines, topics=topics, names=names)
 
     def text(self) -> str:
         """The digest."""
