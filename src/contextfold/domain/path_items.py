@@ -364,11 +364,9 @@ def _in_place_of(block: BlockShape, stand_in: BlockShape) -> BlockShape:
 
 
 def placed(item: ViewItem, shown: Sequence[ViewItem]) -> ViewItem:
-    """The item as it stands behind these: a system message is displaced where nobody of the user's side spoke last.
+    """A system message as it stands behind these: displaced where nobody of the user's side spoke last.
 
     What is visible decides, not what was said: a fold may put a stand-in before it, or take the user's words away.
     """
-    if item.shape.role != "system":
-        return item
     before = next((each.shape.role for each in reversed(shown) if not each.shape.is_blank), "")
     return item if before == "user" else replace(item, displaced=True)
