@@ -21,7 +21,7 @@ from uuid import uuid4
 import contextfold as cf
 from benchmarks.frame import ROOT, Row, absent, at_least, at_most, reported
 from contextfold.domain import Appended, BlockShape, Measure, NewEvent, Shape, ThreadRow
-from contextfold.logs import postgres_logs
+from contextfold.store import postgres_logs
 from contextfold.testing import histories
 
 MODEL = "claude-sonnet-5-5"

@@ -10,6 +10,7 @@ import contextfold as cf
 from contextfold import logs
 from contextfold.errors import BadConfiguration
 from contextfold.logs.copy import copy_threads
+from contextfold.store import postgres_logs
 
 from .commands import DONE, PROBLEMS
 from .invocation import Invocation
@@ -114,7 +115,7 @@ class CopyCommand:
 
 def _opened(path: str, space: str, *, read_only: bool = False) -> logs.SealedLog:
     if logs.is_postgres(path):
-        opened: logs.SealedLog = logs.postgres_logs().open_postgres(path, space=space, read_only=read_only)
+        opened: logs.SealedLog = postgres_logs().open_postgres(path, space=space, read_only=read_only)
         return opened
     return logs.open_sqlite(path, space=space, read_only=read_only)
 
@@ -144,7 +145,7 @@ class MigrateCommand:
             raise BadConfiguration(
                 f"{address} is a file, and files need no migration. Name postgresql://… with --store."
             )
-        postgres = logs.postgres_logs()
+        postgres = postgres_logs()
         done = postgres.migrate(address, check=call.args.check)
         if call.args.grant and not call.args.check:
             postgres.grant(address, role=call.args.grant, space=call.settings["space"])

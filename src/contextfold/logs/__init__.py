@@ -1,6 +1,6 @@
 """Event logs: where threads are kept. They know nothing of heads, folds or views."""
 
-from .addresses import is_postgres, postgres_logs, shown_address
+from .addresses import is_postgres, shown_address
 from .copy import Rescued, rescue
 from .entries import Sealed, SealedLog
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
@@ -22,7 +22,6 @@ __all__ = [
     "import_thread",
     "is_postgres",
     "open_sqlite",
-    "postgres_logs",
     "rescue",
     "shown_address",
 ]

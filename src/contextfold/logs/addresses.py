@@ -1,16 +1,10 @@
-"""Which log a path means, a file or an address of PostgreSQL, and the driver that an address needs.
-
-The driver is an extra and is asked for only where such a log is opened.
-"""
+"""Which log a path means, a file or an address of PostgreSQL, and what people may see of an address."""
 
 from __future__ import annotations
 
 import os
-from types import ModuleType
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
-
-from contextfold.errors import BadConfiguration
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
@@ -25,12 +19,3 @@ def shown_address(address: str) -> str:
     parts = urlsplit(address)
     user, at, hosts = parts.netloc.rpartition("@")
     return urlunsplit((parts.scheme, user.split(":")[0] + at + hosts, parts.path, "", ""))
-
-
-def postgres_logs() -> ModuleType:
-    """The logs in PostgreSQL, if their driver is installed."""
-    try:
-        import contextfold.logs.postgres as found  # noqa: PLC0415  # an extra
-    except ImportError as error:
-        raise BadConfiguration("PostgreSQL needs its driver: pip install 'contextfold[postgres]'.") from error
-    return found

@@ -7,7 +7,7 @@ from contextfold.thread.live import KEPT_BYTES
 from .belongings import snapshots_in
 from .far import one_look, shared_commit, unhurried
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
-from .open import open
+from .open import open, postgres_logs
 from .recollection import Recollection
 from .store import Store, beside, end_of, past_of
 from .takeover import RecordingTakeover, Taken, take_task, task_source
@@ -31,6 +31,7 @@ __all__ = [
     "one_look",
     "open",
     "past_of",
+    "postgres_logs",
     "shared_commit",
     "snapshots_in",
     "take_task",

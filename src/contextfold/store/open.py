@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import ModuleType
 
 from contextfold import logs
 from contextfold.errors import BadConfiguration
@@ -37,10 +38,19 @@ def open(
             raise BadConfiguration("There is nothing to read in memory that is new. Name a file with read_only=True.")
         return Store(logs.MemoryLog(), keep_bytes=keep_bytes)
     if logs.is_postgres(path):
-        far = logs.postgres_logs().open_postgres(path, space=space, read_only=read_only)
+        far = postgres_logs().open_postgres(path, space=space, read_only=read_only)
         return Store(far, keep_bytes=keep_bytes)
     vectors = None if encoder is None else VectorIndex(encoder, read)
     tables = (RecallIndex(read), vectors) if recall and not read_only else ()
     derived = [table for table in tables if table is not None]
     log = logs.open_sqlite(path, space=space, derived=derived, read_only=read_only)
     return Store(log, keep_bytes=keep_bytes, vectors=vectors)
+
+
+def postgres_logs() -> ModuleType:
+    """The logs in PostgreSQL. Their driver is an extra, and is asked for only where such a log is opened."""
+    try:
+        import contextfold.logs.postgres as found  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise BadConfiguration("PostgreSQL needs its driver: pip install 'contextfold[postgres]'.") from error
+    return found
