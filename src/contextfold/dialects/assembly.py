@@ -111,27 +111,17 @@ def gathered(held: dict[str, Any], piece: Event, texts: GrowingTexts) -> None:
 
 def _listed(held: list[Any], pieces: list[Any], texts: GrowingTexts) -> list[Any]:
     for piece in pieces:
-        found = _continued(held, piece) if isinstance(piece, Mapping) else None
-        if found is None:
-            held.append({})
-            if isinstance(piece, Mapping):
-                gathered(held[-1], piece, texts)
-            else:
-                held[-1] = piece
-        else:
-            gathered(found, piece, texts)
+        if not isinstance(piece, Mapping):
+            held.append(piece)
+            continue
+        # A piece goes on with the entry of its index, unless the id says that it is another.
+        dicts = (entry for entry in reversed(held) if isinstance(entry, dict) and "index" in piece)
+        found = next((entry for entry in dicts if entry.get("index") == piece["index"]), None)
+        if found is None or (piece.get("id") and found.get("id") and piece["id"] != found["id"]):
+            found = {}
+            held.append(found)
+        gathered(found, piece, texts)
     return held
-
-
-def _continued(held: list[Any], piece: Event) -> dict[str, Any] | None:
-    """The entry that this piece goes on with: the one of its index, unless the id says that it is another."""
-    if "index" not in piece:
-        return None
-    for entry in reversed(held):
-        if isinstance(entry, dict) and entry.get("index") == piece["index"]:
-            is_other = piece.get("id") and entry.get("id") and piece["id"] != entry["id"]
-            return None if is_other else entry
-    return None
 
 
 _SPACE = re.compile(r"\s*")
@@ -174,7 +164,14 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _scalar(text: str, at: int) -> tuple[Any, int]:
-    end = _string_end(text, at + 1) if text[at] == '"' else _atom_end(text, at)
+    if text[at] == '"':
+        quotes = (found for found in _QUOTE_OR_ESCAPE.finditer(text, at + 1) if found[0] == '"')
+        last = next(quotes, None)
+    else:
+        last = _ATOM.match(text, at)
+    if last is None:
+        raise _Cut
+    end = last.end()
     try:
         return decode(text[at:end]), end
     except BadMessage:
@@ -183,29 +180,16 @@ def _scalar(text: str, at: int) -> tuple[Any, int]:
         raise
 
 
-def _string_end(text: str, at: int) -> int:
-    """Where the string ends whose quotation mark stands before `at`."""
-    for found in _QUOTE_OR_ESCAPE.finditer(text, at):
-        if found[0] == '"':
-            return found.end()
-    raise _Cut
-
-
-def _atom_end(text: str, at: int) -> int:
-    found = _ATOM.match(text, at)
-    if found is None:
-        raise _Cut
-    return found.end()
-
-
 def _object(text: str, at: int) -> tuple[dict[str, Any], int]:
     held: dict[str, Any] = {}
     try:
         at = _skip(text, at)
         while text[at] != "}":
             key, at = _scalar(text, at)
-            at = _skip(text, _expect(text, _skip(text, at), ":"))
-            held[str(key)], at = _value(text, at)
+            at = _skip(text, at)
+            if text[at] != ":":
+                raise BadMessage(f"This is no JSON: expected ':' at {at}. Ask for the answer again.")
+            held[str(key)], at = _value(text, _skip(text, at + 1))
             at = _skip(text, at)
             if text[at] == ",":
                 at = _skip(text, at + 1)
@@ -227,9 +211,3 @@ def _array(text: str, at: int) -> tuple[list[Any], int]:
         return held, at + 1
     except _Cut:
         return held, len(text)
-
-
-def _expect(text: str, at: int, mark: str) -> int:
-    if text[at] != mark:
-        raise BadMessage(f"This is no JSON: expected {mark!r} at {at}. Ask for the answer again.")
-    return at + 1

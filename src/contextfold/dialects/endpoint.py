@@ -161,7 +161,8 @@ class Endpoint:
             fields.pop(self.chain, None)
         for name in self.output if output is not None else ():
             if _is_number(_within(fields, name)):
-                _put(fields, name, output)
+                head, _, inner = name.partition(".")
+                fields[head] = encode({**_value(fields[head]), inner: output} if inner else output)
         return b"{" + b",".join(encode(name) + b":" + raw for name, raw in fields.items()) + b"}"
 
     def overflows(self, status: int, refusal: bytes) -> bool:
@@ -176,14 +177,12 @@ class Endpoint:
 def _behind_the_system(messages: Sequence[bytes], texts: Sequence[str]) -> list[bytes]:
     """Where a system prompt is a message, more of it stands in messages behind those at the front."""
     front = 0
-    while front < len(messages) and _is_of_the_system(decode(messages[front])):
+    for message in map(decode, messages):
+        if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
+            break
         front += 1
     told = [encode({"role": "system", "content": text}) for text in texts]
     return [*messages[:front], *told, *messages[front:]]
-
-
-def _is_of_the_system(message: Any) -> bool:
-    return isinstance(message, Mapping) and message.get("role") in ("system", "developer")
 
 
 def _value(raw: bytes | None) -> Any:
@@ -202,11 +201,6 @@ def _within(fields: Mapping[str, bytes], name: str) -> Any:
     for each in inner:
         found = found.get(each) if isinstance(found, Mapping) else None
     return found
-
-
-def _put(fields: dict[str, bytes], name: str, value: object) -> None:
-    head, _, inner = name.partition(".")
-    fields[head] = encode({**_value(fields[head]), inner: value} if inner else value)
 
 
 def _is_number(value: object) -> bool:

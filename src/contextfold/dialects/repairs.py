@@ -71,23 +71,19 @@ def read_messages(body: Json) -> tuple[list[WireMessage], list[Problem]]:
     problems: list[Problem] = []
     for index, message in enumerate(messages):
         path = f"messages[{index}]"
-        if isinstance(message, Mapping):
-            read.append(_wire(path, message, problems))
-        else:
+        if not isinstance(message, Mapping):
             problems.append(malformed(path, "A message is an object with role and content."))
+            continue
+        content = message.get("content")
+        pieces: tuple[WirePiece, ...] = ()
+        if isinstance(content, str):
+            pieces = (WirePiece(f"{path}.content", {"type": "text", "text": content}),) if content else ()
+        elif isinstance(content, list | tuple):
+            pieces = read_pieces(f"{path}.content", content, problems)
+        elif content is not None:
+            problems.append(malformed(f"{path}.content", "Content is a string or a list."))
+        read.append(WireMessage(path, message.get("role"), content, pieces, message))
     return read, problems
-
-
-def _wire(path: str, message: Json, problems: list[Problem]) -> WireMessage:
-    content = message.get("content")
-    pieces: tuple[WirePiece, ...] = ()
-    if isinstance(content, str):
-        pieces = (WirePiece(f"{path}.content", {"type": "text", "text": content}),) if content else ()
-    elif isinstance(content, list | tuple):
-        pieces = read_pieces(f"{path}.content", content, problems)
-    elif content is not None:
-        problems.append(malformed(f"{path}.content", "Content is a string or a list."))
-    return WireMessage(path, message.get("role"), content, pieces, message)
 
 
 def read_pieces(path: str, content: Sequence[object], problems: list[Problem]) -> tuple[WirePiece, ...]:
@@ -140,30 +136,22 @@ class IdFields(NamedTuple):
 def renamed(message: Message, aliases: tuple[tuple[int, str], ...], fields: IdFields) -> Message:
     """The message with these blocks under other ids."""
     names = dict(aliases)
-    blocks = tuple(_block(block, names.get(index, _id(block))) for index, block in enumerate(message.blocks))
-    pairs = [(_id(old), _id(new)) for old, new in zip(message.blocks, blocks, strict=True) if _pairs(old)]
-    return replace(message, blocks=blocks, raw=_renamed(message.raw, pairs, fields) if message.raw else b"")
-
-
-def _renamed(raw: bytes, pairs: list[tuple[str, str]], fields: IdFields) -> bytes:
-    """The bytes under the new ids; the very same where the wire names no ids and pairs by order."""
-    value = decode(raw)
-    walked = _walk(value, pairs, fields)
-    return raw if walked == value else encode(walked)
-
-
-def _pairs(block: Block) -> bool:
-    return isinstance(block, ToolCall | ToolResult)
-
-
-def _id(block: Block) -> str:
-    return block.id if isinstance(block, ToolCall) else block.call if isinstance(block, ToolResult) else ""
-
-
-def _block(block: Block, name: str) -> Block:
-    if isinstance(block, ToolCall):
-        return replace(block, id=name)
-    return replace(block, call=name) if isinstance(block, ToolResult) else block
+    blocks: list[Block] = []
+    pairs: list[tuple[str, str]] = []
+    for index, block in enumerate(message.blocks):
+        if isinstance(block, ToolCall):
+            pairs.append((block.id, names.get(index, block.id)))
+            block = replace(block, id=pairs[-1][1])
+        elif isinstance(block, ToolResult):
+            pairs.append((block.call, names.get(index, block.call)))
+            block = replace(block, call=pairs[-1][1])
+        blocks.append(block)
+    raw = message.raw
+    if raw:
+        value = decode(raw)
+        walked = _walk(value, pairs, fields)
+        raw = raw if walked == value else encode(walked)  # the very same where the wire pairs by order, without ids
+    return replace(message, blocks=tuple(blocks), raw=raw)
 
 
 def _walk(value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
@@ -172,15 +160,15 @@ def _walk(value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
         return [_walk(each, pairs, fields) for each in value]
     if not isinstance(value, Mapping):
         return value
-    return {key: _field(key, each, pairs, fields) for key, each in value.items()}
-
-
-def _field(key: str, value: Any, pairs: list[tuple[str, str]], fields: IdFields) -> Any:
-    if key in fields.unread:
-        return value
-    if key in fields.names and pairs and value == pairs[0][0]:
-        return pairs.pop(0)[1]
-    return _walk(value, pairs, fields)
+    walked = {}
+    for key, each in value.items():
+        if key in fields.unread:
+            walked[key] = each
+        elif key in fields.names and pairs and each == pairs[0][0]:
+            walked[key] = pairs.pop(0)[1]
+        else:
+            walked[key] = _walk(each, pairs, fields)
+    return walked
 
 
 Body = dict[str, Any]
@@ -301,19 +289,18 @@ def words_of(content: object) -> str:
     """The words in a content, whatever its form; what has no words is spelled as JSON."""
     if content is None or isinstance(content, str):
         return content or ""
-    if isinstance(content, list):
-        return "\n".join(words for each in content if not is_blank(words := _said(each)))
-    return encode(content).decode()
-
-
-def _said(block: object) -> str:
-    if isinstance(block, str):
-        return block
-    if isinstance(block, Mapping) and isinstance(block.get("text"), str):
-        return str(block["text"])
-    if isinstance(block, Mapping) and block.get("type") in ("image", "document", "image_url", "input_image"):
-        return ""
-    return encode(block).decode()
+    if not isinstance(content, list):
+        return encode(content).decode()
+    said: list[str] = []
+    for block in content:
+        match block:
+            case str(words) | {"text": str(words)}:
+                said.append(words)
+            case {"type": "image" | "document" | "image_url" | "input_image"}:
+                continue
+            case _:
+                said.append(encode(block).decode())
+    return "\n".join(words for words in said if not is_blank(words))
 
 
 def matched(calls: Sequence[object], results: Sequence[object]) -> list[int | None]:

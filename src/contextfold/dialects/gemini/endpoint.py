@@ -27,23 +27,23 @@ def _mended(contents: Sequence[bytes]) -> Sequence[bytes]:
         parts = content.get("parts") if isinstance(content, Mapping) else None
         if not isinstance(parts, list) or not isinstance(content, Mapping):
             kept.append(raw)
-        elif content.get("role") == "model":
+            continue
+        if content.get("role") == "model":
             calls, given = [name for part in parts if (name := _paired_by(part, "functionCall"))], []
             kept.append(raw)
-        else:
-            left = [part for part in parts if not _is_repeated(part, calls, given)]
-            if left:
-                kept.append(raw if len(left) == len(parts) else encode({**content, "parts": left}))
+            continue
+        left = []
+        for part in parts:
+            name = _paired_by(part, "functionResponse")
+            if name in calls:
+                calls.remove(name)
+                given.append(name)
+            elif name and name in given:
+                continue
+            left.append(part)
+        if left:
+            kept.append(raw if len(left) == len(parts) else encode({**content, "parts": left}))
     return kept
-
-
-def _is_repeated(part: Any, calls: list[str], given: list[str]) -> bool:
-    name = _paired_by(part, "functionResponse")
-    if name in calls:
-        calls.remove(name)
-        given.append(name)
-        return False
-    return bool(name) and name in given
 
 
 def _paired_by(part: Any, kind: str) -> str:
@@ -68,10 +68,6 @@ def _words(system: Any) -> Any:
     parts = system.get("parts") if isinstance(system, Mapping) else None
     texts = (part.get("text") for part in parts or () if isinstance(part, Mapping))
     return [{"type": "text", "text": text} for text in texts if isinstance(text, str)] or None
-
-
-def _said(text: str) -> Mapping[str, Any]:
-    return {"role": "user", "parts": [{"text": text}]}
 
 
 def _told(system: Any, texts: Sequence[str]) -> Any:
@@ -99,7 +95,7 @@ ENDPOINT = Endpoint(
     refusal=_refusal,
     schema=("generationConfig.responseSchema", "generationConfig.responseJsonSchema"),
     words=_words,
-    said=_said,
+    said=lambda text: {"role": "user", "parts": [{"text": text}]},
     told=_told,
     mended=_mended,
     broken=b'"functionResponse"',
@@ -127,36 +123,36 @@ class GeminiStream:
             if name != "candidates" and value is not None:
                 self._head[name] = copied(value)
         for candidate in event.get("candidates") or ():
-            self._candidate(candidate)
+            index = candidate.get("index") or 0
+            held = self._candidates.setdefault(index, {"content": {"role": "model", "parts": []}})
+            held |= {
+                name: copied(value) for name, value in candidate.items() if name != "content" and value is not None
+            }
+            self._take_parts(held["content"]["parts"], (candidate.get("content") or {}).get("parts") or ())
 
-    def _candidate(self, piece: Event) -> None:
-        index = piece.get("index") or 0
-        held = self._candidates.setdefault(index, {"content": {"role": "model", "parts": []}})
-        for name, value in piece.items():
-            if name != "content" and value is not None:
-                held[name] = copied(value)
-        content = piece.get("content") or {}
-        for part in content.get("parts") or ():
-            self._join(held["content"]["parts"], copied(part))
-
-    def _join(self, parts: list[dict[str, Any]], part: dict[str, Any]) -> None:
-        last = parts[-1] if parts else None
-        if last is not None and _is_words(last) and _is_words(part) and last.get("thought") == part.get("thought"):
-            self._texts.add(last, "text", part["text"])
-        elif part:
-            parts.append(part)
+    def _take_parts(self, held: list[dict[str, Any]], pieces: Sequence[Event]) -> None:
+        """Words go on with the words before them, thoughts with thoughts."""
+        for piece in pieces:
+            last, part = held[-1] if held else {}, copied(piece)
+            if _is_words(last) and _is_words(part) and last.get("thought") == part.get("thought"):
+                self._texts.add(last, "text", part["text"])
+            elif part:
+                held.append(part)
 
     def heard(self) -> Heard:
         self._texts.join()
         if not self._candidates:
-            return Heard(error=self._error or _blocked(self._head))
+            feedback = self._head.get("promptFeedback")
+            reason = feedback.get("blockReason") if isinstance(feedback, Mapping) else None
+            return Heard(error=self._error or (f"blocked: {reason}" if reason else ""))
         candidates = [self._candidates[at] for at in sorted(self._candidates)]
         is_complete = not self._error and all(candidate.get("finishReason") for candidate in candidates)
         left_out: list[str] = []
         if not is_complete:
             for candidate in candidates:
                 _finished(candidate["content"], left_out)
-            if not _says(candidates[0]["content"]["parts"]):
+            parts = candidates[0]["content"]["parts"]
+            if not any(not part.get("thought") and not is_blank(part.get("text", "…")) for part in parts):
                 return Heard(None, False, tuple(left_out), self._error)
         return Heard({"candidates": candidates, **self._head}, is_complete, tuple(left_out), self._error)
 
@@ -175,13 +171,3 @@ def _finished(content: dict[str, Any], left_out: list[str]) -> None:
         else:
             kept.append(part)
     content["parts"] = kept
-
-
-def _says(parts: list[dict[str, Any]]) -> bool:
-    return any(not part.get("thought") and not is_blank(part.get("text", "…")) for part in parts)
-
-
-def _blocked(head: Mapping[str, Any]) -> str:
-    feedback = head.get("promptFeedback")
-    reason = feedback.get("blockReason") if isinstance(feedback, Mapping) else None
-    return f"blocked: {reason}" if reason else ""

@@ -6,7 +6,7 @@ it does not know it carries as an opaque item; it refuses only what no reader co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from contextfold.dialects.neutral import side_of
@@ -106,35 +106,32 @@ def read_part(part: object) -> Block:
     if not isinstance(part, dict):
         raise BadMessage(f"A part is a {type(part).__name__}. Pass objects such as {{'text': ...}}.")
     kind = kind_of(part)
-    reader = _READERS.get(kind)
-    block = reader(part, held(part, kind)) if reader else None
-    return block if block is not None else Opaque(kind, encode(part).decode())
-
-
-def _text(part: Mapping[str, Any], text: object) -> Block | None:
-    """Words; thoughts; or a signature that came on a part of its own."""
-    if not isinstance(text, str):
-        return None
-    if part.get("thought") is True or (not text and signature(part)):
-        return Reasoning(encodable(text), encodable(signature(part)))
-    return Text(encodable(text))
-
-
-def _call(_part: Mapping[str, Any], call: object) -> Block | None:
-    if not isinstance(call, dict):
-        return None
-    name, arguments = _word(call.get("name")), call.get("args")
-    return ToolCall(call_id(call), name, "{}" if arguments is None else encode(arguments).decode())
-
-
-def _response(_part: Mapping[str, Any], response: object) -> Block | None:
-    if not isinstance(response, dict):
-        return None
-    answered = response.get("response")
-    is_error = isinstance(answered, dict) and "error" in answered and not answered.keys() & {"output", "result"}
-    inner = [read_part(part) for part in response.get("parts") or () if isinstance(part, dict)]
-    named = "" if has_id(response) else _word(response.get("name"))
-    return ToolResult(call_id(response), (*_said(answered), *inner), is_error, named)
+    match kind, held(part, kind):
+        case "text", str(text):  # words; thoughts; or a signature that came on a part of its own
+            if part.get("thought") is True or (not text and signature(part)):
+                return Reasoning(encodable(text), encodable(signature(part)))
+            return Text(encodable(text))
+        case "functionCall", dict(call):
+            arguments = call.get("args")
+            return ToolCall(
+                call_id(call), _word(call.get("name")), "{}" if arguments is None else encode(arguments).decode()
+            )
+        case "functionResponse", dict(response):
+            said = response.get("response")
+            is_error = isinstance(said, dict) and "error" in said and not said.keys() & {"output", "result"}
+            inner = [read_part(each) for each in response.get("parts") or () if isinstance(each, dict)]
+            named = "" if has_id(response) else _word(response.get("name"))
+            return ToolResult(call_id(response), (*_said(said), *inner), is_error, named)
+        case "inlineData", dict(blob):
+            media_type, data = _word(field(blob, "mimeType")), _word(blob.get("data")).translate(_STANDARD)
+            if media_type.startswith("image/"):
+                return Image(media_type, data)
+            return Document(media_type, data=data, title=_word(blob.get("displayName")))
+        case "fileData", dict(file):
+            media_type, url = _word(field(file, "mimeType")), _word(field(file, "fileUri"))
+            return Image(media_type, url=url) if media_type.startswith("image/") else Document(media_type, url=url)
+        case _:
+            return Opaque(kind, encode(part).decode())
 
 
 def call_id(value: Mapping[str, Any]) -> str:
@@ -157,33 +154,8 @@ def _said(answered: object) -> tuple[Block, ...]:
     return (Text(encode(answered).decode()),)
 
 
-def _inline(_part: Mapping[str, Any], blob: object) -> Block | None:
-    if not isinstance(blob, dict):
-        return None
-    media_type, data = _word(field(blob, "mimeType")), _word(blob.get("data")).translate(_STANDARD)
-    if media_type.startswith("image/"):
-        return Image(media_type, data)
-    return Document(media_type, data=data, title=_word(blob.get("displayName")))
-
-
-def _file(_part: Mapping[str, Any], file: object) -> Block | None:
-    if not isinstance(file, dict):
-        return None
-    media_type, url = _word(field(file, "mimeType")), _word(field(file, "fileUri"))
-    return Image(media_type, url=url) if media_type.startswith("image/") else Document(media_type, url=url)
-
-
 def _word(value: object) -> str:
     return encodable(value) if isinstance(value, str) else ""
-
-
-_READERS: Mapping[str, Callable[[Mapping[str, Any], object], Block | None]] = {
-    "text": _text,
-    "functionCall": _call,
-    "functionResponse": _response,
-    "inlineData": _inline,
-    "fileData": _file,
-}
 
 
 def claims(value: Json) -> bool:
@@ -200,7 +172,11 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
             return None
     content = candidate.get("content")
     given = content.get("parts") if isinstance(content, Mapping) else None
-    parts = [_returned(part) for part in given or () if isinstance(part, Mapping)]
+    parts = [
+        {name: value for name, value in part.items() if value is not None}
+        for part in given or ()
+        if isinstance(part, Mapping)
+    ]
     usage = _either(body, "usageMetadata", "usage_metadata")
     return Reply(
         parse(encode({"role": "model", "parts": parts})),
@@ -208,10 +184,6 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
         str(_either(body, "modelVersion", "model_version") or ""),
         str(_either(candidate, "finishReason", "finish_reason") or ""),
     )
-
-
-def _returned(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in part.items() if value is not None}
 
 
 def _either(value: Mapping[str, Any], name: str, other: str) -> Any:

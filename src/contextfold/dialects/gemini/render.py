@@ -61,12 +61,19 @@ def chunk(item: ViewItem, message: Message, is_signed: bool) -> bytes:
         if not item.edits and not item.late and stands(item.shape) and not is_signed:
             return message.raw
         return touched(item, message, is_signed)
-    parts = _parts(message, shown(item, message), names_in(item.shape))
+    names = names_in(item.shape)
+    blocks = [block for block in shown(item, message) if fits_role(block, message)]
+    parts = [part for block in blocks if (part := _part(block, names)) is not None]
     if not parts:
         return b""
-    if is_signed and message.role == "assistant":
-        _sign(parts)
-    return encode({"role": "model" if message.role == "assistant" else "user", "parts": parts})
+    if message.role == "system":  # there is none among contents
+        parts[0] = {"text": f"{LABEL}{parts[0]['text']}"}
+    if message.role != "assistant":
+        return encode({"role": "user", "parts": parts})
+    first = next((index for index, part in enumerate(parts) if "functionCall" in part), None)
+    if is_signed and first is not None:  # the first call of a step carries the signature of the step
+        parts[first] = {**parts[first], "thoughtSignature": UNSIGNED}
+    return encode({"role": "model", "parts": parts})
 
 
 def stands(shape: Shape) -> bool:
@@ -79,45 +86,25 @@ def names_in(shape: Shape) -> Mapping[str, str]:
     return {block.call: block.name for block in shape.blocks if block.kind == "result" and block.name}
 
 
-def _parts(message: Message, blocks: Sequence[Block], names: Mapping[str, str]) -> list[Json]:
-    parts = [part for block in blocks if fits_role(block, message) and (part := _part(block, names)) is not None]
-    if message.role == "system" and parts:  # there is none among contents
-        parts[0] = {"text": f"{LABEL}{parts[0]['text']}"}
-    return parts
-
-
-def _sign(parts: list[Json]) -> None:
-    """The first call of a step carries the signature of the step."""
-    first = next((index for index, part in enumerate(parts) if "functionCall" in part), None)
-    if first is not None:
-        parts[first] = {**parts[first], "thoughtSignature": UNSIGNED}
-
-
 def _part(block: Block, names: Mapping[str, str]) -> Json | None:
     if isinstance(block, ToolCall):
         return {"functionCall": {**_id(block.id), "name": block.name or NAMELESS, "args": as_object(block)}}
-    if isinstance(block, ToolResult):
-        return {"functionResponse": _response(block, names)}
-    return media_part(block) if isinstance(block, Image | Document) else _words(block)
-
-
-def _words(block: Block) -> Json | None:
-    return {"text": block.text} if isinstance(block, Text) and not is_blank(block.text) else None
+    if isinstance(block, Image | Document):
+        return media_part(block)
+    if not isinstance(block, ToolResult):
+        return {"text": block.text} if isinstance(block, Text) and not is_blank(block.text) else None
+    # What a function said stands under the name it was called by; pictures and files stand beside the words.
+    name = names.get(block.call) or (block.call.removeprefix(UNNAMED) if block.call.startswith(UNNAMED) else NAMELESS)
+    inner = [part for each in block.blocks if (part := _part(each, names)) is not None]
+    words = "\n".join(str(part["text"]) for part in inner if "text" in part)
+    media = [part for part in inner if "text" not in part]
+    said = {"error" if block.is_error else "output": words}
+    response = {**_id(block.call), "name": name, "response": said, **({"parts": media} if media else {})}
+    return {"functionResponse": response}
 
 
 def _id(call: str) -> dict[str, str]:
     return {} if call.startswith(UNNAMED) else {"id": short(call)}
-
-
-def _response(block: ToolResult, names: Mapping[str, str]) -> Json:
-    """What a function said, under the name it was called by; pictures and files stand beside the words."""
-    name = names.get(block.call) or (block.call.removeprefix(UNNAMED) if block.call.startswith(UNNAMED) else NAMELESS)
-    inner = [part for each in block.blocks if (part := _part(each, names)) is not None]
-    words = "\n".join(str(part["text"]) for part in inner if "text" in part)
-    response: dict[str, object] = {**_id(block.call), "name": name}
-    response["response"] = {"error" if block.is_error else "output": words}
-    media = [part for part in inner if "text" not in part]
-    return {**response, "parts": media} if media else response
 
 
 def media_part(block: Image | Document) -> Json:
@@ -132,16 +119,14 @@ def media_part(block: Image | Document) -> Json:
     return {"text": placeholder(block)}
 
 
-def _shows(block: Image | Document, _takes_media: bool) -> bool:
-    return (isinstance(block, Document) and bool(block.text)) or "text" not in media_part(block)
-
-
-def _spells(call: str) -> str:
-    return call if call.startswith(UNNAMED) else short(call)
-
-
 CARRIES = Carries(
-    NAME, "Gemini has no such part", _shows, _spells, only_objects=True, takes_detail=False, names_files=False
+    NAME,
+    "Gemini has no such part",
+    lambda block, _: (isinstance(block, Document) and bool(block.text)) or "text" not in media_part(block),
+    lambda call: call if call.startswith(UNNAMED) else short(call),
+    only_objects=True,
+    takes_detail=False,
+    names_files=False,
 )
 
 
@@ -236,14 +221,11 @@ def _belongs(before: Outline, now: Outline) -> bool:
 
 
 def _joined(first: bytes, second: bytes) -> bytes:
-    parts = fields(first)
-    parts["parts"] = listed(_in_order([*elements(parts["parts"]), *elements(fields(second)["parts"])]))
-    return assembled(parts)
-
-
-def _in_order(parts: list[Raw]) -> list[Raw]:
-    """Responses in front of whatever else was said in between."""
-    return sorted(parts, key=lambda part: kind_of(decode(bytes(part))) != "functionResponse")
+    """Both as one content, responses in front of whatever else was said in between."""
+    joined = fields(first)
+    parts = [*elements(joined["parts"]), *elements(fields(second)["parts"])]
+    joined["parts"] = listed(sorted(parts, key=lambda part: kind_of(decode(bytes(part))) != "functionResponse"))
+    return assembled(joined)
 
 
 # What the API takes in place of a signature that it never gave: for calls of other models, and calls that were changed.
@@ -259,7 +241,10 @@ def touched(item: ViewItem, message: Message, is_signed: bool) -> bytes:
     before = elements(given)
     after = _spelled(item, message, before)
     if is_signed and message.role == "assistant":
-        after = _signed(after)
+        # The first call of a step carries a signature, the provider's own or the one that says there is none.
+        first = next((index for index, part in enumerate(after) if kind_of(plain(part)) == "functionCall"), None)
+        if first is not None and not signature(plain(after[first])):
+            after[first] = _resigned(fields(after[first]))
     if not after:
         return b""
     if len(after) == len(before) and all(a is b for a, b in zip(after, before, strict=True)):
@@ -275,7 +260,11 @@ def _spelled(item: ViewItem, message: Message, originals: list[Raw]) -> list[Raw
     for index, (original, block) in enumerate(zip(originals, message.blocks, strict=True)):
         edit = edits.get(index)
         if isinstance(block, ToolResult) and index in item.late:
-            others += _late(original, block, edit)
+            # Labelled words where a response would be rejected; its pictures follow as they were.
+            others.append(put({"text": said(late_blocks(block, edit))}))
+            response: Any = held(plain(original), "functionResponse")
+            media = response.get("parts") if isinstance(response, Mapping) and edit is None else None
+            others += [put(part) for part in media or () if isinstance(part, Mapping)]
         elif isinstance(block, ToolResult):
             responses += [original] if edit is None else _edited(original, block, edit)
         elif edit is not None:
@@ -309,20 +298,3 @@ def _changed(original: Raw, kind: str, name: str, value: Raw) -> Raw:
 def _resigned(parts: dict[str, Raw]) -> Raw:
     parts.pop("thought_signature", None)
     return Raw(assembled({**parts, "thoughtSignature": put(UNSIGNED)}))
-
-
-def _late(original: Raw, block: ToolResult, edit: str | None) -> list[Raw]:
-    """Labelled words where a response would be rejected; its pictures follow as they were."""
-    text = put({"text": said(late_blocks(block, edit))})
-    response: Any = held(plain(original), "functionResponse")
-    media = response.get("parts") if isinstance(response, Mapping) and edit is None else None
-    return [text, *(put(part) for part in media or () if isinstance(part, Mapping))]
-
-
-def _signed(parts: list[Raw]) -> list[Raw]:
-    """The first call of a step carries a signature, the provider's own or the one that says there is none."""
-    for index, raw in enumerate(parts):
-        part = plain(raw)
-        if kind_of(part) == "functionCall":
-            return parts if signature(part) else [*parts[:index], _resigned(fields(raw)), *parts[index + 1 :]]
-    return parts

@@ -64,7 +64,12 @@ def sound(contents: list[Any], body: dict[str, Any], notes: RepairNotes) -> list
         held_one = _read(path, content, notes)
         if held_one is None:
             continue
-        _role(held_one, notes)
+        role = held_one.role
+        if role not in ("user", "model", "function", None):
+            named = SPEAKERS.get(role, role) if isinstance(role, str) else None
+            new = {"assistant": "model", "user": "user", "system": "system"}.get(str(named))
+            held_one.role = new or ("model" if held_one.of("functionCall") else "user")
+            notes.note(f"{path}.role", "unknown-role", f"The role {role!r} became {held_one.role!r}.")
         _clean(held_one, notes)
         if not held_one.parts:
             notes.note(path, "empty-content", "The empty content was left out.")
@@ -86,27 +91,12 @@ def _read(path: str, content: Any, notes: RepairNotes) -> HeldParts | None:
     if parts is None:
         parts = content.get("content", [])  # how the other dialects call it
     listed = parts if isinstance(parts, list) else [parts]
-    read = [each for part in listed if (each := _part(part)) is not None]
+    telling = [part for part in listed if isinstance(part, dict) or (isinstance(part, str) and part.strip())]
+    read = [part if isinstance(part, dict) else {"text": part} for part in telling]
     if parts is not listed or any(a is not b for a, b in zip(read, listed, strict=False)) or len(read) != len(listed):
         notes.note(f"{path}.parts", "malformed", "The parts became a list of objects.")
     source = {name: value for name, value in content.items() if name != "content"}
     return HeldParts(path, content.get("role"), read, source)
-
-
-def _part(part: Any) -> dict[str, Any] | None:
-    if isinstance(part, dict):
-        return part
-    return {"text": part} if isinstance(part, str) and part.strip() else None
-
-
-def _role(content: HeldParts, notes: RepairNotes) -> None:
-    role = content.role
-    if role in ("user", "model", "function", None):
-        return
-    named = SPEAKERS.get(role, role) if isinstance(role, str) else None
-    new = {"assistant": "model", "user": "user", "system": "system"}.get(str(named))
-    content.role = new or ("model" if content.of("functionCall") else "user")
-    notes.note(f"{content.path}.role", "unknown-role", f"The role {role!r} became {content.role!r}.")
 
 
 def _clean(content: HeldParts, notes: RepairNotes) -> None:
@@ -114,27 +104,24 @@ def _clean(content: HeldParts, notes: RepairNotes) -> None:
     parts: list[dict[str, Any]] = []
     for index, part in enumerate(content.parts):
         path = f"{content.path}.parts[{index}]"
-        for each in _split(path, part, notes):
+        things = [part]
+        kinds = [name for name, value in part.items() if name in KINDS and value is not None]
+        if len({KINDS[name] for name in kinds}) > 1:
+            notes.note(path, "two-in-a-part", "The part was split into one for each thing it holds.")
+            beside = {name: value for name, value in part.items() if name not in KINDS}
+            kinds.sort(key=lambda name: KINDS[name] in _HOMES)
+            # The signature goes with the call, as it came for that.
+            things = [{name: part[name], **(beside if name == kinds[-1] else {})} for name in kinds]
+        for each in things:
             text = each.get("text")
             is_words = kind_of(each) == "text"
-            if is_words and not isinstance(text, str):
-                each = {**each, "text": encode(text).decode()}
             if not each or (is_words and is_blank(str(text or "")) and not signature(each)):
                 notes.note(path, "empty-part", "The empty part was left out.")
-                continue
-            parts.append(_sound_call(path, each, notes))
+            elif is_words and not isinstance(text, str):
+                parts.append({**each, "text": encode(text).decode()})
+            else:
+                parts.append(_sound_call(path, each, notes))
     content.parts = parts
-
-
-def _split(path: str, part: dict[str, Any], notes: RepairNotes) -> list[dict[str, Any]]:
-    """A part for each thing in it; the signature goes with the call, as it came for that."""
-    kinds = [name for name, value in part.items() if name in KINDS and value is not None]
-    if len({KINDS[name] for name in kinds}) < 2:
-        return [part]
-    notes.note(path, "two-in-a-part", "The part was split into one for each thing it holds.")
-    beside = {name: value for name, value in part.items() if name not in KINDS}
-    kinds.sort(key=lambda name: KINDS[name] in _HOMES)
-    return [{name: part[name], **(beside if name == kinds[-1] else {})} for name in kinds]
 
 
 def _sound_call(path: str, part: dict[str, Any], notes: RepairNotes) -> dict[str, Any]:
@@ -211,9 +198,24 @@ def repair(body: Mapping[str, Any], is_signed: bool = False) -> Repaired:
         if not isinstance(given, list):
             return
         contents = _paired(sound(given, copy, notes), notes)
-        if is_signed:
-            _signed(contents, notes)
-        copy["contents"] = [content.written() for content in _begun_and_ended(contents, notes)]
+        # The first call of each step since the user spoke carries a signature.
+        spoke = loop_start([(content.role == "model", content.parts) for content in contents])
+        for content in contents[spoke:] if is_signed else ():
+            calls = content.of("functionCall") if content.role == "model" else []
+            if calls and not signature(calls[0]):
+                notes.note(
+                    content.path, "missing-signature", "The call was marked as one whose signature is not known."
+                )
+                signed = {**calls[0], "thoughtSignature": UNSIGNED}
+                content.touch([signed if part is calls[0] else part for part in content.parts])
+        if contents and contents[0].role == "model":
+            notes.note(contents[0].path, "first-from-user", "A content of the user's was put in front.")
+            begun = [{"text": opening(contents[0].parts)}]
+            contents.insert(0, HeldParts("contents[0]", "user", begun, {}, is_touched=True))
+        if contents and contents[-1].role == "model":
+            notes.note(contents[-1].path, "ends-with-model", "A content of the user's was put behind.")
+            contents.append(HeldParts(contents[-1].path, "user", [{"text": GO_ON}], {}, is_touched=True))
+        copy["contents"] = [content.written() for content in contents]
 
     return mended(body, (mend,), lambda each: check(each, is_signed))
 
@@ -229,7 +231,11 @@ def _paired(contents: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
         turn = _run(contents, at, is_models=True)
         stretch = _run(contents, at + len(turn), is_models=False)
         at += len(turn) + len(stretch)
-        turn = _joined(turn, notes)
+        if len(turn) > 1 and any(content.of("functionCall") for content in turn):
+            for content in turn[1:]:
+                notes.note(content.path, "call-placement", "The content was joined with the model's content before it.")
+            said = [part for content in turn for part in content.parts]
+            turn = [HeldParts(turn[0].path, "model", said, turn[0].source)]
         done += turn
         done += _answered(turn, stretch, fresh, seen, notes)
     return done
@@ -240,15 +246,6 @@ def _run(contents: list[HeldParts], start: int, *, is_models: bool) -> list[Held
     while stop < len(contents) and (contents[stop].role == "model") is is_models:
         stop += 1
     return contents[start:stop]
-
-
-def _joined(turn: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
-    """What the model said in a row, as one content, if it calls in any of them."""
-    if len(turn) < 2 or not any(content.of("functionCall") for content in turn):
-        return turn
-    for content in turn[1:]:
-        notes.note(content.path, "call-placement", "The content was joined with the model's content before it.")
-    return [HeldParts(turn[0].path, "model", [part for content in turn for part in content.parts], turn[0].source)]
 
 
 def _answered(
@@ -266,7 +263,14 @@ def _answered(
         if place is None:
             _told(content, part, notes)
             continue
-        _fitted(content.path, held(part, "functionResponse"), calls[place], notes)
+        response, call = held(part, "functionResponse"), calls[place]
+        if call.get("name") != response.get("name") or call.get("id") != response.get("id"):
+            response["name"] = call.get("name")
+            if call.get("id") is not None:
+                response["id"] = call["id"]
+            else:
+                response.pop("id", None)
+            notes.note(content.path, "orphan-response", f"The response was given to the call of {call.get('name')!r}.")
         answers.append(part)
     for place, call in enumerate(calls):
         if place not in places:
@@ -287,17 +291,6 @@ def _own_ids(path: str, calls: list[dict[str, Any]], fresh: FreshIds, seen: set[
             notes.note(path, "duplicate-call", f"The call {own!r} was given the id {call['id']!r}.")
         if isinstance(call.get("id"), str):
             seen.add(call["id"])
-
-
-def _fitted(path: str, response: dict[str, Any], call: Mapping[str, Any], notes: RepairNotes) -> None:
-    """The response under the name and id of its call."""
-    if call.get("name") != response.get("name") or call.get("id") != response.get("id"):
-        response["name"] = call.get("name")
-        if call.get("id") is not None:
-            response["id"] = call["id"]
-        else:
-            response.pop("id", None)
-        notes.note(path, "orphan-response", f"The response was given to the call of {call.get('name')!r}.")
 
 
 def _told(content: HeldParts, part: _Part, notes: RepairNotes) -> None:
@@ -326,26 +319,3 @@ def _in_front(stretch: list[HeldParts], answers: list[_Part], path: str, notes: 
         content.touch([part for part in content.parts if kind_of(part) != "functionResponse"])
     first.touch([*answers, *first.parts])
     return [content for content in stretch if content.parts]
-
-
-def _signed(contents: list[HeldParts], notes: RepairNotes) -> None:
-    """The first call of each step since the user spoke carries a signature."""
-    for content in contents[loop_start([(content.role == "model", content.parts) for content in contents]) :]:
-        calls = content.of("functionCall") if content.role == "model" else []
-        if calls and not signature(calls[0]):
-            notes.note(content.path, "missing-signature", "The call was marked as one whose signature is not known.")
-            signed = {**calls[0], "thoughtSignature": UNSIGNED}
-            content.touch([signed if part is calls[0] else part for part in content.parts])
-
-
-def _begun_and_ended(contents: list[HeldParts], notes: RepairNotes) -> list[HeldParts]:
-    if contents and contents[0].role == "model":
-        notes.note(contents[0].path, "first-from-user", "A content of the user's was put in front.")
-        contents = [
-            HeldParts("contents[0]", "user", [{"text": opening(contents[0].parts)}], {}, is_touched=True),
-            *contents,
-        ]
-    if contents and contents[-1].role == "model":
-        notes.note(contents[-1].path, "ends-with-model", "A content of the user's was put behind.")
-        contents = [*contents, HeldParts(contents[-1].path, "user", [{"text": GO_ON}], {}, is_touched=True)]
-    return contents

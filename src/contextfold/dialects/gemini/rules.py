@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from contextfold.dialects.neutral import is_blank
-from contextfold.dialects.repairs import WirePiece, malformed, read_pieces
+from contextfold.dialects.repairs import WirePiece, is_filled, malformed, read_pieces
 from contextfold.dialects.wire import Json, lone_surrogate
 from contextfold.domain import Problem
 
@@ -136,19 +136,15 @@ def _unmatched(calls: list[WirePiece], responses: list[WirePiece]) -> tuple[list
     """Calls without a response and responses without a call: paired by id, and where one has none, by name."""
     open_calls, orphans = list(calls), []
     for response in sorted(responses, key=lambda piece: not _own_id(piece, "functionResponse")):
-        found = next((call for call in open_calls if _are_pair(call, response)), None)
-        if found is None:
-            orphans.append(response)
+        wanted, name = _own_id(response, "functionResponse"), _name(response, "functionResponse")
+        for call in open_calls:
+            own = _own_id(call, "functionCall")
+            if own == wanted if own and wanted else _name(call, "functionCall") == name:
+                open_calls.remove(call)
+                break
         else:
-            open_calls.remove(found)
+            orphans.append(response)
     return open_calls, orphans
-
-
-def _are_pair(call: WirePiece, response: WirePiece) -> bool:
-    ids = _own_id(call, "functionCall"), _own_id(response, "functionResponse")
-    if all(ids):
-        return ids[0] == ids[1]
-    return _name(call, "functionCall") == _name(response, "functionResponse")
 
 
 def duplicate_call(asked: ContentsRequest) -> Iterator[Problem]:
@@ -178,15 +174,11 @@ def malformed_call(asked: ContentsRequest) -> Iterator[Problem]:
     for content in asked.contents:
         for kind, field in (("functionCall", "args"), ("functionResponse", "response")):
             for part in content.of(kind):
-                if not _is_sound(held(part.block, kind), field, optional=kind == "functionCall"):
+                value = held(part.block, kind)
+                inner = value if isinstance(value, Mapping) else {}
+                is_left_out = kind == "functionCall" and inner.get(field) is None
+                if not is_filled(inner.get("name")) or not (is_left_out or isinstance(inner.get(field), Mapping)):
                     yield Problem(part.path, "malformed-call", f"Give it a name, and an object as {field!r}.")
-
-
-def _is_sound(value: object, field: str, *, optional: bool) -> bool:
-    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str) or not value["name"]:
-        return False
-    given = value.get(field)
-    return isinstance(given, Mapping) or (optional and given is None)
 
 
 def missing_signature(asked: ContentsRequest) -> Iterator[Problem]:
