@@ -93,13 +93,15 @@ class MessagesSplice:
         self._held = []
 
     def end(self) -> Sequence[Json]:
-        return [self._ended(each) if each["type"] == "message_delta" else each for each in self._held]
-
-    def _ended(self, event: Json) -> Json:
-        delta = event.get("delta", {})
-        reason = _reason(delta.get("stop_reason"), "tool_use", "end_turn", has_calls=bool(self._calls))
-        usage = summed([*self._bills, event.get("usage")])
-        return {**event, "delta": {**delta, "stop_reason": reason}, "usage": usage}
+        ended: list[Json] = []
+        for event in self._held:
+            if event["type"] == "message_delta":
+                delta = event.get("delta", {})
+                reason = _reason(delta.get("stop_reason"), "tool_use", "end_turn", has_calls=bool(self._calls))
+                usage = summed([*self._bills, event.get("usage")])
+                event = {**event, "delta": {**delta, "stop_reason": reason}, "usage": usage}
+            ended.append(event)
+        return ended
 
     def whole(self, bodies: Sequence[Json]) -> Json:
         content = []
@@ -131,22 +133,21 @@ class ChatSplice:
         choice = event["choices"][0]
         delta = {name: value for name, value in choice.get("delta", {}).items() if not (self._round and name == "role")}
         if calls := delta.pop("tool_calls", None):
-            shown = [each for call in calls if (each := self._placed(call)) is not None]
+            shown: list[Json] = []
+            for call in calls:
+                index = call.get("index", 0)
+                if index not in self._places:
+                    is_ours = call.get("function", {}).get("name") in self._hidden
+                    self._places[index] = None if is_ours else self._next
+                    self._next += not is_ours
+                if (place := self._places[index]) is not None:
+                    shown.append({**call, "index": place})
             delta |= {"tool_calls": shown} if shown else {}
         if choice.get("finish_reason"):
             self._end = {**event, "choices": [{**choice, "delta": {}}]}
         event = {**event, "choices": [{**choice, "delta": delta, "finish_reason": None}]}
         event.pop("usage", None)
         return [event] if delta else []
-
-    def _placed(self, call: Json) -> Json | None:
-        index = call.get("index", 0)
-        if index not in self._places:
-            is_ours = call.get("function", {}).get("name") in self._hidden
-            self._places[index] = None if is_ours else self._next
-            self._next += not is_ours
-        place = self._places[index]
-        return None if place is None else {**call, "index": place}
 
     def goes_on(self) -> None:
         self._round += 1
@@ -163,7 +164,8 @@ class ChatSplice:
 
     def whole(self, bodies: Sequence[Json]) -> Json:
         said = [body["choices"][0]["message"] for body in bodies]
-        calls = [call for each in said for call in each.get("tool_calls") or () if not self._is_ours(call)]
+        called = [call for each in said for call in each.get("tool_calls") or ()]
+        calls = [call for call in called if call.get("function", {}).get("name") not in self._hidden]
         text = "".join(each.get("content") or "" for each in said)
         message = {**said[-1], "content": text or None}
         message.pop("tool_calls", None)
@@ -173,9 +175,6 @@ class ChatSplice:
         choices = [{**choice, "message": message, "finish_reason": reason}]
         usage = {"usage": summed(body.get("usage") for body in bodies)} if bodies[-1].get("usage") else {}
         return {**bodies[-1], "id": bodies[0].get("id"), "choices": choices, **usage}
-
-    def _is_ours(self, call: Json) -> bool:
-        return call.get("function", {}).get("name") in self._hidden
 
 
 class ResponsesSplice:

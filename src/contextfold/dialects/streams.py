@@ -76,8 +76,14 @@ class ServerEvents:
             self._data, self._held, self._is_skipped = [], 0, True
 
     def _line(self, line: bytes) -> ServerEvent | None:
+        """Take a line; an empty one ends the event and sends it off."""
         if not line:
-            return self._dispatch()
+            data, name = self._data, self._name
+            self.left_out += self._is_skipped
+            self._data, self._name, self._held, self._is_skipped = [], b"", 0, False
+            if not data:
+                return None
+            return ServerEvent(name.decode("utf-8", "replace"), b"\n".join(data).decode("utf-8", "replace"))
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data" and not self._is_skipped:
@@ -86,14 +92,6 @@ class ServerEvents:
         elif field == b"event":
             self._name = value
         return None  # comments, ids and retry times are nothing to us
-
-    def _dispatch(self) -> ServerEvent | None:
-        data, name = self._data, self._name
-        self.left_out += self._is_skipped
-        self._data, self._name, self._held, self._is_skipped = [], b"", 0, False
-        if not data:
-            return None
-        return ServerEvent(name.decode("utf-8", "replace"), b"\n".join(data).decode("utf-8", "replace"))
 
 
 _DONE = "[DONE]"
@@ -181,17 +179,13 @@ _ALPHABET = str.maketrans("-_", "+/")
 def _as_on_the_wire(answer: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in answer.items() if value is not None and name not in _SDKS_OWN}
     for candidate in kept.get("candidates", ()):
-        content = candidate.get("content") or {}
-        content["parts"] = [_part(part) for part in content.get("parts") or ()]
-        candidate["content"] = content
-    return kept
-
-
-def _part(part: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in part.items() if value is not None}
-    if isinstance(kept.get("thoughtSignature"), str):
-        kept["thoughtSignature"] = kept["thoughtSignature"].translate(_ALPHABET)
-    inline = kept.get("inlineData")
-    if isinstance(inline, dict) and isinstance(inline.get("data"), str):
-        inline["data"] = inline["data"].translate(_ALPHABET)
+        content = candidate["content"] = candidate.get("content") or {}
+        parts = content.get("parts") or ()
+        content["parts"] = [{name: value for name, value in part.items() if value is not None} for part in parts]
+        for part in content["parts"]:
+            if isinstance(part.get("thoughtSignature"), str):
+                part["thoughtSignature"] = part["thoughtSignature"].translate(_ALPHABET)
+            inline = part.get("inlineData")
+            if isinstance(inline, dict) and isinstance(inline.get("data"), str):
+                inline["data"] = inline["data"].translate(_ALPHABET)
     return kept

@@ -101,37 +101,35 @@ class ChatStream:
             if name not in _OF_CHUNKS and value is not None:
                 self._head[name] = copied(value)
         self._usage = copied(event.get("usage")) or self._usage
-        for choice in event["choices"]:
-            self._choice(choice)
-
-    def _choice(self, piece: Event) -> None:
-        index = piece.get("index") or 0
-        choice = self._choices.setdefault(
-            index, {"index": index, "message": {"role": "assistant", "content": None}, "finish_reason": None}
-        )
-        gathered(choice["message"], piece.get("delta") or {}, self._texts)
-        if piece.get("finish_reason"):
-            choice["finish_reason"] = piece["finish_reason"]
-        if piece.get("logprobs"):
-            choice["logprobs"] = choice.get("logprobs") or {}
-            gathered(choice["logprobs"], piece["logprobs"], self._texts)
+        for piece in event["choices"]:
+            index = piece.get("index") or 0
+            choice = self._choices.setdefault(
+                index, {"index": index, "message": {"role": "assistant", "content": None}, "finish_reason": None}
+            )
+            gathered(choice["message"], piece.get("delta") or {}, self._texts)
+            if piece.get("finish_reason"):
+                choice["finish_reason"] = piece["finish_reason"]
+            if piece.get("logprobs"):
+                choice["logprobs"] = choice.get("logprobs") or {}
+                gathered(choice["logprobs"], piece["logprobs"], self._texts)
 
     def heard(self) -> Heard:
         self._texts.join()
         if not self._choices:
             return Heard(error=self._error)
-        is_complete = not self._error and all(choice["finish_reason"] for choice in self._choices.values())
+        choices = [self._choices[at] for at in sorted(self._choices)]
+        is_complete = not self._error and all(choice["finish_reason"] for choice in choices)
         left_out: list[str] = []
         for choice in self._choices.values():
             _plain_calls(choice["message"], is_complete, left_out)
-        if not is_complete and not _says(self._choices[min(self._choices)]["message"]):
+        message = choices[0]["message"]
+        words = message.get("content") if isinstance(message.get("content"), str) else ""
+        if not is_complete and not message.get("tool_calls") and not message.get("refusal") and is_blank(words):
             return Heard(None, False, tuple(left_out), self._error)
-        return Heard(self._answer(), is_complete, tuple(left_out), self._error)
-
-    def _answer(self) -> dict[str, Any]:
-        choices = [self._choices[at] for at in sorted(self._choices)]
         answer = {**self._head, "object": "chat.completion", "choices": choices}
-        return answer if self._usage is None else {**answer, "usage": self._usage}
+        if self._usage is not None:
+            answer["usage"] = self._usage
+        return Heard(answer, is_complete, tuple(left_out), self._error)
 
 
 def _plain_calls(message: dict[str, Any], is_complete: bool, left_out: list[str]) -> None:
@@ -149,10 +147,3 @@ def _plain_calls(message: dict[str, Any], is_complete: bool, left_out: list[str]
     message["tool_calls"] = kept
     if not kept:
         del message["tool_calls"]
-
-
-def _says(message: dict[str, Any]) -> bool:
-    words = message.get("content")
-    return bool(message.get("tool_calls") or message.get("refusal")) or not is_blank(
-        words if isinstance(words, str) else ""
-    )

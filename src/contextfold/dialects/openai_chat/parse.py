@@ -67,11 +67,27 @@ def placed(value: Mapping[str, Any]) -> list[tuple[FieldPlace, Block]]:
     """Every block of a message, in the order they are numbered, with its place."""
     role = value["role"]
     if role in ("tool", "function"):
-        return [(FieldPlace("content"), _result(value))]
+        # A tool's answer; the older `function` role has no id, so its name pairs it.
+        field = "tool_call_id" if role == "tool" else "name"
+        call = value.get(field)
+        if not isinstance(call, str):
+            raise BadMessage(f"A {role} message has no {field!r}. Set it: calls and results are paired by it.")
+        said = tuple([block for _, block in _content(value.get("content"))])
+        return [(FieldPlace("content"), ToolResult(("" if role == "tool" else LEGACY) + encodable(call), said))]
     blocks = list(_content(value.get("content")))
     if role != "assistant":
         return blocks
-    return [*_reasoning(value), *blocks, *_extras(value), *_calls(value)]
+    for name in REASONING:
+        thought = value.get(name)
+        if isinstance(thought, str) and thought:
+            blocks.insert(0, (FieldPlace(name), Reasoning(encodable(thought))))
+            break
+    refusal, audio = value.get("refusal"), value.get("audio")
+    if isinstance(refusal, str) and refusal:
+        blocks.append((FieldPlace("refusal"), Text(encodable(refusal))))
+    if audio is not None:
+        blocks.append((FieldPlace("audio"), Opaque("audio", encode(audio).decode())))
+    return [*blocks, *_calls(value)]
 
 
 def _content(content: object) -> Iterator[tuple[FieldPlace, Block]]:
@@ -90,9 +106,14 @@ def _part(part: object) -> Block:
         case {"type": "text", "text": str(text)} | {"type": "refusal", "refusal": str(text)}:
             return Text(encodable(text))
         case {"type": "image_url", "image_url": {"url": str(url)} as image}:
-            return _image(encodable(url), image.get("detail"))
+            detail = image["detail"] if isinstance(image.get("detail"), str) else ""
+            found = split_data_url(encodable(url))
+            return Image(*found, detail=detail) if found else Image(url=encodable(url), detail=detail)
         case {"type": "file", "file": dict(file)}:
-            return _file(file)
+            fields = ("file_data", "filename", "file_id")
+            data, name, file_id = (value if isinstance(value := file.get(key), str) else "" for key in fields)
+            media_type, inline = split_data_url(data) or ("", data)
+            return Document(media_type, data=encodable(inline), url=encodable(file_id), title=encodable(name))
         case {"type": kind, **_rest}:
             return Opaque(str(kind), encode(part).decode())
         case dict():
@@ -103,58 +124,22 @@ def _part(part: object) -> Block:
             )
 
 
-def _image(url: str, detail: object) -> Image:
-    found = split_data_url(url)
-    wanted = detail if isinstance(detail, str) else ""
-    return Image(found[0], found[1], detail=wanted) if found else Image(url=url, detail=wanted)
-
-
-def _file(file: dict[str, Any]) -> Document:
-    data, name, file_id = (value if isinstance(value := file.get(key), str) else "" for key in _FILE)
-    found = split_data_url(data)
-    media_type, inline = found or ("", data)
-    return Document(media_type, data=encodable(inline), url=encodable(file_id), title=encodable(name))
-
-
-_FILE = ("file_data", "filename", "file_id")
-
-
-def _reasoning(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
-    for field in REASONING:
-        text = value.get(field)
-        if isinstance(text, str) and text:
-            yield FieldPlace(field), Reasoning(encodable(text))
-            return
-
-
-def _extras(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
-    refusal, audio = value.get("refusal"), value.get("audio")
-    if isinstance(refusal, str) and refusal:
-        yield FieldPlace("refusal"), Text(encodable(refusal))
-    if audio is not None:
-        yield FieldPlace("audio"), Opaque("audio", encode(audio).decode())
-
-
 def _calls(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
     calls, function = value.get("tool_calls"), value.get("function_call")
     if calls is not None and not isinstance(calls, list):
         raise BadMessage(f"'tool_calls' is a {type(calls).__name__}. Pass a list of calls, or leave it out.")
     for index, call in enumerate(calls or ()):
-        yield FieldPlace("tool_calls", index), _call(call)
+        match call:
+            case {"id": str(id_), "function": dict(called)}:
+                read = ToolCall(encodable(id_), _name(called), _arguments(called.get("arguments")))
+            case {"id": str(id_), "custom": dict(custom)}:
+                read = ToolCall(encodable(id_), _name(custom), encode(custom.get("input", "")).decode())
+            case _:
+                raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
+        yield FieldPlace("tool_calls", index), read
     if isinstance(function, dict):
         name = _name(function)
         yield FieldPlace("function_call"), ToolCall(LEGACY + name, name, _arguments(function.get("arguments")))
-
-
-def _call(call: object) -> Block:
-    id_ = call.get("id") if isinstance(call, dict) else None
-    if isinstance(call, dict) and isinstance(id_, str):
-        function, custom = call.get("function"), call.get("custom")
-        if isinstance(function, dict):
-            return ToolCall(encodable(id_), _name(function), _arguments(function.get("arguments")))
-        if isinstance(custom, dict):
-            return ToolCall(encodable(id_), _name(custom), encode(custom.get("input", "")).decode())
-    raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
 
 
 def _name(function: dict[str, Any]) -> str:
@@ -166,16 +151,6 @@ def _arguments(arguments: object) -> str:
     if isinstance(arguments, str):
         return encodable(arguments)
     return "{}" if arguments is None else encode(arguments).decode()
-
-
-def _result(value: Mapping[str, Any]) -> ToolResult:
-    """A tool's answer; the older `function` role has no id, so its name pairs it."""
-    field = "tool_call_id" if value["role"] == "tool" else "name"
-    call = value.get(field)
-    if not isinstance(call, str):
-        raise BadMessage(f"A {value['role']} message has no {field!r}. Set it: calls and results are paired by it.")
-    blocks = tuple([block for _, block in _content(value.get("content"))])
-    return ToolResult(encodable(call) if field == "tool_call_id" else LEGACY + encodable(call), blocks)
 
 
 _OWN_ROLES = ("tool", "function")

@@ -44,16 +44,14 @@ def chunk(item: ViewItem, message: Message) -> bytes:
         if not item.edits and not item.late and stands(item.shape, message.raw):
             return message.raw
         return touched(item, message)
-    return b",".join(encode(written) for written in _messages(message, shown(item, message)))
-
-
-def _messages(message: Message, blocks: list[Block]) -> Iterable[Json]:
+    blocks = shown(item, message)
     if message.role == "assistant":
-        return _assistant(message, blocks)
-    if message.role == "system":
-        return _said(instructing_role(message), said_of(blocks))
-    results = [_result(message, block) for block in blocks if isinstance(block, ToolResult)]
-    return [*results, *_user([block for block in blocks if not isinstance(block, ToolResult)])]
+        written = _assistant(message, blocks)
+    elif message.role == "system":
+        written = _said(instructing_role(message), said_of(blocks))
+    else:
+        written = _users(message, blocks)
+    return b",".join(map(encode, written))
 
 
 def _said(role: str, text: str) -> list[Json]:
@@ -66,38 +64,40 @@ def _assistant(message: Message, blocks: Sequence[Block]) -> list[Json]:
     if not calls:
         return _said("assistant", text)
     written: dict[str, object] = {"role": "assistant", "content": text or None}
-    modern = [_call(message, call) for call in calls if not call.id.startswith(LEGACY)]
-    if modern:
-        written["tool_calls"] = modern
+    modern: list[Json] = []
+    legacy: dict[str, Json] = {}
     for call in calls:
         if call.id.startswith(LEGACY):
-            written["function_call"] = {"name": call.name, "arguments": call.arguments}
-    return [written]
+            legacy["function_call"] = {"name": call.name, "arguments": call.arguments}
+        else:
+            function = {"name": call.name, "arguments": "{}" if is_blank(call.arguments) else call.arguments}
+            modern.append({"id": _id(message, call.id), "type": "function", "function": function})
+    return [{**written, **({"tool_calls": modern} if modern else {}), **legacy}]
 
 
-def _call(message: Message, call: ToolCall) -> Json:
-    function = {"name": call.name, "arguments": call.arguments if not is_blank(call.arguments) else "{}"}
-    return {"id": _id(message, call.id), "type": "function", "function": function}
-
-
-def _result(message: Message, result: ToolResult) -> Json:
-    content = said_of(result.blocks)
-    if result.call.startswith(LEGACY):
-        return {"role": "function", "name": result.call.removeprefix(LEGACY), "content": content}
-    return {"role": "tool", "tool_call_id": _id(message, result.call), "content": content}
+def _users(message: Message, blocks: Sequence[Block]) -> list[Json]:
+    """Results, each a message of its own, and behind them what the user said."""
+    written: list[Json] = []
+    parts: list[Json] = []
+    for block in blocks:
+        if not isinstance(block, ToolResult):
+            part = _part(block)
+            parts += [] if part is None else [part]
+        elif block.call.startswith(LEGACY):
+            name = block.call.removeprefix(LEGACY)
+            written.append({"role": "function", "name": name, "content": said_of(block.blocks)})
+        else:
+            call = _id(message, block.call)
+            written.append({"role": "tool", "tool_call_id": call, "content": said_of(block.blocks)})
+    if parts:
+        is_words = all(part["type"] == "text" for part in parts)
+        content = "\n".join(str(part["text"]) for part in parts) if is_words else parts
+        written.append({"role": "user", "content": content})
+    return written
 
 
 def _id(message: Message, call: str) -> str:
     return call if message.dialect == NAME else short(call)
-
-
-def _user(blocks: Sequence[Block]) -> list[Json]:
-    parts = [part for block in blocks if (part := _part(block)) is not None]
-    if not parts:
-        return []
-    if all(part["type"] == "text" for part in parts):
-        return [{"role": "user", "content": "\n".join(str(part["text"]) for part in parts)}]
-    return [{"role": "user", "content": parts}]
 
 
 def _part(block: Block) -> Json | None:
@@ -157,16 +157,25 @@ def touched(item: ViewItem, message: Message) -> bytes:
     before = dict(parts)
     if "tool_calls" in value and not value["tool_calls"]:
         del parts["tool_calls"]
-    _edit(parts, value, edits)
+    # Last block first, so that earlier places stay where they are.
+    for index, (place, _) in reversed(list(enumerate(placed(value)))):
+        if index in edits:
+            _edit(parts, place, edits[index])
     if not _says_something(parts):
         return b""
     return message.raw if parts == before else assembled(parts)
 
 
 def _touched_result(item: ViewItem, message: Message, value: Mapping[str, Any], edit: str | None) -> bytes:
+    content = value.get("content")
     if item.late:
-        return _late(message.results[0], value, edit)
-    if edit is None and value.get("content") is not None:
+        # Labelled words of the user's side; parts of the original that are not text follow as they were.
+        words = said(late_blocks(message.results[0], edit))
+        others = [part for part in content if part.get("type") != "text"] if isinstance(content, list) else []
+        if edit is not None or not others:
+            return encode({"role": "user", "content": words})
+        return encode({"role": "user", "content": [{"type": "text", "text": words}, *others]})
+    if edit is None and content is not None:
         return message.raw
     if edit is not None and is_blank(edit):
         return b""
@@ -175,32 +184,21 @@ def _touched_result(item: ViewItem, message: Message, value: Mapping[str, Any], 
     return assembled(parts)
 
 
-def _late(result: ToolResult, value: Mapping[str, Any], edit: str | None) -> bytes:
-    """Labelled words of the user's side; parts of the original that are not text follow as they were."""
-    words = said(late_blocks(result, edit))
-    content = value.get("content")
-    others = [part for part in content if part.get("type") != "text"] if isinstance(content, list) else []
-    if edit is not None or not others:
-        return encode({"role": "user", "content": words})
-    return encode({"role": "user", "content": [{"type": "text", "text": words}, *others]})
-
-
-def _edit(parts: dict[str, Raw], value: Mapping[str, Any], edits: Mapping[int, str]) -> None:
-    """Make the edits, last block first, so that earlier places stay where they are."""
-    numbered = list(enumerate(placed(value)))
-    for index, (place, _) in reversed(numbered):
-        if index in edits:
-            _edit_one(parts, place, edits[index])
-
-
-def _edit_one(parts: dict[str, Raw], place: FieldPlace, text: str) -> None:
+def _edit(parts: dict[str, Raw], place: FieldPlace, text: str) -> None:
     match place.field:
         case "content" if place.at < 0:
             parts["content"] = put(None if is_blank(text) else text)
         case "content":
             _replace(parts, place, [] if is_blank(text) else [put({"type": "text", "text": text})])
+        case "tool_calls" if is_blank(text):
+            _replace(parts, place, [])
         case "tool_calls":
-            _edit_call(parts, place, text)
+            call = fields(elements(parts["tool_calls"])[place.at])
+            if "function" in call:
+                call["function"] = _with_arguments(call["function"], text)
+            else:
+                call["custom"] = Raw(assembled({**fields(call["custom"]), "input": put(text)}))
+            _replace(parts, place, [Raw(assembled(call))])
         case "function_call" if not is_blank(text):
             parts["function_call"] = _with_arguments(parts["function_call"], text)
         case "refusal" if not is_blank(text):
@@ -213,18 +211,6 @@ def _edit_one(parts: dict[str, Raw], place: FieldPlace, text: str) -> None:
                 parts.pop(name, None)
         case field:
             del parts[field]
-
-
-def _edit_call(parts: dict[str, Raw], place: FieldPlace, text: str) -> None:
-    if is_blank(text):
-        _replace(parts, place, [])
-        return
-    call = fields(elements(parts["tool_calls"])[place.at])
-    if "function" in call:
-        call["function"] = _with_arguments(call["function"], text)
-    else:
-        call["custom"] = Raw(assembled({**fields(call["custom"]), "input": put(text)}))
-    _replace(parts, place, [Raw(assembled(call))])
 
 
 def _with_arguments(function: Raw, text: str) -> Raw:

@@ -41,30 +41,31 @@ def repair(body: Mapping[str, Any], flavour: ChatFlavour = PLAIN) -> Repaired:
     def mend(copy: Body, notes: RepairNotes) -> None:
         if not isinstance(copy.get("messages"), list):
             return
-        sound = [_sound(path, message, notes) for path, message in _read(copy["messages"], notes)]
+        read: list[Placed] = []
+        for index, message in enumerate(copy["messages"]):
+            path = f"messages[{index}]"
+            if isinstance(message, dict):
+                read.append((path, message))
+            elif isinstance(message, str) and message.strip():
+                notes.note(path, "malformed", "Bare words became a message of the user's.")
+                read.append((path, {"role": "user", "content": message}))
+            else:
+                notes.note(path, "malformed", "Something that is no message was left out.")
+        sound = [_sound(path, message, notes) for path, message in read]
         placed = _paired([each for each in sound if each is not None], notes)
         copy["messages"] = suited([message for _, message in placed], flavour, notes)
 
     return mended(body, (mend,), lambda each: check(each, flavour))
 
 
-def _read(messages: list[Any], notes: RepairNotes) -> list[Placed]:
-    read: list[Placed] = []
-    for index, message in enumerate(messages):
-        path = f"messages[{index}]"
-        if isinstance(message, dict):
-            read.append((path, message))
-        elif isinstance(message, str) and message.strip():
-            notes.note(path, "malformed", "Bare words became a message of the user's.")
-            read.append((path, {"role": "user", "content": message}))
-        else:
-            notes.note(path, "malformed", "Something that is no message was left out.")
-    return read
-
-
 def _sound(path: str, message: dict[str, Any], notes: RepairNotes) -> Placed | None:
     """One message by itself: a known role, readable content, calls as the API writes them. None if it says nothing."""
-    _known_role(path, message, notes)
+    role = message.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        calls = any(message.get(field) for field in ("tool_calls", "function_call", "reasoning_content"))
+        guess = "assistant" if calls else "tool" if message.get("tool_call_id") else "user"
+        message["role"] = SPEAKERS.get(role, guess) if isinstance(role, str) and not calls else guess
+        notes.note(f"{path}.role", "unknown-role", f"The role {role!r} became {message['role']!r}.")
     _readable(path, message, notes)
     if "tool_calls" in message and (not message["tool_calls"] or not isinstance(message["tool_calls"], list)):
         del message["tool_calls"]
@@ -77,34 +78,18 @@ def _sound(path: str, message: dict[str, Any], notes: RepairNotes) -> Placed | N
     return _saying(path, message, notes)
 
 
-def _known_role(path: str, message: dict[str, Any], notes: RepairNotes) -> None:
-    role = message.get("role")
-    if isinstance(role, str) and role in ROLES:
-        return
-    calls = any(message.get(field) for field in ("tool_calls", "function_call", "reasoning_content"))
-    guess = "assistant" if calls else "tool" if message.get("tool_call_id") else "user"
-    new = SPEAKERS.get(role, guess) if isinstance(role, str) and not calls else guess
-    notes.note(f"{path}.role", "unknown-role", f"The role {role!r} became {new!r}.")
-    message["role"] = new
-
-
 def _readable(path: str, message: dict[str, Any], notes: RepairNotes) -> None:
     content = message.get("content")
     if content is None and message["role"] in _ANSWERS:
         notes.note(f"{path}.content", "null-content", "The missing answer became an empty one.")
         message["content"] = ""
-    elif isinstance(content, list):
-        parts = [part if isinstance(part, dict) else _part(part) for part in content]
-        if not all(isinstance(part, dict) for part in content):
-            notes.note(f"{path}.content", "malformed", "Bare words became parts of the content.")
-            message["content"] = [part for part in parts if part is not None]
-    elif content is not None and not isinstance(content, str):
+    elif isinstance(content, list) and not all(isinstance(part, dict) for part in content):
+        notes.note(f"{path}.content", "malformed", "Bare words became parts of the content.")
+        telling = [part for part in content if isinstance(part, dict) or (isinstance(part, str) and part.strip())]
+        message["content"] = [part if isinstance(part, dict) else {"type": "text", "text": part} for part in telling]
+    elif content is not None and not isinstance(content, str | list):
         notes.note(f"{path}.content", "malformed", "The content was written as words.")
         message["content"] = words_of([content])
-
-
-def _part(part: object) -> dict[str, Any] | None:
-    return {"type": "text", "text": part} if isinstance(part, str) and part.strip() else None
 
 
 def _spelled(path: str, call: dict[str, Any], notes: RepairNotes) -> None:
@@ -131,14 +116,13 @@ def _saying(path: str, message: dict[str, Any], notes: RepairNotes) -> Placed | 
         notes.note(path, "null-content", "The message without content was left out.")
         return None
     texts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    if all(_is_blank_part(part) for part in texts):
+    if all(
+        isinstance(part, dict) and part.get("type") == "text" and is_blank(str(part.get("text") or ""))
+        for part in texts
+    ):
         notes.note(path, "empty-message", "The empty message was left out.")
         return None
     return path, message
-
-
-def _is_blank_part(part: object) -> bool:
-    return isinstance(part, dict) and part.get("type") == "text" and is_blank(str(part.get("text") or ""))
 
 
 def _paired(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
@@ -181,7 +165,10 @@ def _answered(opener: Placed | None, stretch: list[Placed], fresh: FreshIds, not
         elif each["role"] in _ANSWERS and place_of.get(id(each)) is None:
             others.append((where, _late(where, each, olds, notes)))
         elif each["role"] == "tool":
-            _renamed(where, each, news[place_of[id(each)] or 0], notes)
+            call = news[place_of[id(each)] or 0]
+            if each.get("tool_call_id") != call:
+                each["tool_call_id"] = call
+                notes.note(f"{where}.tool_call_id", "missing-id", f"The answer was given to the call {call!r}.")
             answers.append(_in_place(where, each, others, notes))
         else:
             others.append((where, each))
@@ -216,12 +203,6 @@ def _own_ids(path: str, message: dict[str, Any], fresh: FreshIds, notes: RepairN
             notes.note(f"{path}.tool_calls[{index}]", rule, f"The call was given the id {call['id']!r}.")
         ids.append(call["id"])
     return ids
-
-
-def _renamed(where: str, answer: dict[str, Any], call: str, notes: RepairNotes) -> None:
-    if answer.get("tool_call_id") != call:
-        answer["tool_call_id"] = call
-        notes.note(f"{where}.tool_call_id", "missing-id", f"The answer was given to the call {call!r}.")
 
 
 def _late(where: str, answer: dict[str, Any], olds: list[str | None], notes: RepairNotes) -> dict[str, Any]:

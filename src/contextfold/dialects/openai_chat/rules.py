@@ -164,14 +164,11 @@ def null_content(messages: list[WireMessage]) -> Iterator[Problem]:
 def empty_message(messages: list[WireMessage]) -> Iterator[Problem]:
     """A message says something; only a tool may answer nothing."""
     for message in messages:
-        if message.role not in _ANSWERS and _is_silent(message) and not _stands_without_content(message):
+        if message.role in _ANSWERS or message.content is None or _stands_without_content(message):
+            continue
+        blanks = [piece.kind == "text" and is_blank(str(piece.block.get("text") or "")) for piece in message.pieces]
+        if all(blanks) if blanks else message.is_empty:
             yield Problem(message.path, "empty-message", "Leave the empty message out.")
-
-
-def _is_silent(message: WireMessage) -> bool:
-    if message.content is None or not message.pieces:
-        return message.content is not None and message.is_empty
-    return all(piece.kind == "text" and is_blank(str(piece.block.get("text") or "")) for piece in message.pieces)
 
 
 def _stands_without_content(message: WireMessage) -> bool:

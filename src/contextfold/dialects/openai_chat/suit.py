@@ -7,6 +7,7 @@ none was kept, it says so.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from contextfold.dialects.neutral import LABEL, is_blank
@@ -26,33 +27,38 @@ def suited(messages: list[Message], flavour: ChatFlavour, notes: RepairNotes | N
     """The messages as the flavour takes them."""
     told = notes or RepairNotes()
     if not flavour.tool_role:
-        messages = [_in_words(f"messages[{at}]", message, told) for at, message in enumerate(messages)]
+        messages = _each(messages, in_words, "no-tool-role", "The call or result was told in words.", told)
     if flavour.reasoning:
-        messages = [_reasoned(f"messages[{at}]", message, told) for at, message in enumerate(messages)]
+        given = "The turn was given reasoning_content."
+        messages = _each(messages, with_reasoning, "missing-reasoning", given, told)
     return _in_turn(messages, told) if flavour.alternates else messages
 
 
+def _each(
+    messages: list[Message], change: Callable[[Message], Message], rule: str, done: str, notes: RepairNotes
+) -> list[Message]:
+    """Every message through a change, with a note for each that it made another."""
+    changed = list(map(change, messages))
+    for at, (old, new) in enumerate(zip(messages, changed, strict=True)):
+        if new is not old:
+            notes.note(f"messages[{at}]", rule, done)
+    return changed
+
+
 def with_reasoning(message: Message) -> Message:
-    """An assistant's message whose calls come with reasoning, its own if there is any.
+    """The message, and where it is an assistant's its calls come with reasoning, its own if there is any.
 
     The words differ from turn to turn: models have been seen to repeat a placeholder that is always the same.
     """
-    if isinstance(message.get("reasoning_content"), str) or not message.get("tool_calls"):
+    if message.get("role") != "assistant" or not message.get("tool_calls"):
+        return message
+    if isinstance(message.get("reasoning_content"), str):
         return message
     own = message.get("reasoning")
     calls = [call for call in message["tool_calls"] if isinstance(call, dict)]
     named = ", ".join(f"{_function(call).get('name')} {call.get('id')}" for call in calls)
     words = own if isinstance(own, str) and own else f"[Reasoning not kept. It led to {named}.]"
     return {**message, "reasoning_content": words}
-
-
-def _reasoned(path: str, message: Message, notes: RepairNotes) -> Message:
-    if message.get("role") != "assistant":
-        return message
-    new = with_reasoning(message)
-    if new is not message:
-        notes.note(path, "missing-reasoning", "The turn was given reasoning_content.")
-    return new
 
 
 def _function(call: Message) -> Message:
@@ -72,26 +78,16 @@ def in_words(message: Message) -> Message:
     if role != "assistant" or not (message.get("tool_calls") or message.get("function_call")):
         return message
     rest = {key: value for key, value in message.items() if key not in ("tool_calls", "function_call")}
-    return {**rest, "content": _joined(message.get("content"), "\n".join(_called(message)), "\n")}
-
-
-def _called(message: Message) -> list[str]:
     given = message.get("tool_calls")
     calls = [call for call in given if isinstance(call, dict)] if isinstance(given, list) else []
     if message.get("function_call"):
         calls.append({"function": message["function_call"]})
-    return [f"[Tool call {call.get('id') or ''}: {_spelled(_function(call))}]" for call in calls]
-
-
-def _spelled(function: Message) -> str:
-    return f"{function.get('name')} {function.get('arguments') or function.get('input') or ''}"
-
-
-def _in_words(path: str, message: Message, notes: RepairNotes) -> Message:
-    new = in_words(message)
-    if new is not message:
-        notes.note(path, "no-tool-role", "The call or result was told in words.")
-    return new
+    told = []
+    for call in calls:
+        function = _function(call)
+        spelled = f"{function.get('name')} {function.get('arguments') or function.get('input') or ''}"
+        told.append(f"[Tool call {call.get('id') or ''}: {spelled}]")
+    return {**rest, "content": _joined(message.get("content"), "\n".join(told), "\n")}
 
 
 def _in_turn(messages: list[Message], notes: RepairNotes) -> list[Message]:
@@ -157,28 +153,23 @@ def seasoned(chunk: bytes, item: ViewItem, flavour: ChatFlavour) -> bytes:
     calls, results = item.shape.calls, item.shape.results
     if not chunk or not (calls or results):
         return chunk
-    if not flavour.tool_role:
-        return _chunk_in_words(chunk, flavour.alternates)
-    return _chunk_with_reasoning(chunk) if calls and item.shape.role == "assistant" else chunk
-
-
-def _chunk_in_words(chunk: bytes, alternates: bool) -> bytes:
-    """Calls and results as words; several results of one item are one message where speakers take turns."""
+    if flavour.tool_role:
+        if not calls or item.shape.role != "assistant":
+            return chunk
+        message = decode(chunk)
+        new = with_reasoning(message)
+        if new is message:
+            return chunk
+        return assembled({**fields(chunk), "reasoning_content": put(new["reasoning_content"])})
     done: list[Message] = []
-    for message in map(in_words, decode(b"[" + chunk + b"]")):
-        if alternates and done and is_same(done[-1].get("role"), message.get("role")):
-            done[-1] = merged(done[-1], message)
+    for message in map(in_words, _messages(chunk)):
+        if flavour.alternates and done and is_same(done[-1].get("role"), message.get("role")):
+            done[-1] = merged(
+                done[-1], message
+            )  # several results of one item are one message where speakers take turns
         else:
             done.append(message)
     return b",".join(map(encode, done))
-
-
-def _chunk_with_reasoning(chunk: bytes) -> bytes:
-    message = decode(chunk)
-    new = with_reasoning(message)
-    if new is message:
-        return chunk
-    return assembled({**fields(chunk), "reasoning_content": put(new["reasoning_content"])})
 
 
 # A message nearly always names its speaker first; the others are decoded.
@@ -191,34 +182,23 @@ def in_turn(chunks: list[bytes]) -> list[bytes]:
     done: list[bytes] = []
     last = ""
     for chunk in chunks:
-        role, end = _speakers(chunk)
+        found = _FIRST.match(chunk)
+        role = found[1].decode() if found else str(_messages(chunk)[0].get("role"))
+        end = "user" if role == "tool" and _LAST in chunk else role  # who speaks last in the chunk
         if role in PREAMBLE and last not in ("", *PREAMBLE):
             chunk, role, end = encode(as_users(_messages(chunk)[0])), "user", "user"
         if role == "assistant" and last in ("", *PREAMBLE):
             done.append(encode({"role": "user", "content": opening(_messages(chunk)[0].get("content"))}))
         if is_same(last, role):
-            done[-1] = _merged(done[-1], chunk)
+            *rest, first = _messages(done[-1])
+            second, *others = _messages(chunk)
+            done[-1] = b",".join(map(encode, (*rest, merged(first, second), *others)))
         else:
             done.append(chunk)
         last = end
     return done
 
 
-def _speakers(chunk: bytes) -> tuple[str, str]:
-    """Who speaks first in the chunk, and who last."""
-    found = _FIRST.match(chunk)
-    role = found[1].decode() if found else str(_messages(chunk)[0].get("role"))
-    if role == "tool":
-        return role, "user" if _LAST in chunk else "tool"
-    return role, role
-
-
 def _messages(chunk: bytes) -> list[Message]:
     found: list[Message] = decode(b"[" + chunk + b"]")
     return found
-
-
-def _merged(before: bytes, chunk: bytes) -> bytes:
-    *rest, first = _messages(before)
-    second, *others = _messages(chunk)
-    return b",".join(encode(message) for message in (*rest, merged(first, second), *others))

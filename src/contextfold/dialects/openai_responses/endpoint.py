@@ -100,22 +100,25 @@ class ResponsesStream:
             return Heard(error=self._error)
         if self._is_complete and not self._error:
             return Heard(self._response, True)
-        kept, left_out = self._kept()
-        answer = {**self._response, "output": kept} if kept else None
-        return Heard(answer, False, tuple(left_out), self._error)
-
-    def _kept(self) -> tuple[list[dict[str, Any]], list[str]]:
         kept: list[dict[str, Any]] = []
         left_out: list[str] = []
         for index, item in sorted(self._items.items()):
-            if index in self._done or _says(item):
+            if index in self._done:
                 kept.append(item)
-            elif item.get("type") != "message":
+            elif item.get("type") == "message":  # what came of its words is kept; parts without any leave it
+                parts = item.get("content") or ()
+                item["content"] = [
+                    part for part in parts if not is_blank(part.get("text") or part.get("refusal") or "")
+                ]
+                item["status"] = "incomplete"
+                kept += [item] if item["content"] else []
+            else:
                 left_out.append(f"an unfinished {item.get('type')}")
         while kept and kept[-1].get("type") == "reasoning":
             kept.pop()
             left_out.append("reasoning whose item did not come")
-        return kept, left_out
+        answer = {**self._response, "output": kept} if kept else None
+        return Heard(answer, False, tuple(left_out), self._error)
 
 
 def _place(event: Event) -> int:
@@ -130,12 +133,3 @@ def _at(item: dict[str, Any], name: str, place: int) -> dict[str, Any]:
     while len(parts) <= place:
         parts.append({})
     return parts[place]
-
-
-def _says(item: dict[str, Any]) -> bool:
-    """Whether an unfinished message has words that came; parts without any leave it."""
-    if item.get("type") != "message":
-        return False
-    parts = [part for part in item.get("content") or () if not is_blank(part.get("text") or part.get("refusal") or "")]
-    item["content"], item["status"] = parts, "incomplete"
-    return bool(parts)

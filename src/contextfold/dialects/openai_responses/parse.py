@@ -93,13 +93,12 @@ def side(item: Mapping[str, Any], settled_calls: frozenset[str] = frozenset()) -
         return found
     if isinstance(item.get("role"), str) and item["role"] in ROLES:  # tools that a developer adds, for instance
         return ROLES[item["role"]]
-    return "user" if kind in _USERS or (is_output(kind) and not _is_hosted(item, settled_calls)) else "assistant"
-
-
-def _is_hosted(output: Mapping[str, Any], settled_calls: frozenset[str]) -> bool:
-    """Whether the provider itself made this output: it answers a call of its own, or names none at all."""
-    call = call_of(output)
-    return call in settled_calls if call is not None else kind_of(output).removesuffix("_output") not in OURS
+    if kind in _USERS or not is_output(kind):
+        return "user" if kind in _USERS else "assistant"
+    # The provider itself made an output that answers a call of its own, or that names none at all.
+    call = call_of(item)
+    is_hosted = call in settled_calls if call is not None else kind.removesuffix("_output") not in OURS
+    return "assistant" if is_hosted else "user"
 
 
 def role_of(items: Sequence[Mapping[str, Any]]) -> Role:
@@ -152,26 +151,31 @@ def read_items(value: object) -> list[dict[str, Any]]:
 def placed(items: list[dict[str, Any]]) -> list[tuple[ItemPlace, Block]]:
     """Every block of a message, in the order they are numbered, with its place."""
     inside = settled(items)
-    return [found for index, item in enumerate(items) for found in _item(index, item, inside)]
-
-
-def _item(index: int, item: dict[str, Any], inside: frozenset[str]) -> Iterator[tuple[ItemPlace, Block]]:
-    kind, call = kind_of(item), call_of(item)
-    if kind == "message":
-        for part, block in content(item.get("content")):
-            yield ItemPlace(index, part), block
-    elif kind == "reasoning":
-        yield ItemPlace(index), _reasoning(item)
-    elif call in inside or not (is_call(kind) or is_output(kind)):
-        yield ItemPlace(index), _opaque(kind, item)
-    elif call is None and kind.removesuffix("_output") not in OURS:
-        yield ItemPlace(index), _opaque(kind, item)  # it ran at the provider
-    elif call is None:
-        raise BadMessage(f"A {kind} item has no 'call_id'. Set it: calls and outputs are paired by it.")
-    elif is_output(kind):
-        yield ItemPlace(index), ToolResult(encodable(call), _output(item), item.get("status") == "failed")
-    else:
-        yield ItemPlace(index), _call(kind, encodable(call), item)
+    found: list[tuple[ItemPlace, Block]] = []
+    for index, item in enumerate(items):
+        kind, call = kind_of(item), call_of(item)
+        if kind == "message":
+            found += [(ItemPlace(index, part), block) for part, block in content(item.get("content"))]
+            continue
+        block: Block
+        ran_at_provider = call in inside or (call is None and kind.removesuffix("_output") not in OURS)
+        if kind == "reasoning":
+            block = _reasoning(item)
+        elif ran_at_provider or not (is_call(kind) or is_output(kind)):
+            block = Opaque(kind, encode(item).decode())
+        elif call is None:
+            raise BadMessage(f"A {kind} item has no 'call_id'. Set it: calls and outputs are paired by it.")
+        elif is_output(kind):
+            block = ToolResult(encodable(call), _output(item), item.get("status") == "failed")
+        else:
+            given = next((item[name] for name in _GIVEN if item.get(name) is not None), None)
+            if kind == "function_call" and isinstance(given, str):
+                arguments = encodable(given)
+            else:
+                arguments = "{}" if given is None else encode(given).decode()
+            block = ToolCall(encodable(call), _word(item, "name") or kind.removesuffix("_call"), arguments)
+        found.append((ItemPlace(index), block))
+    return found
 
 
 def content(given: object) -> Iterator[tuple[int, Block]]:
@@ -195,7 +199,9 @@ def _part(part: Any) -> Block:
         case {"type": "input_image" | "computer_screenshot"}:
             return _image(part)
         case {"type": "input_file"}:
-            return _file(part)
+            data, name, url, id = (_word(part, each) for each in ("file_data", "filename", "file_url", "file_id"))
+            media_type, inline = split_data_url(data) or ("", data)
+            return Document(media_type, data=inline, url=url or id, title=name)
         case {"type": kind, **_rest}:
             return Opaque(str(kind), encode(part).decode())
         case dict():
@@ -210,12 +216,6 @@ def _image(image: Mapping[str, Any]) -> Image:
     url, file, detail = (_word(image, name) for name in ("image_url", "file_id", "detail"))
     found = split_data_url(url)
     return Image(found[0], found[1], detail=detail) if found else Image(url=url or file, detail=detail)
-
-
-def _file(file: Mapping[str, Any]) -> Document:
-    data, name, url, id = (_word(file, each) for each in ("file_data", "filename", "file_url", "file_id"))
-    media_type, inline = split_data_url(data) or ("", data)
-    return Document(media_type, data=inline, url=url or id, title=name)
 
 
 def _word(value: Mapping[str, Any], name: str) -> str:
@@ -233,14 +233,6 @@ def _reasoning(item: Mapping[str, Any]) -> Reasoning:
     return Reasoning("\n".join(filter(None, texts)), _word(item, "id"), _word(item, "encrypted_content"))
 
 
-def _call(kind: str, call: str, item: Mapping[str, Any]) -> ToolCall:
-    given = next((item[name] for name in _GIVEN if item.get(name) is not None), None)
-    name = _word(item, "name") or kind.removesuffix("_call")
-    if kind == "function_call" and isinstance(given, str):
-        return ToolCall(call, name, encodable(given))
-    return ToolCall(call, name, "{}" if given is None else encode(given).decode())
-
-
 def _output(item: Mapping[str, Any]) -> tuple[Block, ...]:
     """What a tool answered: words, parts, or a structure that only its own kind has, told as JSON."""
     output = item.get("output", item.get("tools"))
@@ -251,10 +243,6 @@ def _output(item: Mapping[str, Any]) -> tuple[Block, ...]:
     if isinstance(output, list) and kind_of(item).removesuffix("_output") in OURS:
         return tuple(block for _, block in content(output))
     return (Text(encode(output).decode()),)
-
-
-def _opaque(kind: str, item: Mapping[str, Any]) -> Opaque:
-    return Opaque(kind, encode(item).decode())
 
 
 PARTS = ("input_text", "input_image", "input_file", "output_text")
@@ -292,11 +280,13 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
     if body.get("object") != "response" or not isinstance(output, list):
         return None
     items = [_returned(item) for item in output if isinstance(item, dict)]
+    details = body.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, Mapping) else None
     return Reply(
         parse(encode(items)),
         dict(usage) if isinstance(usage, Mapping) else {},
         str(body.get("model") or ""),
-        _stop(body),
+        reason if isinstance(reason, str) else str(body.get("status") or ""),
     )
 
 
@@ -304,17 +294,8 @@ def _returned(item: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in item.items() if value is not None and name not in _OURS}
     content = kept.get("content")
     if kept.get("type") == "message" and isinstance(content, list):
-        kept["content"] = [_without_ours(part) for part in content]
+        kept["content"] = [
+            {name: value for name, value in part.items() if name not in _OURS} if isinstance(part, dict) else part
+            for part in content
+        ]
     return kept
-
-
-def _without_ours(part: Any) -> Any:
-    return {name: value for name, value in part.items() if name not in _OURS} if isinstance(part, dict) else part
-
-
-def _stop(body: Mapping[str, Any]) -> str:
-    match body.get("incomplete_details"):
-        case {"reason": str(reason)}:
-            return reason
-        case _:
-            return str(body.get("status") or "")

@@ -12,7 +12,7 @@ for the reasoning of an item it remembers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Raw
@@ -61,7 +61,7 @@ def chunk(item: ViewItem, message: Message) -> bytes:
         if not item.edits and not item.late and stands(item.shape):
             return bare(message.raw)
         return touched(item, message)
-    return b",".join(encode(written) for written in _items(message, shown(item, message)))
+    return b",".join(map(encode, _items(message, shown(item, message))))
 
 
 def stands(shape: Shape) -> bool:
@@ -69,41 +69,28 @@ def stands(shape: Shape) -> bool:
     return any(not block.is_blank for block in shape.blocks)
 
 
-def _items(message: Message, blocks: Sequence[Block]) -> Iterator[Json]:
-    if message.role == "assistant":
-        yield from _assistant(message, blocks)
-        return
+def _items(message: Message, blocks: Sequence[Block]) -> list[Json]:
+    """Words and calls of the model's in the order they came; of the others first results, then what they said."""
+    items: list[Json] = []
     said: list[Block] = []
     for block in blocks:
-        if isinstance(block, ToolResult) and message.role == "user":
-            yield {"type": "function_call_output", "call_id": _id(message, block.call), "output": _output(block)}
-        else:
+        if message.role == "assistant" and isinstance(block, ToolCall):
+            arguments = "{}" if is_blank(block.arguments) else block.arguments
+            named = {"call_id": _id(message, block.id), "name": block.name or NAMELESS}
+            items.append({"type": "function_call", **named, "arguments": arguments})
+        elif message.role == "assistant":
+            if not is_blank(text := word(block)):
+                items.append(_said("assistant", [{"type": "output_text", "text": text}]))
+        elif message.role == "user" and isinstance(block, ToolResult):
+            parts = parts_of(block.blocks)
+            is_words = all(part["type"] == "input_text" for part in parts)
+            output = "\n".join(str(part["text"]) for part in parts) if is_words else parts
+            items.append({"type": "function_call_output", "call_id": _id(message, block.call), "output": output})
+        elif message.role == "user" or isinstance(block, Text):
             said.append(block)
-    parts = parts_of(said if message.role == "user" else [block for block in said if isinstance(block, Text)])
-    if parts:
-        role = instructing_role(message) if message.role == "system" else message.role
-        yield {"type": "message", "role": role, "content": parts}
-
-
-def _assistant(message: Message, blocks: Sequence[Block]) -> Iterator[Json]:
-    """Words and calls in the order they came."""
-    for block in blocks:
-        if isinstance(block, ToolCall):
-            yield {
-                "type": "function_call",
-                "call_id": _id(message, block.id),
-                "name": block.name or NAMELESS,
-                "arguments": "{}" if is_blank(block.arguments) else block.arguments,
-            }
-        elif not is_blank(text := word(block)):
-            yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-
-
-def _output(result: ToolResult) -> object:
-    parts = parts_of(result.blocks)
-    if all(part["type"] == "input_text" for part in parts):
-        return "\n".join(str(part["text"]) for part in parts)
-    return parts
+    if parts := parts_of(said):
+        items.append(_said(instructing_role(message) if message.role == "system" else message.role, parts))
+    return items
 
 
 def _id(message: Message, call: str) -> str:
@@ -112,16 +99,16 @@ def _id(message: Message, call: str) -> str:
 
 def parts_of(blocks: Sequence[Block]) -> list[Json]:
     """What the user's side may say: words, pictures, files."""
-    return [part for block in blocks if (part := _part(block)) is not None]
-
-
-def _part(block: Block) -> Json | None:
-    if isinstance(block, Image) and (url := image_url(block)):
-        return {"type": "input_image", "image_url": url, **({"detail": block.detail} if block.detail else {})}
-    if isinstance(block, Document) and (file := file_part(block)) is not None:
-        return file
-    words = word(block)
-    return None if is_blank(words) else {"type": "input_text", "text": words}
+    parts: list[Json] = []
+    for block in blocks:
+        if isinstance(block, Image) and (url := image_url(block)):
+            detail = {"detail": block.detail} if block.detail else {}
+            parts.append({"type": "input_image", "image_url": url, **detail})
+        elif isinstance(block, Document) and (file := file_part(block)) is not None:
+            parts.append(file)
+        elif not is_blank(words := word(block)):
+            parts.append({"type": "input_text", "text": words})
+    return parts
 
 
 def file_part(block: Document) -> Json | None:
@@ -157,35 +144,25 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any]) -> bytes:
     """The request's bytes: settings in their order, then the items."""
     settings = offered(settings, NAME)
     items = list(filter(None, chunks))
-    if is_chained(settings):
-        items = _since_answer(items)
+    if is_chained(settings):  # what was said since the last answer
+        ends = range(len(items), 0, -1)
+        answers = (end for end in ends if side(decode(b"[" + items[end - 1] + b"]")[-1]) == "assistant")
+        items = items[next(answers, 0) :]
     items = list(filter(None, led(items, len(items))))
-    if "system" in settings:
-        settings = _instructed(settings)
+    if "system" in settings:  # the instructions, where it stood among the settings
+        system = words(settings["system"])
+        is_told = not is_blank(system) and "instructions" not in settings
+        settings = dict(
+            ("instructions", system) if name == "system" else (name, value)
+            for name, value in settings.items()
+            if name != "system" or is_told
+        )
     return request(settings, items, "input")
 
 
 def is_chained(settings: Mapping[str, Any]) -> bool:
     """Whether the provider is asked to go on from what it keeps itself."""
     return any(settings.get(name) for name in CHAINS)
-
-
-def _since_answer(items: list[bytes]) -> list[bytes]:
-    for index in range(len(items) - 1, -1, -1):
-        if side(decode(b"[" + items[index] + b"]")[-1]) == "assistant":
-            return items[index + 1 :]
-    return items
-
-
-def _instructed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The system prompt as instructions, where it stood among the settings."""
-    system = words(settings["system"])
-    told = {} if is_blank(system) or "instructions" in settings else {"instructions": system}
-    return {
-        key: each
-        for name, value in settings.items()
-        for key, each in (told.items() if name == "system" else ((name, value),))
-    }
 
 
 _MARK = b"reasoning"
@@ -198,7 +175,7 @@ def limited(chunks: list[bytes], since: int = 0) -> list[bytes]:
     for index in range(since, len(chunks)):
         if not chunks[index]:
             continue
-        if waits and not _is_answer(chunks[index]):
+        if waits and side(decode(b"[" + chunks[index] + b"]")[0]) != "assistant":
             led(chunks, index)
         waits = _ends_in_reasoning(chunks[index])
     return chunks
@@ -208,8 +185,11 @@ def led(chunks: list[bytes], end: int) -> list[bytes]:
     """Leave out the reasoning that ends the chunks before this place, however many it fills."""
     last = _before(chunks, end)
     while last is not None and _ends_in_reasoning(chunks[last]):
-        chunks[last] = _unled(chunks[last])
-        if chunks[last]:
+        items = [bytes(item) for item in elements(b"[" + chunks[last] + b"]")]
+        while items and is_reasoning(items[-1]):
+            items.pop()
+        chunks[last] = b",".join(items)
+        if items:
             break
         last = _before(chunks, last)
     return chunks
@@ -220,19 +200,8 @@ def _before(chunks: list[bytes], index: int) -> int | None:
     return next((place for place in range(index - 1, -1, -1) if chunks[place]), None)
 
 
-def _is_answer(chunk: bytes) -> bool:
-    return side(decode(b"[" + chunk + b"]")[0]) == "assistant"
-
-
 def _ends_in_reasoning(chunk: bytes) -> bool:
     return _MARK in chunk and kind_of(decode(b"[" + chunk + b"]")[-1]) == "reasoning"
-
-
-def _unled(chunk: bytes) -> bytes:
-    items = [bytes(item) for item in elements(b"[" + chunk + b"]")]
-    while items and is_reasoning(items[-1]):
-        items.pop()
-    return b",".join(items)
 
 
 def bare(raw: bytes) -> bytes:
@@ -246,29 +215,25 @@ def touched(item: ViewItem, message: Message) -> bytes:
     value = decode(message.raw)
     items = read_items(value)
     raws = elements(message.raw) if isinstance(value, list) else [Raw(message.raw)]
-    changes = _changes(item, items)
+    edits = {edit.block: edit.text for edit in item.edits}
+    changes: dict[int, list[_Change]] = {}
+    for number, (place, block) in enumerate(placed(items)):
+        change = _Change(place, block, edits.get(number), number in item.late)
+        changes.setdefault(place.item, []).append(change)
     written: list[bytes] = []
     unled = False  # the reasoning that led to what follows was left out
     for index, (raw, each) in enumerate(zip(raws, items, strict=True)):
-        blocks = changes.get(index, [])
-        kind = kind_of(each)
-        after = _item(raw, each, blocks, message.role)
-        if kind == "reasoning":
+        after = _item(raw, each, changes.get(index, []), message.role)
+        if kind_of(each) == "reasoning":
             unled = after is None
         elif after is not None and unled:
             after = without_id(after)
         if after is not None:
             written.append(bytes(after))
-    return b",".join(_led(written, items))
-
-
-def _led(written: list[bytes], items: list[dict[str, Any]]) -> list[bytes]:
-    """Without reasoning at the end whose successor is gone; reasoning that came alone waits for the next message."""
-    if items and kind_of(items[-1]) == "reasoning":
-        return written
-    while written and is_reasoning(written[-1]):
+    # Reasoning at the end whose successor is gone goes as well; reasoning that came alone waits for the next message.
+    while written and kind_of(items[-1]) != "reasoning" and is_reasoning(written[-1]):
         written.pop()
-    return written
+    return b",".join(written)
 
 
 def is_reasoning(item: bytes) -> bool:
@@ -284,15 +249,6 @@ class _Change(NamedTuple):
     is_late: bool
 
 
-def _changes(item: ViewItem, items: list[dict[str, Any]]) -> dict[int, list[_Change]]:
-    edits = {edit.block: edit.text for edit in item.edits}
-    found: dict[int, list[_Change]] = {}
-    for number, (place, block) in enumerate(placed(items)):
-        change = _Change(place, block, edits.get(number), number in item.late)
-        found.setdefault(place.item, []).append(change)
-    return found
-
-
 def _item(raw: Raw, item: Mapping[str, Any], blocks: list[_Change], role: Role) -> Raw | None:
     kind = kind_of(item)
     if kind == "message":
@@ -301,7 +257,12 @@ def _item(raw: Raw, item: Mapping[str, Any], blocks: list[_Change], role: Role) 
         return raw
     (change,) = blocks
     if change.is_late and isinstance(change.block, ToolResult):
-        return _late(item, change.block, change.text)
+        # Labelled words of the user's side; pictures and files of the original follow as they were.
+        words = {"type": "input_text", "text": said(late_blocks(change.block, change.text))}
+        output = item.get("output") if change.text is None else None
+        parts = [part for part in output if isinstance(part, Mapping)] if isinstance(output, list) else []
+        media = [part for part in parts if part.get("type") in ("input_image", "input_file")]
+        return put(_said("user", [words, *media]))
     if change.text is None:
         return raw
     if kind == "reasoning" or is_blank(change.text):
@@ -342,17 +303,6 @@ def _folded_output(parts: dict[str, Raw], kind: str, text: str) -> Raw:
     return Raw(assembled(parts))
 
 
-def _late(item: Mapping[str, Any], result: ToolResult, edit: str | None) -> Raw:
-    """Labelled words of the user's side; pictures and files of the original follow as they were."""
-    output = item.get("output")
-    others = [part for part in output if _is_media(part)] if isinstance(output, list) and edit is None else []
-    return put(_said("user", [{"type": "input_text", "text": said(late_blocks(result, edit))}, *others]))
-
-
-def _is_media(part: object) -> bool:
-    return isinstance(part, Mapping) and part.get("type") in ("input_image", "input_file")
-
-
 def _said(role: str, parts: list[Any]) -> Mapping[str, object]:
     return {"type": "message", "role": role, "content": parts}
 
@@ -369,18 +319,16 @@ def _message(raw: Raw, item: Mapping[str, Any], blocks: list[_Change]) -> Raw | 
         text = edited[-1] or ""
         parts["content"] = put(text)
         return None if is_blank(text) else Raw(assembled(parts))
-    kept = [
-        _touched_part(item, original, edited.get(index)) for index, original in enumerate(elements(parts["content"]))
-    ]
-    parts["content"] = listed([part for part in kept if part is not None])
-    return Raw(assembled(parts)) if any(part is not None for part in kept) else None
-
-
-def _touched_part(item: Mapping[str, Any], original: Raw, edit: str | None) -> Raw | None:
-    if edit is None:
-        return original
     kind = "output_text" if item.get("role") == "assistant" else "input_text"
-    return None if is_blank(edit) else put({"type": kind, "text": edit})
+    kept: list[Raw] = []
+    for index, original in enumerate(elements(parts["content"])):
+        edit = edited.get(index)
+        if edit is None:
+            kept.append(original)
+        elif not is_blank(edit):
+            kept.append(put({"type": kind, "text": edit}))
+    parts["content"] = listed(kept)
+    return Raw(assembled(parts)) if kept else None
 
 
 def without_id(item: Raw) -> Raw:

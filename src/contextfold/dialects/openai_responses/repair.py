@@ -15,6 +15,7 @@ from contextfold.dialects.repairs import (
     FreshIds,
     Repaired,
     RepairNotes,
+    is_filled,
     late_words,
     matched,
     mended,
@@ -24,7 +25,7 @@ from contextfold.domain import INTERRUPTED, encode
 
 from .parse import OURS, ROLES, is_call, is_output, kind_of
 from .render import CHAINS
-from .rules import PREFIXES, check
+from .rules import PREFIXES, check, is_users
 
 
 def repair(body: Mapping[str, Any], is_adjacent: bool = False) -> Repaired:
@@ -87,7 +88,10 @@ def _paired(placed: list[Placed], is_chained: bool, notes: RepairNotes) -> list[
     seen: set[str | None] = set()
     for (path, item), place in zip(outputs, places, strict=True):
         if place is not None:
-            _renamed(path, item, str(calls[place][1]["call_id"]), notes)
+            call = str(calls[place][1]["call_id"])
+            if _id(item) != call:
+                item["call_id"] = call
+                notes.note(f"{path}.call_id", "missing-call-id", f"The output was given to the call {call!r}.")
         elif not is_chained or _id(item) in seen or not _id(item):
             texts[id(item)] = path, _late(path, item, olds, notes)
         seen.add(_id(item))
@@ -105,12 +109,6 @@ def _own_ids(calls: list[Placed], fresh: FreshIds, notes: RepairNotes) -> None:
             rule = "duplicate-call" if isinstance(old, str) and old else "missing-call-id"
             notes.note(path, rule, f"The call was given the call_id {item['call_id']!r}.")
         seen.add(item["call_id"])
-
-
-def _renamed(path: str, item: dict[str, Any], call: str, notes: RepairNotes) -> None:
-    if _id(item) != call:
-        item["call_id"] = call
-        notes.note(f"{path}.call_id", "missing-call-id", f"The output was given to the call {call!r}.")
 
 
 def _late(path: str, item: Mapping[str, Any], olds: list[str | None], notes: RepairNotes) -> dict[str, Any]:
@@ -169,18 +167,11 @@ def _led(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
     """Without reasoning whose item is gone; seen from the end, where leaving one out may uncover another."""
     kept: list[Placed] = []
     for path, item in reversed(placed):
-        if kind_of(item) == "reasoning" and (not kept or _is_users(kept[-1][1])):
+        if kind_of(item) == "reasoning" and (not kept or is_users(kept[-1][1])):
             notes.note(path, "reasoning-without-successor", "The reasoning without the item it led to was left out.")
         else:
             kept.append((path, item))
     return kept[::-1]
-
-
-def _is_users(item: Mapping[str, Any]) -> bool:
-    kind = kind_of(item)
-    if kind == "message":
-        return item.get("role") != "assistant"
-    return is_output(kind) or kind == "mcp_approval_response"
 
 
 Placed = tuple[str, dict[str, Any]]  # where an item stood, and the item
@@ -207,9 +198,20 @@ def sound(items: list[Any], notes: RepairNotes) -> list[Placed]:
             continue
         if kind_of(found) == "message":
             done += [(path, each) for each in _message(path, found, notes)]
-        else:
-            _call(path, found, notes)
-            done.append((path, found))
+            continue
+        field = _NEED_TEXT.get(kind_of(found))
+        if field is not None:
+            name, given = found.get("name"), found.get(field)
+            if not is_filled(name) or not isinstance(given, str):
+                found["name"] = name if is_filled(name) else "unknown_tool"
+                found[field] = given if isinstance(given, str) else encode({} if given is None else given).decode()
+                notes.note(path, "malformed-call", "The call got a name, and its arguments as text.")
+        if kind_of(found) in ("function_call_output", "custom_tool_call_output"):
+            output = found.get("output")
+            if not isinstance(output, str | list):
+                found["output"] = "" if output is None else encode(output).decode()
+                notes.note(f"{path}.output", "malformed-output", "The output was written as text.")
+        done.append((path, found))
     return done
 
 
@@ -221,29 +223,11 @@ def _read(path: str, item: Any, notes: RepairNotes) -> dict[str, Any] | None:
         return None
     if isinstance(item, dict) and "call_id" in item:
         notes.note(path, "malformed", "The item was given its type.")
-        return {"type": "function_call_output" if "output" in item else "function_call", **_typeless(item)}
+        item.pop("type", None)
+        return {"type": "function_call_output" if "output" in item else "function_call", **item}
     notes.note(path, "malformed", "Something that is no item became a message of the user's.")
     words = item if isinstance(item, str) else encode(item).decode()
     return message_of("user", words)
-
-
-def _typeless(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name != "type"}
-
-
-def _call(path: str, item: dict[str, Any], notes: RepairNotes) -> None:
-    field = _NEED_TEXT.get(kind_of(item))
-    if field is not None:
-        name, given = item.get("name"), item.get(field)
-        if not isinstance(name, str) or not name or not isinstance(given, str):
-            item["name"] = name if isinstance(name, str) and name else "unknown_tool"
-            item[field] = given if isinstance(given, str) else encode({} if given is None else given).decode()
-            notes.note(path, "malformed-call", "The call got a name, and its arguments as text.")
-    if kind_of(item) in ("function_call_output", "custom_tool_call_output"):
-        output = item.get("output")
-        if not isinstance(output, str | list):
-            item["output"] = "" if output is None else encode(output).decode()
-            notes.note(f"{path}.output", "malformed-output", "The output was written as text.")
 
 
 def _message(path: str, item: dict[str, Any], notes: RepairNotes) -> list[dict[str, Any]]:

@@ -77,21 +77,17 @@ def read_entries(body: Json) -> tuple[list[InputItem], list[Problem]]:
     problems: list[Problem] = []
     for index, item in enumerate(given):
         path = f"input[{index}]"
-        if isinstance(item, Mapping) and kind_of(item):
-            entries.append(_entry(path, item, problems))
-        else:
+        if not isinstance(item, Mapping) or not kind_of(item):
             problems.append(malformed(path, "An item is an object with a type, or a message with a role."))
+            continue
+        kind, content = kind_of(item), item.get("content")
+        pieces: tuple[WirePiece, ...] = ()
+        if kind == "message" and isinstance(content, list | tuple):
+            pieces = read_pieces(f"{path}.content", content, problems)
+        elif kind == "message" and not isinstance(content, str | None):
+            problems.append(malformed(f"{path}.content", "Content is a string or a list."))
+        entries.append(InputItem(path, kind, item, pieces))
     return entries, problems
-
-
-def _entry(path: str, item: Json, problems: list[Problem]) -> InputItem:
-    kind, content = kind_of(item), item.get("content")
-    if kind != "message" or content is None or isinstance(content, str):
-        return InputItem(path, kind, item)
-    if isinstance(content, list | tuple):
-        return InputItem(path, kind, item, read_pieces(f"{path}.content", content, problems))
-    problems.append(malformed(f"{path}.content", "Content is a string or a list."))
-    return InputItem(path, kind, item)
 
 
 def unknown_role(asked: ItemsRequest) -> Iterator[Problem]:
@@ -165,7 +161,7 @@ def reasoning_without_successor(asked: ItemsRequest) -> Iterator[Problem]:
     for index, entry in enumerate(asked.entries):
         if entry.kind == "reasoning":
             after = asked.entries[index + 1] if index + 1 < len(asked.entries) else None
-            if after is None or _is_users(after):
+            if after is None or is_users(after.value):
                 yield Problem(
                     entry.path,
                     "reasoning-without-successor",
@@ -173,10 +169,12 @@ def reasoning_without_successor(asked: ItemsRequest) -> Iterator[Problem]:
                 )
 
 
-def _is_users(entry: InputItem) -> bool:
-    if entry.kind == "message":
-        return entry.value.get("role") != "assistant"
-    return is_output(entry.kind) or entry.kind == "mcp_approval_response"
+def is_users(item: Json) -> bool:
+    """Whether an item is not the model's."""
+    kind = kind_of(item)
+    if kind == "message":
+        return item.get("role") != "assistant"
+    return is_output(kind) or kind == "mcp_approval_response"
 
 
 def wrong_id(asked: ItemsRequest) -> Iterator[Problem]:
