@@ -3,17 +3,20 @@
 A test that runs a line need not care what the line does; a mutant that lives shows such a line. Each mutant is one
 changed operator, constant or condition in a copy of the source; the tests that run its line are run against the copy.
 Which tests those are is measured first, once, over the tests of the rooms themselves (and of whole turns, which run all
-of them), and kept in `.coverage.mutants`: a room's own tests are to notice what happens to it.
+of them), and kept in `.coverage.mutants`: a room's own tests are to notice what happens to it. Delete that file after
+source or tests have changed. A sample whose survivors were given tests says nothing any more: draw another `--seed`.
 """
 
 import argparse
 import ast
+import compileall
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,8 +30,9 @@ SOURCE = ROOT / "src" / "contextfold"
 MEASURED = ROOT / ".coverage.mutants"
 ROOMS = ("domain", "folding", "dialects", "thread", "session")
 TURNS = ("tests/acceptance/test_session_turns.py", "tests/unit/seeds", "tests/unit/peers")  # that run all rooms
-AT_ONCE = 60  # tests that are run together; the next ones only where these noticed nothing
-SECONDS = 120  # for each of these pieces
+FIRST = 60  # tests that are run together, one of each kind; all others only where these noticed nothing
+SECONDS, EACH = 120, 0.5  # for a run, and for each test in it; one that takes longer has noticed
+FAILED, BROKEN = 1, 2  # how a run of tests ends that notices: in a test, or where the tests are gathered
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Lt: "<=",
@@ -77,8 +81,8 @@ class Mutant:
 
     def __str__(self) -> str:
         source = self.path.read_bytes()
-        was = source[self.start : self.stop].decode()
-        return f"{self.path.relative_to(ROOT)}:{self.line}: {was!r} -> {self.text!r}"
+        was, whole = source[self.start : self.stop].decode(), source.splitlines()[self.line - 1].decode().strip()
+        return f"{self.path.relative_to(ROOT)}:{self.line}: {was!r} -> {self.text!r} in {whole}"
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
@@ -88,7 +92,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     tree = ast.parse(source)
-    quiet = {id(inner) for node in ast.walk(tree) if _is_quiet(node) for inner in ast.walk(node)}
+    unread = [node for node in ast.walk(tree) if _is_quiet(node)]
+    unread += [annotation for node in ast.walk(tree) if (annotation := _annotation(node))]
+    quiet = {id(inner) for node in unread for inner in ast.walk(node)}
     for node in ast.walk(tree):
         if id(node) not in quiet:
             for first, last, text in _changes(node):
@@ -98,10 +104,18 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _is_quiet(node: ast.AST) -> bool:
-    """Annotations and what only a type checker reads."""
-    return isinstance(node, ast.AnnAssign | ast.arg) or (
-        isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-    )
+    """What only a type checker reads."""
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def _annotation(node: ast.AST) -> ast.AST | None:
+    match node:
+        case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=annotation):
+            return annotation
+        case ast.FunctionDef(returns=annotation) | ast.AsyncFunctionDef(returns=annotation):
+            return annotation
+        case _:
+            return None
 
 
 Spot = tuple[int, int]
@@ -143,36 +157,81 @@ def measure(rooms: Sequence[str]) -> None:
     places = [*(f"tests/unit/{room}" for room in rooms), *TURNS]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--cov", "--cov-context=test", "--cov-report=", *places]
     environment = {**os.environ, "COVERAGE_FILE": str(MEASURED)}
-    subprocess.run(command, cwd=ROOT, env=environment, check=False)  # one that fails here shows nothing about mutants
+    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode != 0:
+        MEASURED.unlink(missing_ok=True)
+        sys.exit("A test fails without any change, and would seem to notice every one. Mend it first.")
 
 
-def tests_of(mutant: Mutant, data: CoverageData) -> list[str]:
-    """The tests that run the line, unit tests first."""
-    measured = next((name for name in data.measured_files() if name.endswith(str(mutant.path.relative_to(ROOT)))), "")
-    contexts = data.contexts_by_lineno(measured).get(mutant.line, []) if measured else []
-    names = sorted({context.partition("|")[0] for context in contexts if context})
+def near_tests(mutant: Mutant, data: CoverageData) -> list[str]:
+    """The tests that run the line: those of the room first, and of these one of each kind.
+
+    A line that is run once for all, where a constant is named or a default is set, has those of its whole file.
+    """
+    lines = data.contexts_by_lineno(str(mutant.path.relative_to(ROOT)))
+    names = {context.partition("|")[0] for context in lines.get(mutant.line, ())}
+    if names == {""}:
+        names = {context.partition("|")[0] for contexts in lines.values() for context in contexts}
     room = f"tests/unit/{mutant.path.relative_to(SOURCE).parts[0]}/"
-    return sorted(names, key=lambda name: not name.startswith(room))
+    kinds = defaultdict[str, list[str]](list)
+    for name in sorted(names - {""}):
+        kinds[name.partition("[")[0]].append(name)
+    ranked = [(not name.startswith(room), rank, name) for kind in kinds.values() for rank, name in enumerate(kind)]
+    return [name for _, _, name in sorted(ranked)]
 
 
-def is_noticed(mutant: Mutant, tests: list[str]) -> bool:
-    """Whether one of the tests fails against a copy of the source with this change; one that lives has passed all."""
-    with tempfile.TemporaryDirectory() as place:
-        shutil.copytree(ROOT / "src", Path(place) / "src", ignore=shutil.ignore_patterns("__pycache__"))
-        (Path(place) / mutant.path.relative_to(ROOT)).write_bytes(mutant.source)
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(place) / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        for start in range(0, len(tests), AT_ONCE):
-            piece = [*command, *tests[start : start + AT_ONCE]]
-            try:
-                run = subprocess.run(
-                    piece, cwd=ROOT, env=environment, capture_output=True, timeout=SECONDS, check=False
-                )
-            except subprocess.TimeoutExpired:
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Runs tests against changed copies of the source as it was at the beginning."""
+
+    whole: Path  # the source, compiled, so that a copy of it starts at once
+
+    @classmethod
+    def at(cls, place: str) -> "Trial":
+        whole = Path(place) / "whole"
+        shutil.copytree(ROOT / "src", whole, ignore=shutil.ignore_patterns("__pycache__"))
+        compileall.compile_dir(whole, quiet=1)
+        return cls(whole)
+
+    def notices(self, mutant: Mutant, tests: list[str]) -> bool:
+        """Whether one of the tests fails against a copy of the source with this change; one that lives passed all."""
+        with tempfile.TemporaryDirectory() as place:
+            source = Path(place) / "src"
+            shutil.copytree(self.whole, source)
+            (source / mutant.path.relative_to(ROOT / "src")).write_bytes(mutant.source)
+            return any(self._fails(piece, source) for piece in (tests[:FIRST], tests[FIRST:]) if piece)
+
+    def _fails(self, tests: list[str], source: Path) -> bool:
+        """Of the tests that fail the first one is run once more without the change, which it must not mind."""
+        while tests:
+            ended = _run(tests, source)
+            if ended is None:
                 return True
-            if run.returncode != 0:
+            if ended.returncode == 0:
+                return False
+            told = {line.removeprefix("FAILED ").partition(" - ")[0] for line in ended.stdout.splitlines()}
+            failed = next((test for test in tests if test in told), None)
+            if ended.returncode not in (FAILED, BROKEN) and "ImportError while loading conftest" not in ended.stderr:
+                sys.exit(f"No such tests as were measured; delete {MEASURED.name}.\n{ended.stdout}{ended.stderr}")
+            if failed is None or (again := _run([failed], self.whole)) is None or again.returncode == 0:
                 return True
-    return False
+            tests = [test for test in tests if test != failed]
+        return False
+
+
+def _run(tests: list[str], source: Path) -> subprocess.CompletedProcess[str] | None:
+    """None where it does not come to an end."""
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
+        names.write("\n".join(tests))
+        names.flush()
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", f"@{names.name}"]
+        seconds = SECONDS + EACH * len(tests)
+        try:
+            return subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None
 
 
 def main() -> int:
@@ -187,17 +246,19 @@ def main() -> int:
     data = CoverageData(str(MEASURED))
     data.read()
     found = [one for room in given.rooms for path in sorted((SOURCE / room).rglob("*.py")) for one in mutants(path)]
-    reached = [(one, tests) for one in found if (tests := tests_of(one, data))]
-    random.Random(given.seed).shuffle(reached)  # noqa: S311  # a sample, not a secret
-    chosen = list(islice((each for each in reached if each[0].is_sound()), given.sample))
-    print(f"{len(found)} mutants, {len(reached)} on lines that tests run; trying {len(chosen)}.", flush=True)
-    with ThreadPoolExecutor(2) as pool:
-        noticed = list(pool.map(lambda each: is_noticed(*each), chosen))
-    for (mutant, _), seen in zip(chosen, noticed, strict=True):
-        if not seen:
-            print(f"lives: {mutant}")
-    share = sum(noticed) / len(chosen)
-    print(f"{sum(noticed)} of {len(chosen)} noticed: {share:.0%} (at least {given.least:.0%})")
+    random.Random(given.seed).shuffle(found)  # noqa: S311  # a sample, not a secret
+    reached = ((one, tests) for one in found if one.is_sound() and (tests := near_tests(one, data)))
+    chosen = list(islice(reached, given.sample))
+    print(f"{len(found)} mutants; trying {len(chosen)} on lines that tests run.", flush=True)
+    noticed = 0
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(2) as pool:
+        trial = Trial.at(place)
+        for (mutant, _), seen in zip(chosen, pool.map(lambda each: trial.notices(*each), chosen), strict=True):
+            noticed += seen
+            if not seen:
+                print(f"lives: {mutant}", flush=True)
+    share = noticed / len(chosen)
+    print(f"{noticed} of {len(chosen)} noticed: {share:.0%} (at least {given.least:.0%})")
     return int(share < given.least)
 
 

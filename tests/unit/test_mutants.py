@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
-from scripts.mutants import Mutant, mutants
+from scripts.mutants import SOURCE, Mutant, mutants, near_tests
 
 
 def changed(tmp_path: Path, source: str) -> list[str]:
@@ -22,7 +23,9 @@ def changed(tmp_path: Path, source: str) -> list[str]:
         ("x = not y\n", ["x = y\n"]),
         ("if f(x):\n    pass\n", ["if not (f(x)):\n    pass\n"]),
         ("é = 'é' + b\n", ["é = 'é' - b\n"]),
-        ("x: int = 3\n", []),
+        ("x: Literal[3] = 3\n", ["x: Literal[3] = 4\n"]),
+        ("def f(x: Literal[3]) -> Literal[3]: ...\n", []),
+        ("if TYPE_CHECKING:\n    x = 3\n", []),
     ],
 )
 def test_each_small_change_is_made_once_and_nothing_else_moves(
@@ -35,3 +38,29 @@ def test_a_change_that_is_no_program_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "one.py"
     path.write_text("(a + b) < c\n")
     assert not Mutant(path, 1, 6, 10, " <= ").is_sound()
+
+
+FOLDING = "tests/unit/folding/test_one.py::test_"
+LINES = {"": [1], "tests/a.py::test_far|run": [5], f"{FOLDING}b|run": [5], f"{FOLDING}a[2]|run": [5]}
+LINES |= {f"{FOLDING}a[1]|run": [5], f"{FOLDING}c|run": [9]}
+
+
+def noticing(line: int) -> list[str]:
+    """The tests that are run for a change in this line."""
+    data = CoverageData(no_disk=True)
+    for context, lines in LINES.items():
+        data.set_context(context)
+        data.add_lines({"src/contextfold/folding/plan.py": lines})
+    return near_tests(Mutant(SOURCE / "folding" / "plan.py", line, 0, 0, ""), data)
+
+
+def test_a_room_s_own_tests_run_first_and_of_these_one_of_each_kind() -> None:
+    assert noticing(5) == [f"{FOLDING}a[1]", f"{FOLDING}b", f"{FOLDING}a[2]", "tests/a.py::test_far"]
+
+
+def test_a_line_that_is_run_once_for_all_has_the_near_tests_its_whole_file() -> None:
+    assert len(noticing(1)) == 5
+
+
+def test_a_line_that_no_test_runs_has_none() -> None:
+    assert noticing(3) == []
