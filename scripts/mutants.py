@@ -64,6 +64,7 @@ class Mutant:
     start: int
     stop: int
     text: str  # what stands there instead
+    is_kept: bool = False  # what it computes is kept, so that only the first test that needs it runs it
 
     @property
     def source(self) -> bytes:
@@ -95,17 +96,22 @@ def mutants(path: Path) -> Iterator[Mutant]:
     unread = [node for node in ast.walk(tree) if _is_quiet(node)]
     unread += [annotation for node in ast.walk(tree) if (annotation := _annotation(node))]
     quiet = {id(inner) for node in unread for inner in ast.walk(node)}
+    kept = {id(inner) for node in ast.walk(tree) if _is_kept(node) for inner in ast.walk(node)}
     for node in ast.walk(tree):
         if id(node) not in quiet:
             for first, last, text in _changes(node):
                 begin = starts[first[0] - 1] + first[1]
                 end = starts[last[0] - 1] + last[1]
-                yield Mutant(path, first[0], begin, end, text)
+                yield Mutant(path, first[0], begin, end, text, id(node) in kept)
 
 
 def _is_quiet(node: ast.AST) -> bool:
     """What only a type checker reads."""
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def _is_kept(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef) and any("cache" in ast.dump(each) for each in node.decorator_list)
 
 
 def _annotation(node: ast.AST) -> ast.AST | None:
@@ -165,11 +171,11 @@ def measure(rooms: Sequence[str]) -> None:
 def near_tests(mutant: Mutant, data: CoverageData) -> list[str]:
     """The tests that run the line: those of the room first, and of these one of each kind.
 
-    A line that is run once for all, where a constant is named or a default is set, has those of its whole file.
+    A line that is run once for all, where a constant is named or an answer is kept, has those of its whole file.
     """
     lines = data.contexts_by_lineno(str(mutant.path.relative_to(ROOT)))
     names = {context.partition("|")[0] for context in lines.get(mutant.line, ())}
-    if names == {""}:
+    if names == {""} or (names and mutant.is_kept):
         names = {context.partition("|")[0] for contexts in lines.values() for context in contexts}
     room = f"tests/unit/{mutant.path.relative_to(SOURCE).parts[0]}/"
     kinds = defaultdict[str, list[str]](list)

@@ -45,13 +45,13 @@ LINES = {"": [1], "tests/a.py::test_far|run": [5], f"{FOLDING}b|run": [5], f"{FO
 LINES |= {f"{FOLDING}a[1]|run": [5], f"{FOLDING}c|run": [9]}
 
 
-def noticing(line: int) -> list[str]:
+def noticing(line: int, *, is_kept: bool = False) -> list[str]:
     """The tests that are run for a change in this line."""
     data = CoverageData(no_disk=True)
     for context, lines in LINES.items():
         data.set_context(context)
         data.add_lines({"src/contextfold/folding/plan.py": lines})
-    return near_tests(Mutant(SOURCE / "folding" / "plan.py", line, 0, 0, ""), data)
+    return near_tests(Mutant(SOURCE / "folding" / "plan.py", line, 0, 0, "", is_kept), data)
 
 
 def test_a_room_s_own_tests_run_first_and_of_these_one_of_each_kind() -> None:
@@ -60,7 +60,14 @@ def test_a_room_s_own_tests_run_first_and_of_these_one_of_each_kind() -> None:
 
 def test_a_line_that_is_run_once_for_all_has_the_near_tests_its_whole_file() -> None:
     assert len(noticing(1)) == 5
+    assert len(noticing(5, is_kept=True)) == 5
 
 
 def test_a_line_that_no_test_runs_has_none() -> None:
-    assert noticing(3) == []
+    assert noticing(3) == noticing(3, is_kept=True) == []
+
+
+def test_what_is_kept_is_known_by_its_decorator(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("@lru_cache(1)\ndef f():\n    return 3\n\n\n@other\ndef g():\n    return 4\n")
+    assert {one.line: one.is_kept for one in mutants(path)} == {1: True, 3: True, 8: False}

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from contextfold.dialects import OPENINGS
 from contextfold.dialects.repairs import matched
-from contextfold.domain import INTERRUPTED
+from contextfold.domain import INTERRUPTED, Language
 
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
 IMAGE = {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}}
@@ -254,3 +255,12 @@ def test_a_result_inside_the_message_of_its_call_gets_one_of_its_own() -> None:
     assert body["messages"][2]["role"] == "user"
     assert body["messages"][2]["content"][0] == result()
     assert "misplaced-tool" in rules
+
+
+@pytest.mark.parametrize(("first", "language"), [("Here is the plan.", "en"), ("これが計画です。", "ja")])
+def test_what_is_put_in_front_of_the_models_first_words_is_in_their_language(first: str, language: Language) -> None:
+    opened = {"role": "assistant", "content": first}
+    other = {"role": "user", "content": "Yes, do it." if language == "ja" else "はい、お願いします。"}
+    body, rules = repaired("anthropic", messages=[opened, other])
+    assert rules == ["first-from-user"]
+    assert body["messages"][0]["content"] == [text(OPENINGS[language])]
