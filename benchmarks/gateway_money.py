@@ -11,12 +11,12 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace as other
+from msgspec.structs import replace
 
 from benchmarks.frame import SHARED, Row, absent, at_least, at_most, reported
 from contextfold.dialects import understand
@@ -105,7 +105,7 @@ def format_of(session: RecordedSession) -> str:
 
 def both(session: RecordedSession, window: int) -> tuple[ReplayRow, Driven]:
     """The same session by replay and through the gateway, in the default policy."""
-    bare = replace(session, turns=tuple(other(turn, at=None, usage=None, model="") for turn in session.turns))
+    bare = replace(session, turns=tuple(replace(turn, at=None, usage=None, model="") for turn in session.turns))
     name = MODELS[format_of(session)]
     settings = Settings(window=window, model=name, max_tokens=OUTPUT, retention=False, reference=False)
     return walk(bare, recipes.balanced(), settings), driven(bare, name, window)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import Struct, field
 
 from contextfold.errors import BadConfiguration
 from contextfold.models import (
@@ -40,8 +40,7 @@ _OURS = (CONFIG_VARIABLE, TRUST_VARIABLE, PREFIX, "CONTEXTFOLD_DEBUG", "CONTEXTF
 Plain: TypeAlias = str | int | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One thing that can be set: its key in the file, what holds when nobody sets it, and what it may be."""
 
     key: str
@@ -81,8 +80,7 @@ FOLDING: Mapping[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effective:
+class Effective(Struct, frozen=True):
     """A value in force, and who said so."""
 
     key: str
@@ -90,8 +88,7 @@ class Effective:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """Everything that is set for one run."""
 
     settings: Mapping[str, Effective]

@@ -15,12 +15,13 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from queue import SimpleQueue
 from threading import Lock, RLock, Thread
 from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from contextfold import dialects
 from contextfold.dialects import elements, fields
@@ -42,8 +43,7 @@ T = TypeVar("T")
 Place: TypeAlias = str | os.PathLike[str] | Store | None  # a file, a store that is open, or memory
 
 
-@dataclass(frozen=True, slots=True)
-class FoldSettings:
+class FoldSettings(Struct, frozen=True):
     """How conversations are folded: what `Session.open` takes, for all of them."""
 
     policy: Policy | str | None = None
@@ -57,8 +57,7 @@ def _whole(message: Any) -> Sequence[Any]:
     return (message,)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerFormat:
+class OwnerFormat(Struct, frozen=True):
     """How an owner's objects are written and read, in which field a request holds them, and which are cut apart."""
 
     write: Callable[[Any], bytes]
@@ -137,8 +136,7 @@ class OwnedObjects:
         return found[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """One conversation: its session, and whoever holds the lock may use it."""
 
     session: Session

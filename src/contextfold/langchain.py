@@ -8,8 +8,9 @@ provider wrote is lost on the way.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from contextfold.conversations import Conversation, Conversations, FoldSettings, OwnerFormat, Place, name_of
 from contextfold.domain import decode, encode
@@ -28,8 +29,7 @@ except ModuleNotFoundError as error:
 NAME = "langchain"
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedCall:
+class FoldedCall(Struct, frozen=True):
     """A call of the model as it is made: the conversation, and the request with the messages that fit."""
 
     conversation: Conversation

@@ -7,11 +7,11 @@ the caller built is taken as it is; settings are for those who only name one. No
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from inspect import signature
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from contextfold import providers
 from contextfold.configuration import Configuration

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from contextfold import dialects
 from contextfold.conversations import Aside, Conversation, Conversations, FoldSettings, Place, name_of
@@ -116,8 +117,7 @@ def _library(cls: type) -> str:
 # -- a turn on its way ------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class WrappedTurn:
+class WrappedTurn(Struct):
     """A request for a turn: the conversation it belongs to, and what of its body is looked at."""
 
     dialect: Dialect

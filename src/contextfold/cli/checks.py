@@ -16,10 +16,11 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, entry_points, requires, version
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 import contextfold as cf
 from contextfold.configuration import unknown_variables
@@ -36,8 +37,7 @@ LEAST_ROOM = 200 << 20
 Area: TypeAlias = Literal["installation", "settings", "store", "models", "keys"]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing that was looked at."""
 
     area: Area

@@ -15,7 +15,8 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 import contextfold as cf
 from contextfold.domain import Sent
@@ -27,8 +28,7 @@ from .show import bar
 from .view import tool_names
 
 
-@dataclass(frozen=True, slots=True)
-class WindowPart:
+class WindowPart(Struct, frozen=True):
     """So many tokens of a request belong to this; `name` says which tool or kind of fold where there are several."""
 
     part: str
@@ -36,8 +36,7 @@ class WindowPart:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class WindowTail:
+class WindowTail(Struct, frozen=True):
     """The newest messages behind everything folded, as they were said; they are part of what is used."""
 
     messages: int

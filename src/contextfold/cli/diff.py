@@ -14,7 +14,8 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 import contextfold as cf
 from contextfold.domain import Folded, Sent, ViewItem, ViewMessage
@@ -34,8 +35,7 @@ def arguments(parser: ArgumentParser) -> None:
     add_thread(parser, positional=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ViewChange:
+class ViewChange(Struct, frozen=True):
     """A view beside an earlier one."""
 
     start: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 import contextfold as cf
 from contextfold.folding import Attempt, Report, Summarizer

@@ -16,9 +16,10 @@ import webbrowser
 from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration, NotFound
@@ -84,8 +85,7 @@ def _ready(call: Invocation, link: str, path: Path | str) -> None:
         webbrowser.open(link)
 
 
-@dataclass(frozen=True)
-class MountedInspector:
+class MountedInspector(Struct, frozen=True):
     """The inspector under a path of its own, in front of another application that gets everything else."""
 
     inspector: Inspector

@@ -13,9 +13,10 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 import contextfold as cf
 from contextfold.configuration import DEFAULT, Configuration
@@ -34,8 +35,7 @@ _MOST_NAMES = 1_000  # among which a misspelled one is looked for
 _MOST_SPACES = 5  # that are named
 
 
-@dataclass
-class Invocation:
+class Invocation(Struct, dict=True):
     """What a command works with."""
 
     args: Namespace

@@ -11,12 +11,12 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from contextfold.configuration import configure
 from contextfold.errors import BadConfiguration
@@ -49,8 +49,7 @@ class NotedGateway(msgspec.Struct, frozen=True):
     store: str
 
 
-@dataclass(frozen=True)
-class GatewayListener:
+class GatewayListener(Struct, frozen=True):
     """A gateway that is bound to its socket, and not yet serving."""
 
     gateway: Gateway

@@ -10,7 +10,8 @@ Examples:
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 import contextfold as cf
 from contextfold.domain import Folded, Message
@@ -79,4 +80,4 @@ def _search(call: Invocation) -> int:
         if not found:
             call.out.line(call.say("recall.nothing"))
 
-    return call.answer([asdict(passage) for passage in found], show, DONE if found else NOT_FOUND)
+    return call.answer(to_builtins(found), show, DONE if found else NOT_FOUND)

@@ -14,9 +14,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from contextfold.dialects import bill
 from contextfold.domain import Bill, Measured
@@ -36,8 +37,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--by", choices=_BY, default="day", help="what a line is about: day, model or project")
 
 
-@dataclass(frozen=True, slots=True)
-class BilledAnswer:
+class BilledAnswer(Struct, frozen=True):
     """One bill: when, for which model, in which project."""
 
     day: str
@@ -46,8 +46,7 @@ class BilledAnswer:
     bill: Bill
 
 
-@dataclass(frozen=True, slots=True)
-class UsageLine:
+class UsageLine(Struct, frozen=True):
     """The bills of one day, model or project; `cost` is in dollars, as far as prices are known."""
 
     name: str
@@ -82,7 +81,7 @@ def run(call: Invocation) -> int:
         if total.unpriced:
             call.note(call.say("usage.unpriced", count=total.unpriced))
 
-    return call.answer({"by": by, "lines": [asdict(line) for line in lines], "total": asdict(total)}, show)
+    return call.answer({"by": by, "lines": to_builtins(lines), "total": to_builtins(total)}, show)
 
 
 def _line(name: str, bills: list[Bill], found: Iterable[BilledAnswer], by: str) -> UsageLine:

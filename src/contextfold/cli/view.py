@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 import contextfold as cf
 from contextfold.domain import (
@@ -34,8 +35,7 @@ _SHORT = 6  # lines of a text
 _SHORTER = 3  # lines of what a tool answered
 
 
-@dataclass(frozen=True, slots=True)
-class ViewReader:
+class ViewReader(Struct, frozen=True):
     """How much of each message to show, and what is known about its surroundings."""
 
     paper: Paper

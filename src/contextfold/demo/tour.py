@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 import contextfold
 from contextfold.domain import Appended, encode
@@ -83,8 +84,7 @@ def _is_typed(message: object) -> bool:
 THREAD = "demo"
 
 
-@dataclass(frozen=True, slots=True)
-class Tour:
+class Tour(Struct, frozen=True):
     """Where it happens, and in which language it is told; `label` says kinds and reasons of folds in it."""
 
     directory: Path
@@ -294,8 +294,7 @@ KILLED_AFTER = 80  # acknowledged messages
 WRITE = "--write"
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """What a killed writer had acknowledged, and whether all of it was found, byte for byte."""
 
     acknowledged: int

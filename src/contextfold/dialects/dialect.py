@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from contextfold.domain import Bill, Message, Problem, Reply, Shown, View, ViewItem
 from contextfold.errors import BadConfiguration
@@ -101,8 +100,7 @@ def marked(chunk: bytes) -> bytes:
     return b",".join(map(bytes, messages))
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """From when on to compact, and what stands in the view that was compacted before."""
 
     model: Model

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
@@ -28,16 +28,14 @@ _TOO_LONG = re.compile(
 _LENGTH_STATUSES = (400, 413, 422)
 
 
-@dataclass(frozen=True, slots=True)
-class AskedTurn:
+class AskedTurn(Struct, frozen=True):
     """Which turn a request asks for, as far as its path says."""
 
     model: str = ""  # where the path names it
     streams: bool | None = None  # where the path says so
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A request's body, opened: its fields as bytes, in order, and the messages one by one."""
 
     fields: Mapping[str, bytes]
@@ -66,8 +64,7 @@ def _told_more(system: Any, texts: Sequence[str]) -> Any:
     return [*system, *({"type": "text", "text": text} for text in texts)]
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderAddress:
+class ProviderAddress(Struct, frozen=True):
     """Whose requests these are where the path does not tell: the usual address, and signs in paths and headers."""
 
     name: str
@@ -76,8 +73,7 @@ class ProviderAddress:
     header: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """One way to ask for a turn."""
 
     provider: ProviderAddress

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import msgspec
@@ -159,8 +158,7 @@ def words(system: object) -> str:
     return system if isinstance(system, str) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Carries:
+class Carries(Struct, frozen=True):
     """What one wire format takes over from the others."""
 
     dialect: str

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from contextfold.domain import LATE, Block, Language, Message, Problem, ToolCall, ToolResult, decode, encode
@@ -198,8 +198,7 @@ def opening(content: object) -> str:
     return OPENINGS[language_of([words(content)])]
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """One thing that was changed: where, which rule it had broken, and what was done."""
 
     path: str
@@ -207,8 +206,7 @@ class Repair:
     done: str
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Struct, frozen=True):
     """A request after its repair: the body, what was done to it, and what is still wrong (nothing, as a rule)."""
 
     body: dict[str, Any]

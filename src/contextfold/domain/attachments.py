@@ -7,8 +7,9 @@ is attached, by comparing it with what the view still shows. Nothing here reads 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from .events import Attached, Detail
 from .log import Logged
@@ -17,8 +18,7 @@ from .view import View, ViewMessage
 Language: TypeAlias = Literal["en", "ja"]  # those in which there are texts of our own
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A text for the model. A newer one of the same `kind` and `key` takes its place; without a key none does."""
 
     kind: str  # "file", "changed-files", "to-dos", "layer", …
@@ -43,8 +43,7 @@ class Branch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """The place in a conversation at which attachments are asked for: once for each turn, and again after a fold."""
 
     view: View

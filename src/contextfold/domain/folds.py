@@ -9,9 +9,9 @@ length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress, takewhile
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .events import Folded, merged
@@ -21,8 +21,7 @@ from .view import Shown, ViewItem
 Spans = tuple[tuple[int, int], ...]
 
 
-@dataclass(slots=True)
-class Fold:
+class Fold(Struct):
     """A fold on the path. Its id is its seq; it is live until it is unfolded."""
 
     seq: int

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .messages import ToolCall
 
@@ -148,8 +149,7 @@ _DELETES = re.compile(r"delete|remove|unlink", re.IGNORECASE)
 _PATCH_ACTIONS: dict[str, Action] = {"Update": "edited", "Add": "written", "Delete": "deleted"}
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """One thing a call does: to a file, by a command, or with a tool of its own."""
 
     action: Action
@@ -230,8 +230,7 @@ def _content(about: Mapping[str, Any]) -> str | None:
     return None if partial else whole
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(Struct, frozen=True):
     """The string arguments of a call by what they seem to be."""
 
     path: str = ""

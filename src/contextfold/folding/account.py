@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from math import log
 from typing import Any, NamedTuple, Self, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, is_person, tool_key
@@ -262,22 +261,18 @@ class _Recalls:
                 self._weights[age + 1] += entry[1]
 
 
-@dataclass(slots=True)
 class Rents:
     """Results that clearing could take, their raw tokens, and the requests that carried them since."""
 
-    clear: Clear
-    calls: int = 0  # answers in the view
-    removable: int = 0
-    first: int = -1  # place of the first of them
-    _since: int = 0  # sum of tokens times the number of the request from which on they could go
-    _array: object = None
-    _length: int = 0
-    _newest: _NewestResults = field(init=False)
-    _recalls: _Recalls = field(default_factory=_Recalls)
-
-    def __post_init__(self) -> None:
-        self._newest = _NewestResults(self.clear)
+    def __init__(self, clear: Clear) -> None:
+        self.clear = clear
+        self.calls = 0  # answers in the view
+        self.removable = 0
+        self.first = -1  # place of the first of them
+        self._since = 0  # sum of tokens times the number of the request from which on they could go
+        self._array: object = None
+        self._length = 0
+        self._newest, self._recalls = _NewestResults(clear), _Recalls()
 
     @property
     def rent(self) -> int:
@@ -317,8 +312,7 @@ class Rents:
 # -- what a summary would leave ---------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Landmarks:
+class _Landmarks(Struct):
     """Places in a view that a summary stands by."""
 
     first: int = -1  # the first message
@@ -326,8 +320,7 @@ class _Landmarks:
     spoke: int = -1  # the newest words of a person
 
 
-@dataclass(slots=True)
-class Staying:
+class Staying(Struct):
     """Raw tokens that stay, by where they stand to a summary."""
 
     first: int = 0  # up to the first message, in front of it: still cached afterwards

@@ -8,8 +8,8 @@ It never writes to the thread from another thread of the process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from contextfold.domain import Counter, View
@@ -24,8 +24,7 @@ from .report import Attempt, Made
 from .writers import Breaker, Told, Unwritten, texts_of
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(Struct, frozen=True):
     """What is being written, for which part of which branch."""
 
     strategy: Strategy
@@ -46,8 +45,7 @@ class Ahead:
         self.running.cancel()
 
 
-@dataclass(frozen=True, slots=True)
-class _Still:
+class _Still(Struct, frozen=True):
     """The thread as it was when the summary was asked for: all that may be looked at from outside its own thread."""
 
     policy: Policy

@@ -8,8 +8,9 @@ refused here, loudly, so that nothing later divides by a negative number or fold
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct
 
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
@@ -21,8 +22,7 @@ FREE = 5  # one part in so many of the input stays free after a fold, or the nex
 LEAST_TURN = 8  # tokens of the shortest turn: settings that leave less are refused when they are made
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Tokens of one request. `usable` is what input may use; `limit` what is left of it for messages."""
 
     window: int
@@ -31,11 +31,12 @@ class Budget:
     bytes: int | None = None
     images: int | None = None
     most: int | None = None  # what a policy allows for input, where the window would allow more
-    usable: int = field(init=False)  # tokens for the input, once the answer has its room
 
-    def __post_init__(self) -> None:
+    @property
+    def usable(self) -> int:
+        """Tokens for the input, once the answer has its room."""
         left = self.window - self.reserve
-        object.__setattr__(self, "usable", left if self.most is None else min(left, self.most))
+        return left if self.most is None else min(left, self.most)
 
     @property
     def roomy(self) -> int:
@@ -95,8 +96,7 @@ USUAL_PERCENT = 75.0
 # -- when to fold -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Firing:
+class Firing(Struct, frozen=True):
     """A trigger that fired: its name, the threshold that was reached, and the size to come down to."""
 
     trigger: str
@@ -114,8 +114,7 @@ class Trigger(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Percent:
+class Percent(Struct, frozen=True):
     """A share of the usable input (seed 001). -1 takes the model's own threshold, or the usual 75."""
 
     percent: float = -1
@@ -136,8 +135,7 @@ class Percent:
         return 5 <= self.percent <= 100
 
 
-@dataclass(frozen=True, slots=True)
-class Headroom:
+class Headroom(Struct, frozen=True):
     """What is left after the answer and a buffer (seed 002): 170,616 at a window of 200,000 and 16,384 of output.
 
     On windows too small for the fixed numbers it is a share, so that an empty chat never folds.
@@ -164,8 +162,7 @@ class Headroom:
         return fixed if fixed * 2 >= budget.window else max(1, int(budget.usable * self.share))
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLimit:
+class TokenLimit(Struct, frozen=True):
     """A number of tokens (seed 004): used up to the limit fits. Without a number, the usable input."""
 
     tokens: int | None = None
@@ -180,8 +177,7 @@ class TokenLimit:
         return Firing("limit", limit + 1, int(limit * self.goal)) if used > limit else None
 
 
-@dataclass(frozen=True, slots=True)
-class Ladder:
+class Ladder(Struct, frozen=True):
     """Steps by use (seed 003): warn, prune, prune and summarise, emergency. It leaves lower than it enters."""
 
     maximum: int | None = None  # tokens; without a number, the usable input

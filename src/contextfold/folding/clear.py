@@ -8,9 +8,11 @@ touches what the model has not answered yet, nor anything pinned.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import BlockKind, Detail, StandIn, View, tool_key
 from contextfold.errors import BadConfiguration
@@ -36,8 +38,7 @@ _Sort: TypeAlias = Literal["attachments", "results", "media", "reasoning"]
 _MEDIA: dict[BlockKind, Literal["image", "document"]] = {"image": "image", "document": "document"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Cleared:
+class _Cleared(Struct, frozen=True):
     """One block that goes: where it stands, what stands in for it, and the raw tokens that saves."""
 
     sort: _Sort
@@ -48,8 +49,7 @@ class _Cleared:
     saved: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
+class Clear(Struct, frozen=True):
     """Old results of more than `least_tokens`, if all together save `least_saving` (a tenth of a small window).
 
     `tools` limits it to some tools, None means all; `exempt` ones always stay. Names are compared without case and

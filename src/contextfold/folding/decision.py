@@ -5,10 +5,10 @@ Pure and cheap: a progress indicator asks the same question as `prepare` and get
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import View
 from contextfold.models import Model

@@ -7,8 +7,6 @@ on. The guard never lets a conversation cost much more than its full history wou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 
 from contextfold.domain import Bill, Detail
@@ -94,8 +92,7 @@ def price_of_edit(behind: int, removed: int, rates: Rates) -> float:
     return behind * (rates.write - rates.read) - removed * rates.write
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """What an edit adds to the next request (below 0: takes off), and what it takes off each one after that."""
 
     price: float
@@ -170,8 +167,7 @@ def _carried(rates: Rates) -> float:
     return rates.write + CARRIED * rates.read
 
 
-@dataclass(frozen=True, slots=True)
-class Economy:
+class Economy(Struct, frozen=True):
     """Clear when the rent reaches the price `clear_at` times, summarize when it does `summary_at` times.
 
     `excess` is what a conversation may ever cost above its full history, as a share. `summary` is a summary's size in a

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from contextfold.domain import Message, Text, ViewItem, is_person, nested, tool_key
 from contextfold.errors import BadConfiguration
@@ -70,8 +71,7 @@ _END = 500  # characters at each end of an output in which words are looked for
 _DECISIONS = frozenset(map(tool_key, EXEMPT))
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
+class Scoring(Struct, frozen=True):
     """Weights and values. The three weights are shares: they must add up to 1."""
 
     recency: float = 0.3

@@ -9,8 +9,10 @@ small size that somebody asked for, `Squeeze` does the same to results that must
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from contextfold.domain import Block, Detail, Message, StandIn, ToolResult, View, ViewItem
 from contextfold.errors import BadConfiguration
@@ -24,8 +26,7 @@ LEAST_PREVIEW = 200  # what is still worth showing of an output when room is sho
 NAME_LENGTH = 16  # hexadecimal digits of the content's hash
 
 
-@dataclass(frozen=True, slots=True)
-class Offload:
+class Offload(Struct, frozen=True):
     """Results of more than `over` tokens show `preview` characters, half from each end.
 
     `artifacts` is the directory, as the agent's tools see it, in which the caller writes what was put aside.
@@ -139,8 +140,7 @@ def _saved(folds: Sequence[PlannedFold]) -> int:
 SHARE = 8  # what must stay may take one part in so many of the size
 
 
-@dataclass(frozen=True, slots=True)
-class Squeeze:
+class Squeeze(Struct, frozen=True):
     """Puts the largest results among what must stay aside, until that takes a small part of the size asked for."""
 
     offload: Offload = field(default_factory=lambda: Offload(over=1))

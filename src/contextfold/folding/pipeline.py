@@ -7,11 +7,11 @@ fails in any way leaves the thread as it was; the embedded one, which needs no m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import structs
+from msgspec.structs import replace
 
 from contextfold.domain import Counter, Detail, NewEvent, Projection, StandIn, View
 from contextfold.errors import CannotCover

@@ -6,10 +6,10 @@ A plan is made of the view as it was seen; covers are made and checked on the th
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from contextfold.domain import (
     Counter,
@@ -39,8 +39,7 @@ SMALL = 32_000  # tokens; a size that is asked for and no larger is filled
 Words: TypeAlias = Callable[[int, str], StandIn]  # (the fold's id, the summary it asked for) -> what stands in
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(Struct, frozen=True):
     """What a provider made of a conversation: its own message as JSON, what can be read of it, and the cost."""
 
     wire: str
@@ -54,8 +53,7 @@ class Compacted:
 Compactor: TypeAlias = Callable[[Mapping[str, Any], str], Compacted | Awaitable[Compacted]]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFold:
+class PlannedFold(Struct, frozen=True):
     """One fold: the visible messages (by seq), stand-ins (by fold) or blocks it hides, and its words.
 
     `words` gets the fold's id, which is known when it is written, and the summary's text if `summary` asked for one.
@@ -76,8 +74,7 @@ class PlannedFold:
         return self if self.summary is None else replace(self, summary=replace(self.summary, budget=budget))
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a strategy proposes, or why it proposes nothing."""
 
     folds: tuple[PlannedFold, ...] = ()
@@ -97,8 +94,7 @@ class WholeRequest(Struct, frozen=True):
     body: Callable[[], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """All a strategy may know beside the view. Tokens are calibrated; `raw` turns them into the view's raw ones."""
 
     budget: Budget
@@ -152,8 +148,7 @@ class Strategy(Protocol):
 # -- from a plan to events --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What is written beside each fold, so that a replay decides the same and a person can ask why."""
 
     counter: Counter

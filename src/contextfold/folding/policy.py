@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from typing import Any, Literal, Self, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
@@ -26,8 +28,7 @@ from .summary import Condense
 from .window import Window
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a summarizer gave back. `finish` is its stop reason where it has one; tokens are as its provider counts."""
 
     text: str
@@ -46,8 +47,7 @@ Summarizer: TypeAlias = Callable[[Prompt], str | Answer | Awaitable[str | Answer
 Writer: TypeAlias = Summarizer | str
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """How a session keeps its requests within the window."""
 
     name: str
@@ -88,7 +88,7 @@ class Policy:
             )
         if min(self.retries, self.backoff) < 0:
             raise BadConfiguration("retries and backoff cannot be negative. Use 0 for none.")
-        object.__setattr__(self, "fallback", _writers(self.fallback))
+        force_setattr(self, "fallback", _writers(self.fallback))
 
     def with_(self, **changes: Any) -> Self:
         """The same policy with some settings changed."""

@@ -8,8 +8,9 @@ drops the live request, pins, what the system says, or the newest atom, and a su
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from contextfold.domain import Detail, StandIn, View
 from contextfold.errors import BadConfiguration
@@ -28,8 +29,7 @@ Account: TypeAlias = Literal["summary", "digest"]
 STEPS: dict[str, Account] = {"ladder-80": "digest", "ladder-90": "summary", "ladder-100": "digest"}
 
 
-@dataclass(frozen=True, slots=True)
-class Prune:
+class Prune(Struct, frozen=True):
     """`tail` is the share of the room for the newest messages; gaps of `gap` messages or more are summarized."""
 
     scoring: Scoring = field(default_factory=Scoring)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from contextfold.domain import Count, FoldKind, View
 from contextfold.layers import LayerUse
@@ -16,8 +15,7 @@ from contextfold.toolbox import ToolUse
 from .economics import Prediction
 
 
-@dataclass(frozen=True, slots=True)
-class MadeFold:
+class MadeFold(Struct, frozen=True):
     """A fold that was written: its id, how much it hides, and the raw tokens it changed."""
 
     id: int
@@ -30,8 +28,7 @@ class MadeFold:
     predicted: Prediction | None = None  # what the edit it belongs to costs and saves
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One strategy's turn: what came of it, and what it cost."""
 
     strategy: str
@@ -45,8 +42,7 @@ class Attempt:
     cost: float = 0.0  # USD
 
 
-@dataclass(slots=True)
-class Made:
+class Made(Struct):
     """What the stages have done so far."""
 
     folds: list[MadeFold] = field(default_factory=list)
@@ -67,8 +63,7 @@ class Made:
         self.reasoning_left += left
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEffect:
+class CacheEffect(Struct, frozen=True):
     """What a change does to the provider's cache and to reasoning bound to the unchanged prefix."""
 
     kept: int  # raw tokens at the front that stay as they were

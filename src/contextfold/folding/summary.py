@@ -12,9 +12,9 @@ message that must stay there would not be read, so then there is no plan and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from contextfold.domain import Detail, StandIn, View, ViewItem, is_person
 from contextfold.errors import BadConfiguration
@@ -35,8 +35,7 @@ MESSAGE = 8  # raw tokens that a message costs beside its words
 MOST_FOLDS = 1_000_000  # the longest id a stand-in is measured with
 
 
-@dataclass(frozen=True, slots=True)
-class Condense:
+class Condense(Struct, frozen=True):
     """Keep a tail of `tail` tokens (a quarter of a small window), or of `keep_last` messages (seed 001: three).
 
     `keep_instructions` is how many tokens of what people said before the tail stay word for word, the newest first.
@@ -259,8 +258,7 @@ def _longest_tail(survey: Survey, loose: frozenset[Atom], length: int, room: int
     return start
 
 
-@dataclass(frozen=True, slots=True)
-class Native:
+class Native(Struct, frozen=True):
     """Keep a tail of `tail` tokens (a small window: one part in `part`); all before it goes to the provider."""
 
     compactor: Compactor

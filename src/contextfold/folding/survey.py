@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
+
+from msgspec import Struct
 
 from contextfold.domain import BlockShape, Message, View, ViewItem, ViewMessages, is_person
 from contextfold.summaries import SourceMessage
@@ -19,8 +20,7 @@ from contextfold.summaries import SourceMessage
 from .plan import Situation
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(Struct, frozen=True):
     """Items that stand or fall together: half-open places in the view, and their raw tokens."""
 
     start: int
@@ -187,8 +187,7 @@ def _parted(said: Sequence[int], staying: Sequence[int]) -> tuple[tuple[int, int
 # -- tool results -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """One result block: where it stands, what it weighs, and the call it answers."""
 
     place: int

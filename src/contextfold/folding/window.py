@@ -8,7 +8,8 @@ request itself, pins, what the system says, or the newest atom.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from contextfold.domain import StandIn, View, is_person
 from contextfold.errors import BadConfiguration
@@ -20,8 +21,7 @@ from .survey import Atom, Survey
 _LONG_MARKER = (10**6, ((10**5, 10**5),) * 3, 10**4)  # for its weight: the fold, what it covers, how many messages
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Hide a `fraction` of the messages after the first (seed 001: half), or as few as it takes to reach the goal.
 
     With a fraction, hides that much again while the request would not fit. `whole_turns` hides a person's message and

@@ -9,8 +9,10 @@ Nothing here knows a provider; names are found by whoever carries effects out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import Counter, View
 from contextfold.errors import ProviderFailed
@@ -83,8 +85,7 @@ class Unwritten(Exception):
         self.refusal, self.error = refusal, error
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """One summary to be written."""
 
     request: SummaryRequest

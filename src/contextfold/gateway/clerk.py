@@ -10,9 +10,10 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -20,8 +21,7 @@ _MOST_JOINED = 64  # jobs in one commit: the first of them waits for the last
 _MOST_AHEAD = 256  # jobs that may wait while requests go out ahead of them
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     work: Callable[[], Any]
     tell: Callable[[Any, BaseException | None], None]  # what came of it, before it is on disk
     kept: Callable[[BaseException | None], None]  # it is on disk, or will never be

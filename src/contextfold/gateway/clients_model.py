@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+from msgspec import Struct
 
 from contextfold.dialects import Dialect, Listener, understand
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
@@ -51,8 +51,7 @@ class ClientsModel:
         return await self._lent.answer(prompt)
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryCall:
+class SummaryCall(Struct, frozen=True):
     """One client's request, by which its model can be asked for something else."""
 
     upstreams: Upstreams

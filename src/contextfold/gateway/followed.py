@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
+
+from msgspec import Struct
 
 from contextfold import dialects
 from contextfold.dialects import Dialect, together, understand
@@ -54,8 +55,7 @@ _MOST_BESIDE = 20  # calls and results between us and the model that are put bac
 _MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Struct, frozen=True):
     """A thread that stands where the client stands: at `end`, whose prefix is `key`."""
 
     end: int
@@ -64,8 +64,7 @@ class Followed:
     sent: Callable[[], Mapping[int, Sequence[bytes]]] = dict  # the client's own bytes of messages, by seq
 
 
-@dataclass(frozen=True, slots=True)
-class FittedTurn:
+class FittedTurn(Struct, frozen=True):
     """What goes out: None where the client's own bytes do."""
 
     messages: Sequence[bytes] | None
@@ -76,8 +75,7 @@ class FittedTurn:
     system: Sequence[str] = ()  # what is said behind the client's own system prompt
 
 
-@dataclass(frozen=True, slots=True)
-class _Fresh:
+class _Fresh(Struct, frozen=True):
     message: Message
     key: str
     form: bytes

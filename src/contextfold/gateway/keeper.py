@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import aiohttp
+from msgspec import structs
 
 from contextfold.dialects import Dialect
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
@@ -144,7 +145,7 @@ class Keeper:
             return error
         finally:
             answer.ledger.free(opened.turn)
-        return replace(opened.turn, fitted=fitted)
+        return structs.replace(opened.turn, fitted=fitted)
 
     async def _taken_beside(self, answer: TurnAnswer) -> None:
         """Have a request kept that is on its way already, since nothing of it will be changed."""

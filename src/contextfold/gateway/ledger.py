@@ -5,12 +5,15 @@ Everything here happens in the order it was asked for, off the event loop. Holds
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.configuration import configure
 from contextfold.dialects import Dialect, find
@@ -43,8 +46,7 @@ _Chained = tuple[PrefixIndex, KnownAnswer]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """A request for a turn, as it came."""
 
     visit: Visit
@@ -54,8 +56,7 @@ class Asking:
     is_sent: bool = False  # it is on its way as it came: nothing is folded for it
 
 
-@dataclass(frozen=True, slots=True)
-class KeptTurn:
+class KeptTurn(Struct, frozen=True):
     """A request that is in the log, and what goes out for it."""
 
     thread: FollowedThread
@@ -86,11 +87,12 @@ class KeptTurn:
         request = self.fitted.request
         record = self.thread.records.of(body, request.record, self.followed.sent)
         raw = request.raw_tokens if is_alone else 0
-        return replace(self, fitted=replace(self.fitted, request=replace(request, record=record, raw_tokens=raw)))
+        return replace(
+            self, fitted=replace(self.fitted, request=dataclasses.replace(request, record=record, raw_tokens=raw))
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTurn:
+class OpenTurn(Struct, frozen=True):
     """A turn that is being folded: the steps that make it fit, and what they ask for now."""
 
     turn: KeptTurn
@@ -98,8 +100,7 @@ class OpenTurn:
     effect: Effect
 
 
-@dataclass(frozen=True, slots=True)
-class BusyThread:
+class BusyThread(Struct, frozen=True):
     """Another request of the same conversation is being folded; its turn comes when that is done."""
 
     until: Future[None]

@@ -7,16 +7,16 @@ with the same words, as far as it hides the same; the rest is left out and told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
 
 from contextfold.domain import Appended, Cover, Folded, LiveBranch
 
 CLIENTS_OWN = "client"  # the trigger of folds that record a client's own compaction; they stay where they were made
 
 
-@dataclass(frozen=True, slots=True)
-class LostFold:
+class LostFold(Struct, frozen=True):
     """A live fold that the head's moving takes out of the view."""
 
     seq: int

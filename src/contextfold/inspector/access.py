@@ -10,11 +10,12 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl
+
+from msgspec import Struct
 
 CSRF_HEADER = b"x-contextfold-csrf"
 LAUNCH = "/launch"
@@ -23,8 +24,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _MOST_COOKIES = 32  # browsers that were let in; the oldest has to come again
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """A request that was let in: what it asks for, and the token that its changes must carry."""
 
     method: str
@@ -35,8 +35,7 @@ class Caller:
     cookie: str = ""  # to be set, where it just came in
 
 
-@dataclass(frozen=True, slots=True)
-class Denied:
+class Denied(Struct, frozen=True):
     """A request that was not let in, and what its sender reads."""
 
     status: int

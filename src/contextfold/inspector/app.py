@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
@@ -287,8 +286,7 @@ async def _answer(
     await send({"type": "http.response.body", "body": body})
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(Struct, frozen=True):
     """One file of the page."""
 
     kind: str

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from contextfold.domain import ThreadChange
 
@@ -38,8 +37,7 @@ class News(Struct, frozen=True):
     threads: tuple[ThreadNews, ...]
 
 
-@dataclass(slots=True)
-class _Listeners:
+class _Listeners(Struct):
     """Those who hear of one space."""
 
     cursor: int

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -50,8 +49,7 @@ class RequestHistory(Struct, frozen=True):
     is_priced: bool
 
 
-@dataclass(slots=True)
-class _Counts:
+class _Counts(Struct):
     """What happened since the last request."""
 
     folds: int = 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_type_hints
 from urllib.parse import unquote
 
@@ -42,8 +41,7 @@ class OfFold(OfThread, frozen=True, kw_only=True):
     fold: Seq
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+class Blob(Struct, frozen=True):
     """An answer that is no JSON of ours: bytes with a fixed type."""
 
     kind: str
@@ -51,15 +49,13 @@ class Blob:
     name: str = ""  # to be saved under
 
 
-@dataclass(frozen=True, slots=True)
-class Later(Generic[Answer]):
+class Later(Struct, Generic[Answer], frozen=True):
     """An answer that takes its time and needs the store no longer."""
 
     work: Callable[[], Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRoute:
+class ApiRoute(Struct, frozen=True):
     """One route: how it is asked, and what answers."""
 
     method: str

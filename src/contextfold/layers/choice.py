@@ -7,9 +7,10 @@ what is left is passed over and tried again in a shorter form. Every item that i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from .item import kind_of
 from .layer import Layer, Layout
@@ -34,8 +35,7 @@ class ShownItem(NamedTuple):
     outcome: Outcome = Outcome.FITTED
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """An item the model will not see, and why. `tokens` is what it would take, with whatever belongs to it."""
 
     seq: int
@@ -54,8 +54,7 @@ class Group(NamedTuple):
     pages: frozenset[int] = frozenset({0})
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(Struct, frozen=True, dict=True):
     """The groups of one layer, the most important first."""
 
     groups: tuple[Group, ...] = ()
@@ -84,8 +83,7 @@ def _sum(groups: Sequence[Group]) -> tuple[int, int]:
     return sum(group.tokens for group in groups), len(pages.union(*(group.pages for group in groups)))
 
 
-@dataclass(slots=True)
-class Filling:
+class Filling(Struct):
     """A layer while it is being filled."""
 
     layer: Layer

@@ -7,10 +7,12 @@ share is a part of their sum. A layer of one's own is one class of items and one
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from fractions import Fraction
 from functools import lru_cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 
@@ -50,8 +52,7 @@ class Priority(IntEnum):
     MEDIUM = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One row: a name, the items it holds, its part of the room, and how it is treated."""
 
     name: str
@@ -91,8 +92,7 @@ PART = 4  # of a small window, layers have one part in so many unless their budg
 SAFETY = 10  # percent of the room, kept free: counts are estimates for most models
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How layers are shown: which there are, how much room they have together, and how relevance is told."""
 
     budget: int | None = None  # tokens of all layers together; 8,000, or a quarter of a small window, unless told

@@ -7,8 +7,10 @@ bytes. What was used, cut and left out is told for each layer.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.errors import CannotFit
 
@@ -31,8 +33,7 @@ class LayerPage(NamedTuple):
     seqs: frozenset[int] = frozenset()  # of the notes it shows
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One layer as it is shown, in no parts where it says nothing, and how it came about."""
 
     layer: Layer
@@ -57,8 +58,7 @@ class Section:
         return tuple(left_out(self.waiting, self.allotted))
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class LayerUse:
+class LayerUse(Struct, frozen=True):
     """What became of one layer in a request: for reports."""
 
     section: Section
@@ -104,8 +104,7 @@ class LayerUse:
         return self.section.left_out
 
 
-@dataclass(frozen=True, slots=True)
-class Showing:
+class Showing(Struct, frozen=True):
     """All sections, in the order of the layers."""
 
     sections: tuple[Section, ...] = ()

@@ -7,10 +7,10 @@ An item is rendered and counted once for each form it is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .item import Item
@@ -33,8 +33,7 @@ class Outcome(StrEnum):
     CANNOT_FIT = "cannot fit"
 
 
-@dataclass(frozen=True, slots=True)
-class Fit(Generic[T]):
+class Fit(Struct, Generic[T], frozen=True):
     """What fits, and its size. Of what cannot fit there is no content, and `tokens` is what it would need."""
 
     outcome: Outcome

@@ -7,10 +7,11 @@ made anew from those that are left. What it hands out never changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from contextfold.domain import Environment, Phase, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage
@@ -29,8 +30,7 @@ class Retracted(Item, frozen=True):
     note: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """An item in its place: the seq of the note it comes from, and the layer that holds it."""
 
     seq: int
@@ -39,13 +39,12 @@ class Entry:
     page: int = 0  # of its layer; what stands on one is attached together
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """The layers of one thread at one place."""
 
     system: System | None = None
     task: Task | None = None
-    runtime: Runtime = Runtime()  # noqa: RUF009  # a frozen value
+    runtime: Runtime = Runtime()  # a frozen value
     held: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict)  # by layer, in the order they were first noted
     nonce: str = ""
     unread: tuple[int, ...] = ()  # notes of a kind that no layer here declares

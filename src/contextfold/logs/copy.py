@@ -12,7 +12,6 @@ thread goes on; at an event that is damaged itself it ends, since nothing after 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from msgspec import Struct
 
@@ -87,8 +86,7 @@ def _refuse_unlike(source: SealedLog, target: SealedLog, row: ThreadRow, start: 
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Rescued:
+class Rescued(Struct, frozen=True):
     """What became of one thread: how many events were saved, whose words were lost, and where it ended early."""
 
     thread: str

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from contextfold.errors import BadConfiguration
 
@@ -32,8 +32,7 @@ MOST_TABLE = 32_000_000  # bytes of a table of models; litellm's has three milli
 IsOurs = Callable[[str, object], bool]  # whether a dialect or a tokenizer ships with the package
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsTable:
+class SettingsTable(Struct, frozen=True):
     """What the settings files say together, the nearer before the user's own."""
 
     table: Mapping[str, Any] = field(default_factory=dict)

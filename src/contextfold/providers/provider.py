@@ -16,8 +16,10 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.folding import Answer, Compacted
@@ -110,8 +112,7 @@ def _retry_after(error: Exception) -> float | None:
     return said if said is not None and said >= 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
+class TokenUsage(Struct, frozen=True):
     """Tokens: `input` is all of the prompt, `read` and `written` are its parts that came from or went to the cache."""
 
     input: int = 0
@@ -139,8 +140,7 @@ Listening = Callable[[str], object] | None
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenAnswer:
+class SpokenAnswer(Struct, frozen=True):
     """What a model said, in words that belong to no SDK."""
 
     text: str
@@ -176,8 +176,7 @@ class Speaker(Protocol):
         """What the provider makes of a conversation, to be sent in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """A summarizer: `await provider(prompt)`. `on_text` hears the answer while it is being written."""
 
     speaker: Speaker

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, tee
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct
 
 from contextfold.domain import Message
 
@@ -141,8 +142,7 @@ class PassageIndex(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
+class Inquiry(Struct, frozen=True):
     """A question to an index: in which space, in which history, and what may be shown of it.
 
     Without a `history`, what matches in any thread of the space. `read` gives the words of a hit; with it, names that
@@ -266,8 +266,7 @@ _MISSES = 24  # passages in a row that are too long for what is left of a budget
 _STEM = 5  # letters in which two words agree when they mean the same
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A stretch of what was said: where, when, by whom, behind which fold, and which words of the question it holds."""
 
     seq: int
@@ -280,8 +279,7 @@ class Passage:
     thread: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PassageSource:
+class PassageSource(Struct, frozen=True):
     """Where words come from: a message with its time, the fold that hides the words, and the thread."""
 
     message: Message

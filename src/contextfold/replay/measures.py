@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from contextfold.domain import View
 from contextfold.errors import NotFound
@@ -156,8 +157,7 @@ _COMMON = frozenset(
 _BY_TEXT = ("quoted", "url", "flag", "hash")
 
 
-@dataclass(frozen=True, slots=True)
-class ViewSnapshot:
+class ViewSnapshot(Struct, frozen=True):
     """What a view showed: literals, text, blocks of messages as they were said, and text that is nobody's message."""
 
     place: int  # messages before it

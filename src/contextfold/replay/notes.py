@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode, said_in_result, users_side
 from contextfold.errors import BadMessage
@@ -203,8 +204,7 @@ def _flat(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-@dataclass(frozen=True, slots=True)
-class BlockNote:
+class BlockNote(Struct, frozen=True):
     """One block: its words as far as literals are looked for in them, and the literals."""
 
     text: str
@@ -213,8 +213,7 @@ class BlockNote:
     people: tuple[str, ...] = ()  # what a person said in it, also inside a tool's result
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """One message."""
 
     is_assistant: bool
@@ -234,8 +233,7 @@ class Note:
         return "\n".join(block.text for block in self.blocks if not block.is_reasoning)
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(Struct, frozen=True, dict=True):
     """A whole session."""
 
     messages: Sequence[Message]

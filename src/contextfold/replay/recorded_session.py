@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from contextfold.dialects import bill, understand
 from contextfold.domain import Bill, Message
@@ -26,8 +27,7 @@ from .values import Cost
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
-@dataclass(frozen=True)
-class RecordedSession:
+class RecordedSession(Struct, frozen=True, dict=True):
     """One session, ready to be replayed as often as there are policies."""
 
     file: str

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from contextfold.domain.harmless import short_line as harmless
@@ -25,8 +25,7 @@ from .workers import Advance, FileTask, Found, named, replay_file, work_in_proce
 OnProgress = Callable[[ReplayProgress], None]
 
 
-@dataclass(slots=True)
-class Run:
+class Run(Struct):
     """A replay under way: what is kept, and who is told."""
 
     files: Mapping[Path, str]  # and their digests

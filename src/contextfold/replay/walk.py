@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from contextfold import dialects
@@ -38,8 +38,7 @@ UNBOUNDED = 2**31  # a window nothing reaches: for rows that fold nothing by the
 WRITTEN_BY_MODELS = frozenset({"roo_code", "claude_code", "summary", "hybrid", FULL})
 
 
-@dataclass(slots=True)
-class RecordedClock:
+class RecordedClock(Struct):
     """The time a recording says, so that caches go cold where they did; the real one as long as it says none."""
 
     at: float | None = None
@@ -53,8 +52,7 @@ class RecordedClock:
             self.at = at if self.at is None else max(self.at, at)
 
 
-@dataclass(frozen=True, slots=True)
-class WalkTerms:
+class WalkTerms(Struct, frozen=True):
     """What one session is replayed with."""
 
     sitting: RecordedSession

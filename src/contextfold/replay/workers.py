@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration, ContextFoldError
@@ -37,8 +36,7 @@ Done = Collection[tuple[int, str]]  # sessions of the file and policies that nee
 Make = Callable[[RecordedSession, Settings, Step], Row]
 
 
-@dataclass(frozen=True, slots=True)
-class Advance:
+class Advance(Struct, frozen=True):
     """A session under way."""
 
     session: str
@@ -135,8 +133,7 @@ _NEWS: msgspec.json.Decoder[News] = msgspec.json.Decoder(News)
 _TASK = msgspec.json.Decoder(FileTask)
 
 
-@dataclass(slots=True)
-class Crew:
+class Crew(Struct):
     """The processes at work, what each is doing, and what is still to be done."""
 
     settings: Settings

@@ -11,10 +11,9 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from contextfold import dialects
 from contextfold.dialects import Heard, Listener, neutral_bill, refuse_empty, understand

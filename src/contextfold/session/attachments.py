@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from contextfold.domain import (
     Attached,
@@ -39,8 +40,7 @@ from .telemetry import journal
 MORE = 4  # one part in so many of the usable input is free for attachments while folding can still make room
 
 
-@dataclass(frozen=True, slots=True)
-class AskedAttachments:
+class AskedAttachments(Struct, frozen=True):
     """What came of asking: the attachments that were written, and those that had no room."""
 
     made: tuple[Attachment, ...] = ()
@@ -53,14 +53,12 @@ class AskedAttachments:
 NOTHING = AskedAttachments()
 
 
-@dataclass(frozen=True, slots=True)
-class _Weighed:
+class _Weighed(Struct, frozen=True):
     attachment: Attachment
     shape: Shape
 
 
-@dataclass(slots=True)
-class _Chosen:
+class _Chosen(Struct):
     """What there is room for, the first come first."""
 
     room: int

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from contextfold.domain import Checkpointed, Detail, Logged, NewEvent, encode
 from contextfold.errors import ContextFoldError, NotFound, WorkspaceError
@@ -25,8 +25,7 @@ T = TypeVar("T")
 Workspace: TypeAlias = str | os.PathLike[str] | Snapshots | None
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A named place in a thread."""
 
     seq: int  # of the event that names it

@@ -9,8 +9,9 @@ The list is the truth; nothing of it is changed, and nothing of the thread is lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from contextfold import dialects
 from contextfold.dialects import together, understand
@@ -27,8 +28,7 @@ from .rewind import Where
 SILENT = b"\0"  # the form of a message that says nothing which is compared, such as reasoning alone
 
 
-@dataclass(frozen=True, slots=True)
-class FollowReport:
+class FollowReport(Struct, frozen=True):
     """What following a list came to."""
 
     known: int  # messages of the list that the thread had already

@@ -8,9 +8,9 @@ come back in any order; one that is inside another shows nothing until the outer
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from contextfold.domain import Appended, LiveBranch, Logged, Message, NewEvent, Projection, Unfolded, View, hidden_by
 from contextfold.errors import CannotUnfold, NotFound
@@ -68,8 +68,7 @@ def shortened(text: str, most: int, count: Callable[[str], int], thread: str) ->
 # -- taking a fold back ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TriedUnfold:
+class TriedUnfold(Struct, frozen=True):
     """How a thread would look with a fold taken back, and perhaps others made."""
 
     projection: Projection
@@ -103,8 +102,7 @@ def try_unfold(desk: Desk, fold: int, make_room: bool) -> TriedUnfold:
     return _make_room(desk, tried, fold) if make_room and not tried.may_be else tried
 
 
-@dataclass(frozen=True, slots=True)
-class UnfoldPrice:
+class UnfoldPrice(Struct, frozen=True):
     """What taking a fold back costs: tokens that come back, and those behind them that are read anew once."""
 
     grown: int

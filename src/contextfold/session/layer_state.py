@@ -6,7 +6,8 @@ Nothing here is the truth: all of it can be made again from the events. It write
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from contextfold.domain import Counter, Message, Noted, Text, View
 from contextfold.errors import CannotFit

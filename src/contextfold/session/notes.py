@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from contextfold.domain import Attachment, Detail, Environment, Message, NewEvent, Noted, Phase, Projection, Text, Turn
 from contextfold.errors import BadConfiguration, NotFound

@@ -6,8 +6,10 @@ is it an estimate: none is asked, and the digest, which needs no model, stands f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import View
 from contextfold.errors import ContextFoldError
@@ -30,8 +32,7 @@ from .desk import Desk
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ViewParts:
+class ViewParts(Struct, frozen=True):
     """What leaves a view, or comes into it."""
 
     messages: tuple[int, ...] = ()  # seqs of whole messages and attachments
@@ -39,8 +40,7 @@ class ViewParts:
     stand_ins: tuple[int, ...] = ()  # by the ids of their folds
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """What `fold` or `unfold` would change. Nothing happened; ids of folds to be made hold if nobody writes before."""
 
     before: int  # tokens of the request as it stands

@@ -12,8 +12,9 @@ the call of a model would cost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from contextfold import dialects, recall
 from contextfold.domain import (
@@ -46,8 +47,7 @@ CHEAP = 2_000  # tokens up to which unfolding is not asked about
 _NAMES = {tool.name: tool for tool in recall.TOOLS}
 
 
-@dataclass(frozen=True, slots=True)
-class RecallWish:
+class RecallWish(Struct, frozen=True):
     """What to find: by words, by a file, or by the handle of a stand-in; one of them."""
 
     question: str | None = None

@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.dialects import refuse_empty, understand
 from contextfold.domain import (
@@ -43,8 +45,7 @@ _APART = 1e-6  # seconds: times closer than this are the same, since numbers of 
 TO_WHERE = ("before", "after", "to_time", "to_index", "to")
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """A place to go to, named in one of five ways."""
 
     before: int | None = None
@@ -136,8 +137,7 @@ def stand_at(desk: Desk, head: int, by: str) -> None:
 # -- moving ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(Struct, frozen=True):
     """The files to bring back: a snapshot, whose it is, and what it is called."""
 
     name: str

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.configuration import configure
 from contextfold.domain import Attacher, View
@@ -35,8 +37,7 @@ from .turn import Surroundings, System, Tools
 from .verbs import Layered, Recalls, Travels
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Struct, frozen=True):
     """A session in numbers."""
 
     messages: int  # ever appended
@@ -49,7 +50,7 @@ class Stats:
     spent: float = 0.0  # on the input of all requests, in `unit`: as billed, else as counted
     full_history: float = 0.0  # what they would have cost without folding; 0 where the policy keeps no account
     unit: str = "tokens"  # USD where the model's prices are known
-    paid: Paid = Paid()  # noqa: RUF009 - a value; USD by kind, answers too, as far as providers sent bills
+    paid: Paid = Paid()
     beside: int = 0  # tokens of system, tools and what else every request holds beside the view
 
     @property

@@ -14,9 +14,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct, field
 
 from contextfold.domain import encode
 from contextfold.folding import Answer, Made, MadeFold, Report, Writer
@@ -29,8 +30,7 @@ log = logging.getLogger("contextfold.session")
 Hook: TypeAlias = Callable[..., Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class FoldNotice:
+class FoldNotice(Struct, frozen=True):
     """A fold was made: what, why, for which model, by whose prompt, and one line for people."""
 
     fold: MadeFold
@@ -40,8 +40,7 @@ class FoldNotice:
     text: str  # one line in the thread's language
 
 
-@dataclass(frozen=True, slots=True)
-class Hooks:
+class Hooks(Struct, frozen=True):
     """Callables, each optional. In an asynchronous session they may be coroutine functions."""
 
     on_fold: Hook = None  # (FoldNotice)
@@ -77,8 +76,7 @@ _NAME: Final = "contextfold"
 _UNSET: Final = frozenset({"ProxyTracerProvider", "NoOpTracerProvider", "_ProxyMeterProvider", "NoOpMeterProvider"})
 
 
-@dataclass(slots=True)
-class Observed:
+class Observed(Struct):
     """What became of an operation, as far as it is told; whoever ran it says so here."""
 
     report: Report | None = None
@@ -92,8 +90,7 @@ class Observed:
         return answer
 
 
-@dataclass(frozen=True, slots=True)
-class _Instruments:
+class _Instruments(Struct, frozen=True):
     """The tracer and the meters of one configuration."""
 
     tracer: Any

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -61,8 +60,7 @@ class Surroundings(Struct, frozen=True):
     output: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestFrame:
+class RequestFrame(Struct, frozen=True):
     """The surroundings in force, weighed once for each content."""
 
     system: System = None
@@ -73,10 +71,11 @@ class RequestFrame:
     request_tokens: int = 0  # what every request costs by itself
     system_json: bytes = b""
     tools_json: bytes = b""
-    tokens: int = field(init=False)  # all that a request holds beside its messages
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", self.system_tokens + self.tool_tokens + self.request_tokens)
+    @property
+    def tokens(self) -> int:
+        """All that a request holds beside its messages."""
+        return self.system_tokens + self.tool_tokens + self.request_tokens
 
     def is_for(self, system: System, tools: Tools, output: int | None, written: tuple[bytes, bytes]) -> bool:
         """Whether it holds these very surroundings, unchanged where they stand; one that weighs nothing holds none."""

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from contextfold.domain import Attached, Checkpointed, Folded, Logged, Noted, Rewound, Sent
 from contextfold.errors import NotFound, WorkspaceError
 from contextfold.loggers import logger
@@ -62,8 +64,7 @@ artifacts_log = logger("artifacts")
 _NAME: Final = re.compile(r"([0-9a-f]{16})\.txt")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedArtifact:
+class NamedArtifact(Struct, frozen=True):
     """A file by its directory and name."""
 
     directory: str

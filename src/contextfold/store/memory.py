@@ -8,10 +8,12 @@ place, and the older one is shown when history is asked for. No model is needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import Appended, EventLog, ThreadPage, decode
 from contextfold.errors import BadConfiguration, BadMessage, NotFound
@@ -27,8 +29,7 @@ Kind: TypeAlias = Literal["fact", "preference", "decision", "procedure"]
 _FIELD = "memory"  # of the message that holds one
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryEntry:
+class MemoryEntry(Struct, frozen=True):
     """One thing that is remembered: where it was learned, until when it holds, and what took its place."""
 
     id: int

@@ -11,10 +11,10 @@ outline they came with: how they are shown depends on more than their bytes, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from contextfold import dialects, models, tokens
@@ -290,8 +290,7 @@ class RooTakeover(Takeover):
             self._seqs[place] = seq
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """A thread that a recording was taken over into, and what could not be placed there as it was."""
 
     thread: Thread

@@ -8,7 +8,8 @@ or a fold. Behind all of these the truth begins. What is read is a trial: no log
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from contextfold import models, tokens
 from contextfold.domain import EventLog, Fold, LiveBranch, PathItems, Projection, ThreadRow, ViewItem
@@ -19,8 +20,7 @@ from contextfold.thread.moves import TrialLive
 from .library import lineage
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadEnd:
+class ThreadEnd(Struct, frozen=True):
     """The end of a thread as a thread. From `since` on its rows are those of the whole one; 1 where it is whole."""
 
     thread: Thread

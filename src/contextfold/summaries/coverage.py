@@ -9,9 +9,10 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from .chances import Chances, WordChances
 from .passages import DigestLine, Topic
@@ -41,8 +42,7 @@ def resting(things: Iterable[T], rest: Rest) -> Iterator[T]:
         yield from stretch
 
 
-@dataclass(slots=True)
-class Exposure:
+class Exposure(Struct):
     """What the digest shows so far."""
 
     terms: dict[Term, float] = field(default_factory=dict)  # the worth of showing a term once more, as a share
@@ -61,8 +61,7 @@ class Exposure:
         self.add(line.terms, line.talk)
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(Struct, frozen=True):
     """How much a line brings."""
 
     chances: Chances
@@ -89,8 +88,7 @@ class Worth:
         return gain * line.factor
 
 
-@dataclass(frozen=True, slots=True)
-class LinePrices:
+class LinePrices(Struct, frozen=True):
     """What showing costs, in tokens."""
 
     line: Callable[[DigestLine], int]

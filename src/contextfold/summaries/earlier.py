@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from .cuts import MARK, restored
 from .texts import ENGLISH, JAPANESE, Wording
@@ -22,8 +23,7 @@ _EDGE = re.compile(r"^<(?P<closes>/?)folded-(?P<nonce>\w++)[^>\n]*+>", re.MULTIL
 _DONE = re.compile(r"(.+?)(?: (\d+)×)?")
 
 
-@dataclass(frozen=True, slots=True)
-class DigestEntry:
+class DigestEntry(Struct, frozen=True):
     """One line of a digest: its section, whose seq it carries, and the file or command it opens, if it does."""
 
     section: str

@@ -9,8 +9,9 @@ nothing, rewords nothing, and shows nothing of the reasoning.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from .chances import Chances, WordChances, plain_words
 from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Rest, Worth, no_rest, resting, without_alike
@@ -256,8 +257,7 @@ class OutOfTime(Exception):
     """A digest took longer than it may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stopwatch:
+class Stopwatch(Struct, frozen=True):
     """Looks at a clock while a digest is made, and stops it when its time is over; at each look it may `rest`."""
 
     clock: Callable[[], float]

@@ -6,7 +6,9 @@ No line of the history ever begins a line of the digest, so none can pass for a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .cuts import MARK, is_below, shortened
 from .frames import neutral
@@ -15,8 +17,7 @@ from .request import Language
 from .texts import Wording, wording
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """What goes into a digest, section by section."""
 
     language: Language

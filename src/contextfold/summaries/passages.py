@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from contextfold.domain import (
@@ -47,8 +46,7 @@ _TOLD = re.compile(r"\A\[([^\]]*+)\] (.*)")
 _DONE = frozenset({"completed", "done", "deleted", "cancelled", "canceled", "finished"})
 
 
-@dataclass(slots=True)
-class TaskPlan:
+class TaskPlan(Struct):
     """Steps with their status, by number."""
 
     seq: int = 0

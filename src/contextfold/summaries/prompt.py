@@ -10,7 +10,9 @@ way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .cuts import Count, head, middle
 from .frames import frame, nonce_of
@@ -18,8 +20,7 @@ from .request import Language, SourceMessage, SummaryRequest
 from .texts import spoken
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """One language's wording of the task."""
 
     task: str
@@ -153,8 +154,7 @@ _OWN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """A conversation as it was sent, in its wire format, and what to say at its end."""
 
     dialect: str
@@ -184,8 +184,7 @@ _LEAST = 60  # tokens a message is cut to before whole messages are left out
 _HEAD_SHARE = 0.3  # of the messages that remain, by tokens, from the old end
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """A request for a summary: one system text and one user text, for an answer of about `budget` tokens.
 
     `shared` asks the same of the model that is spoken to, at the end of its own conversation, which its provider has

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from contextfold.domain import Language, Message
 
@@ -58,8 +59,7 @@ class SourceMessage:
         return self._given
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryRequest:
+class SummaryRequest(Struct, frozen=True):
     """The messages a summary shall stand for, what stood for the ones before them, and how large it may be."""
 
     sources: tuple[SourceMessage, ...]

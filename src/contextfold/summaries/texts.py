@@ -8,8 +8,9 @@ language a thread gets is chosen once, when it is first folded, so that the same
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from contextfold.domain import Block, Document, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
 
@@ -18,8 +19,7 @@ from .frames import frame, neutral, nonce_of
 from .request import Language
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """One language's templates."""
 
     summary: str

@@ -7,14 +7,14 @@ a summary can be judged by them: a rule to keep, a number, a name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Language: TypeAlias = Literal["en", "ja"]
 
 
-@dataclass(frozen=True, slots=True)
-class Phrases:
+class Phrases(Struct, frozen=True):
     """One language."""
 
     wishes: tuple[str, ...]

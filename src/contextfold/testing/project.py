@@ -11,8 +11,9 @@ Long and mostly dull, as tool output is: this is what fills a context window.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from .phrases import NOUNS, PHRASES, Language
 
@@ -114,8 +115,7 @@ VERBS = ("apply", "check", "collect", "close", "split", "merge", "load", "store"
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 
 
-@dataclass(frozen=True, slots=True)
-class CodePlace:
+class CodePlace(Struct, frozen=True):
     """A function in a file, with everything a phrase may want to say about it."""
 
     path: str

@@ -12,20 +12,19 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class StepQuestion:
+
+class StepQuestion(Struct, frozen=True):
     """The user spoke."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Struct, frozen=True):
     """One tool call with what came of it."""
 
     id: str
@@ -35,8 +34,7 @@ class Called:
     is_error: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Worked:
+class Worked(Struct, frozen=True):
     """The agent thought, said something, and used tools, several at once if need be."""
 
     thought: str
@@ -44,8 +42,7 @@ class Worked:
     calls: tuple[Called, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The agent finished its turn."""
 
     thought: str

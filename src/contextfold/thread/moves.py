@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
+
+from msgspec import Struct
 
 from contextfold.domain import (
     BRANCH_EVENTS,
@@ -33,8 +34,7 @@ from .lens import Bodies, LogStretch
 from .live import Drafting, Live
 
 
-@dataclass(frozen=True, slots=True)
-class RewindReport:
+class RewindReport(Struct, frozen=True):
     """What moving the head did, or would do."""
 
     head: int  # where it stands afterwards

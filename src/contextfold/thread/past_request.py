@@ -9,7 +9,6 @@ What is rebuilt is compared with the digest: it is what was sent, or an error. R
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
@@ -32,8 +31,7 @@ _BLOBS = ("system", "tools")  # fields that are kept apart, since they are long 
 _REACH = 8  # messages in which the next one that stands as it was rendered is looked for
 
 
-@dataclass(frozen=True, slots=True)
-class RequestPart:
+class RequestPart(Struct, frozen=True):
     """Where one message of a request comes from."""
 
     seq: int  # of the message, the fold or the attachment; of a completion, the message that called; 0 for a frame
@@ -56,8 +54,7 @@ class RequestTerms(Struct, frozen=True, omit_defaults=True):
         return cls(kept, tuple(betas), marks.frame, marks.end)
 
 
-@dataclass(frozen=True, slots=True)
-class PastRequest:
+class PastRequest(Struct, frozen=True):
     """A request as it was sent. `seq` is that of the `Sent` event."""
 
     seq: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from contextfold.domain import (
     BRANCH_EVENTS,
@@ -35,8 +36,7 @@ from .lens import Bodies
 RowState: TypeAlias = Literal["visible", "folded", "abandoned", "unseen"]
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineRow:
+class TimelineRow(Struct, frozen=True):
     """One event. `fold` is the one that covers it now, so that a model sees that fold's stand-in instead."""
 
     seq: int
@@ -52,8 +52,7 @@ class TimelineRow:
     body: bytes | None = None  # when asked for; a forgotten one has none
 
 
-@dataclass(frozen=True, slots=True)
-class FoldInfo:
+class FoldInfo(Struct, frozen=True):
     """A live fold: its id, what it hides, and what stands there."""
 
     id: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from contextfold.domain import Environment, Phase, Text, ToolCall, ToolResult, encode
 from contextfold.errors import BadMessage
@@ -25,8 +26,7 @@ Rule: TypeAlias = Projection | Literal["unknown", "arguments", ""]
 MOST_PROBLEMS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """Whether a call may be carried out. Use `arguments`, which are what was checked, and not the call's own text."""
 
     call: ToolCall

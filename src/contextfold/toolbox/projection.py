@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, overload
 
+from msgspec import Struct
+
 from contextfold import tokens
 from contextfold.domain import Counter, Environment, Phase
 from contextfold.errors import BadConfiguration
@@ -48,8 +50,7 @@ class ToolState(Protocol):
     def deadline(self) -> float | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """Why a tool is not offered."""
 
     rule: Rule
@@ -189,8 +190,7 @@ def _weigh(tools: Sequence[Tool], environment: Environment, counter: Counter) ->
     return sum(weight(tool, environment, counter) for tool in tools)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCost:
+class ToolCost(Struct, frozen=True):
     """The next request in one mode: tokens of definitions, tokens to be cached anew, and their price."""
 
     mode: Mode
@@ -199,8 +199,7 @@ class ToolCost:
     dollars: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     """What a request does about tools: for reports."""
 
     mode: Mode

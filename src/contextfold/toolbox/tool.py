@@ -11,10 +11,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from contextfold.domain import Counter, Environment, Message, Phase, Text, decode, encode
 from contextfold.errors import BadConfiguration
@@ -53,8 +55,7 @@ _SHELL = re.compile(r"[;&|<>$`\\\n\r(){}\[\]*?!~#'\"]")
 _SPELLED = re.compile(r"%(?:25)*(?:2e|2f|5c|00)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """What is allowed, by parameter. `is_denied` takes the tool away altogether.
 
     A path ending in "/" allows everything below it; a command ending in " *" allows plain words after it.
@@ -136,8 +137,7 @@ def _listed(allowed: Sequence[Any]) -> str:
 _ANYTHING: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
-@dataclass(frozen=True, eq=False)
-class Tool:
+class Tool(Struct, frozen=True, eq=False, dict=True):
     """One tool. `schema` is the JSON schema of its arguments; the larger `priority`, the longer it stays in sight."""
 
     name: str
@@ -155,11 +155,11 @@ class Tool:
             raise BadConfiguration("A tool needs a name.")
         if not isinstance(self.schema.get("properties", {}), Mapping) or isinstance(self.schema.get("required"), str):
             raise BadConfiguration(f"The schema of {self.name} is none: properties are a mapping, required is a list.")
-        object.__setattr__(self, "requires", checked(self.requires))
-        object.__setattr__(self, "limits", {Environment.of(str(name)): limit for name, limit in self.limits.items()})
+        force_setattr(self, "requires", checked(self.requires))
+        force_setattr(self, "limits", {Environment.of(str(name)): limit for name, limit in self.limits.items()})
         if self.phases is not None:
             named = (self.phases,) if isinstance(self.phases, str) else self.phases
-            object.__setattr__(self, "phases", frozenset(Phase.of(str(each)) for each in named))
+            force_setattr(self, "phases", frozenset(Phase.of(str(each)) for each in named))
         for limit in self.limits.values():
             unknown = limit.parameters - set(self.schema.get("properties", {}))
             if unknown:

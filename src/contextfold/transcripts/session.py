@@ -74,8 +74,7 @@ class Defect(Struct, frozen=True):
 Entry: TypeAlias = Recorded | Compaction | Skipped | Defect
 
 
-@dataclass(frozen=True, slots=True)
-class LineAccount:
+class LineAccount(Struct, frozen=True):
     """Where every line went: into turns, into compactions, or skipped by kind."""
 
     read: int
@@ -87,8 +86,7 @@ class LineAccount:
         return self.read + self.compacted + sum(self.skipped.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A recording read to its end."""
 
     turns: tuple[Recorded, ...]

@@ -10,11 +10,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 import msgspec
+from msgspec import Struct
 
 from contextfold.errors import NotFound
 
@@ -27,8 +27,7 @@ _LOOSE = re.compile(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
 _PACKED = re.compile(r"pack/pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack")
 
 
-@dataclass(frozen=True, slots=True)
-class Adoptable:
+class Adoptable(Struct, frozen=True):
     """What a directory holds: snapshots by id, and what git would obey there and is therefore left behind."""
 
     path: str

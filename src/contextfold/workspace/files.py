@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from contextfold.domain import Attachment, Detail, Turn
 from contextfold.errors import BadConfiguration
@@ -33,8 +34,7 @@ LARGEST = 2_000_000  # bytes of a file that is shown
 Allowed = Callable[[str], bool]  # a path beneath the workspace -> whether the model may see it
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A file as it is: when it was modified, its size, and a digest of its content."""
 
     modified: int
@@ -42,8 +42,7 @@ class Version:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileContents:
+class FileContents(Struct, frozen=True):
     """A file's text and version, or why it is not shown."""
 
     text: str = ""
@@ -112,8 +111,7 @@ def version_now(root: Path, path: str, known: Version | None) -> Version | None:
     return Version(status.st_mtime_ns, len(content), sha256(content).hexdigest())
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Some lines of a text: which, and what was left out."""
 
     text: str
@@ -166,8 +164,7 @@ SHARE = 3  # one part in so many of the free room goes to files, so that they do
 CHANGED, LIST, FILE = "changed-files", "files", "file"  # kinds of attachment
 
 
-@dataclass(frozen=True, slots=True)
-class Restore:
+class Restore(Struct, frozen=True):
     """How much comes back after a fold: so many files, so many tokens of each, so many in all (50,000 at most)."""
 
     files: int = 5
@@ -179,16 +176,14 @@ class Restore:
             raise BadConfiguration(f"Files cannot be restored in negative amounts: {self}. Use 0 or more.")
 
 
-@dataclass(slots=True)
-class _Knowledge:
+class _Knowledge(Struct):
     """What the model knows of a file: the version it was when it was last used; None when it was not there."""
 
     version: Version | None
     is_sure: bool = True
 
 
-@dataclass(slots=True)
-class _Spent:
+class _Spent(Struct):
     room: int
     files: int
     chosen: list[Attachment] = field(default_factory=list)

@@ -7,8 +7,9 @@ its stand-ins.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from contextfold.domain import Language
 
@@ -19,8 +20,7 @@ Refusal: TypeAlias = Literal[
 Since: TypeAlias = Literal["same", "changed", "unsure"]
 
 
-@dataclass(frozen=True, slots=True)
-class FilePhrases:
+class FilePhrases(Struct, frozen=True):
     """One language's templates."""
 
     changed: str

@@ -12,9 +12,11 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.domain import Text, ToolCall, ToolKind, ToolResult, ViewMessage, touches_of
 
@@ -41,8 +43,7 @@ _AROUND_BY = ("<", "(", "[", "{", "#")  # … and how such lines begin
 _CAP = 200  # lines that no tool cuts a file to; a longer answer may be cut by its tool
 
 
-@dataclass(frozen=True, slots=True)
-class FileCall:
+class FileCall(Struct, frozen=True):
     """A file that a call reads or writes. Lines are counted from 1; None means from the start, or to the end."""
 
     action: Action
@@ -60,8 +61,7 @@ def file_calls(call: ToolCall, more: Mapping[str, Action] = {}) -> Iterator[File
             yield FileCall(action, touch.path, touch.first, touch.last, touch.content)
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(Struct, frozen=True):
     """The last time a file was read or written."""
 
     path: str  # beneath the workspace, with forward slashes

@@ -15,10 +15,11 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from contextfold.errors import WorkspaceChanged
 
@@ -33,16 +34,14 @@ _GITS_OWN = "a name that git keeps for itself"
 _HEAVY_NAMES = frozenset(name.rstrip("/") for name in HEAVY.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Excluded:
+class Excluded(Struct, frozen=True):
     """A path that a snapshot does not hold, and why."""
 
     path: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How a path looks without reading it: equal looks, equal content, unless somebody cheats."""
 
     mode: int
@@ -61,8 +60,7 @@ def look(path: Path) -> Look | None:
     return Look(status.st_mode, status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """What is to be stored, what is gone, and what is left out."""
 
     present: tuple[str, ...]
@@ -227,8 +225,7 @@ def holds_key(content: bytes) -> bool:
 Kind: TypeAlias = Literal["added", "modified", "deleted"]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """A path that two snapshots differ in."""
 
     path: str

@@ -10,10 +10,10 @@ import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from contextfold.errors import DiskFull, NotFound, WorkspaceError
 
@@ -39,8 +39,7 @@ MANY_LOOSE = 27  # objects in one of 256 drawers: about 7,000 in all, then they 
 _KINDS: dict[str, Kind] = {"A": "added", "M": "modified", "T": "modified", "D": "deleted"}
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A workspace as it was: its id, how many files it holds, what changed since the one before, what is left out."""
 
     id: str
@@ -49,8 +48,7 @@ class Snapshot:
     excluded: tuple[Excluded, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What a restore did: the snapshot that undoes it, what it changed, and what it left as it was, with why."""
 
     before: Snapshot
@@ -58,8 +56,7 @@ class Restored:
     kept: tuple[Excluded, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Latest:
+class _Latest(Struct, frozen=True):
     """What the index holds, so that nothing is written when nothing changed."""
 
     id: str

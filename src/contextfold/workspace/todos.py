@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from contextfold.domain import Attachment, ToolCall, Turn, decode, kind_of_tool
 from contextfold.errors import BadMessage
@@ -23,8 +24,7 @@ _WORDS = ("content", "step", "text", "title", "task", "description")
 _BOX = re.compile(r"^\s*(?:[-*]|\d+\.)\s*\[(?P<mark>.)\]\s*(?P<text>.+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class ToDo:
+class ToDo(Struct, frozen=True):
     """One line of a list."""
 
     text: str

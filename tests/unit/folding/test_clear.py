@@ -1,7 +1,7 @@
 from base64 import b64encode
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from contextfold.domain import Folded, Text, ViewItem
 from contextfold.errors import BadConfiguration

@@ -1,8 +1,8 @@
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from contextfold.domain import View
 from contextfold.errors import BadConfiguration

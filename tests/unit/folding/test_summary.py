@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Plan

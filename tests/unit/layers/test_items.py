@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from contextfold import layers as L
 from contextfold.errors import BadConfiguration

@@ -1,10 +1,10 @@
 """Seed 003, a memory manager that prunes by weight: its steps, its settings, and when it looks."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration

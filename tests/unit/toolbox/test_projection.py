@@ -1,10 +1,10 @@
 """What the model is shown, by phase, permission, environment and budget."""
 
 import datetime
-from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from contextfold.domain import Environment, Phase, encode
 from contextfold.errors import BadConfiguration

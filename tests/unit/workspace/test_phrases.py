@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import string
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import contextfold as cf
 from contextfold.domain import Attacher, Attachment, Turn
@@ -20,7 +20,7 @@ RESULT = '{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}"
 
 
 def templates(words: FilePhrases) -> Iterator[tuple[str, str]]:
-    for field in dataclasses.fields(words):
+    for field in structs.fields(words):
         value = getattr(words, field.name)
         if isinstance(value, Mapping):
             yield from ((f"{field.name}.{key}", template) for key, template in value.items())
@@ -64,7 +64,7 @@ def test_a_cut_is_told_in_the_language_of_the_thread() -> None:
 
 def in_japanese(attacher: Attacher) -> Attacher:
     """The same attacher, asked in a Japanese thread."""
-    return lambda turn: attacher(dataclasses.replace(turn, language="ja"))
+    return lambda turn: attacher(structs.replace(turn, language="ja"))
 
 
 def used(session: cf.Session, id: str, tool: str, input: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from contextfold.dialects.neutral import LABEL
 from contextfold.dialects.repairs import (
@@ -26,8 +27,7 @@ from .rules import IN_SYSTEM
 from .turns import Allowed, allowed_in, is_paused
 
 
-@dataclass(slots=True)
-class RepairedMessage:
+class RepairedMessage(Struct):
     """A message on the bench: who speaks, its blocks, and where it stood."""
 
     path: str

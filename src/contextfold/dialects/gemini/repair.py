@@ -8,8 +8,9 @@ API's documentation gives for such calls.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from contextfold.dialects.neutral import LABEL, is_blank
 from contextfold.dialects.repairs import (
@@ -36,8 +37,7 @@ from .rules import check, loop_start
 _HOMES = {"functionCall": "model", "functionResponse": "user"}
 
 
-@dataclass(slots=True)
-class HeldParts:
+class HeldParts(Struct):
     """A content on the bench: who speaks, its parts, and where it stood."""
 
     path: str

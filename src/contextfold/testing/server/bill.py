@@ -22,10 +22,10 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from contextfold.domain import Message, Text
 from contextfold.models import Model, Prices
@@ -156,8 +156,7 @@ def _is_plain(value: Mapping[str, Any]) -> bool:
 _MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBill:
+class TokenBill(Struct, frozen=True):
     """Tokens of one call; `input` is all of the prompt, however it was paid."""
 
     fresh: int = 0
@@ -218,8 +217,7 @@ HOUR: Final = 3_600
 _GRAIN: Final = 128  # automatic caches find prefixes in steps of so many tokens
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPiece:
+class PromptPiece(Struct, frozen=True):
     """Part of a prompt in order: its exact bytes, its size, and the lifetime in seconds if a breakpoint follows it."""
 
     content: bytes
@@ -227,8 +225,7 @@ class PromptPiece:
     breakpoint: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """How one model's prompts are cached."""
 
     least: int
@@ -237,8 +234,7 @@ class Rules:
     writes_cost: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Billed:
+class Billed(Struct, frozen=True):
     """What a prompt costs, and the entries it leaves once its answer begins: key to lifetime."""
 
     usage: TokenBill

@@ -11,8 +11,9 @@ The small questions about foreign JSON that rules ask stand here too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 
 def refuse(message: str, rule: str, param: str | None = None, code: str | None = None) -> Rejection:
@@ -101,8 +102,7 @@ class Rejection(Exception):
 How: TypeAlias = Literal["status", "reset", "cut", "break_off", "drip", "garbage", "hang"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One failure. `text` is what was about to be said where something is said at all."""
 
     how: How

@@ -13,10 +13,11 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -27,8 +28,7 @@ from .faults import Fault, Kind, Rejection
 from .provider import Call, Held, Question, Say, Vendor
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(Struct, frozen=True):
     """A step, made complete: every call has its id, and its size is known."""
 
     say: Say
@@ -60,8 +60,7 @@ def arguments(call: Call) -> str:
     return msgspec.json.encode(dict(call.arguments)).decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(Struct, frozen=True):
     """A request as it arrived, its body decoded. Header names are in lower case."""
 
     path: str
@@ -70,8 +69,7 @@ class Incoming:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerReply:
+class ServerReply(Struct, frozen=True):
     """An answer ready to be sent: whole, and as the pieces of a stream."""
 
     body: Mapping[str, Any]
@@ -80,8 +78,7 @@ class ServerReply:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """A request that breaks no rule. `tell` makes an answer of a step; it is called when the answer begins."""
 
     asked: Question

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill, digest

@@ -12,10 +12,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from contextfold.models import Config, Model, find
 
@@ -25,8 +26,7 @@ from .faults import Fault, Rejection
 Stop: TypeAlias = Literal["", "end", "calls", "length", "refusal"]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """The model asks for a tool. Without an id the server makes one in the provider's style."""
 
     name: str
@@ -34,8 +34,7 @@ class Call:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """One answer of the model. Thinking is signed by the server; `stop` is told by the content unless given."""
 
     text: str = ""
@@ -65,8 +64,7 @@ class Held:
         return self._released
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What a scripted function sees of a request."""
 
     format: str
@@ -111,8 +109,7 @@ def as_step(step: Step, asked: Question) -> Say | Fault | Held:
     return Say(made) if isinstance(made, str) else made
 
 
-@dataclass(frozen=True, slots=True)
-class Flavour:
+class Flavour(Struct, frozen=True):
     """One vendor's additions."""
 
     wants_reasoning: bool = False  # `reasoning_content` on assistant turns that carry calls
@@ -142,8 +139,7 @@ _LEAST = 512
 _LIFETIME = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Strictness:
+class Strictness(Struct, frozen=True):
     """How strict the server is, and for whom."""
 
     token: str
@@ -155,8 +151,7 @@ class Strictness:
     names: frozenset[str] = frozenset()  # of the models served here; empty: of any model
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """One request and what came of it. Headers that carry keys are never kept."""
 
     format: str

@@ -7,10 +7,11 @@ whole or as events: blocks with signatures, stop reasons, usage with cache field
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import Billed, PromptPiece, TokenBill
@@ -43,8 +44,7 @@ from .rules import (
 from .turns import REASONING, ReadTurn, after_compaction, check_pairs, lifetime_of, read_turns
 
 
-@dataclass(frozen=True, slots=True)
-class ReadMessages:
+class ReadMessages(Struct, frozen=True):
     """A request that breaks no rule, as the model will see it."""
 
     model: Model

@@ -6,8 +6,9 @@ Context editing: what the provider clears before the model reads. The client's o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from contextfold.models import Model
 from contextfold.testing.server.bill import digest

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from contextfold.testing.server.faults import objects, refuse
 
@@ -273,8 +274,7 @@ _COMMON: Final = frozenset({"role", "content"})
 _FIELDS: Final = {"system": _COMMON | {"output_config", "clear_at"}}
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedBlock:
+class PlacedBlock(Struct, frozen=True):
     """A block, and its place in the request."""
 
     block: dict[str, Any]
@@ -290,8 +290,7 @@ class PlacedBlock:
         return str(self.block.get("type"))
 
 
-@dataclass(slots=True)
-class ReadTurn:
+class ReadTurn(Struct):
     """What one side said before the other spoke."""
 
     role: str

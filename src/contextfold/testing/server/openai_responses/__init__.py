@@ -7,8 +7,10 @@ stands in `rules`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.models import Model
 from contextfold.testing.server import formats
@@ -88,8 +90,7 @@ def _summary(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.reasoning_summary_part.done", "part": part}
 
 
-@dataclass(frozen=True, slots=True)
-class ReadResponses:
+class ReadResponses(Struct, frozen=True):
     """A request that breaks no rule."""
 
     model: Model
