@@ -188,6 +188,10 @@ class Dialect(Protocol):
         """The chunks with no more of anything than the API takes in one request; those before `since` were limited."""
         return chunks
 
+    def may_be_limited(self, chunk: bytes) -> bool:  # noqa: ARG002
+        """Whether there is something in a chunk for which `limited` has to be asked, about it or what comes behind."""
+        return True
+
     def grown(self, body: bytes, fresh: Sequence[bytes]) -> bytes | None:  # noqa: ARG002
         """A body that it wrote, with these chunks behind its own and the same two bytes at its end; else None."""
         return None

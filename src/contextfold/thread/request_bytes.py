@@ -170,18 +170,28 @@ class Newest:
         self._dialect = dialect
         self._terms: tuple[bytes, str] = (b"", "")
         self._chunks: list[bytes] = []
+        self._front: object = None  # what was given for them
         self.body = b""
         self.series = BodySeries()  # another one for each body that is written anew
 
     def with_(
-        self, chunks: Sequence[bytes], settings: tuple[Mapping[str, object], bytes], first: ViewItem | None
+        self,
+        chunks: Sequence[bytes],
+        settings: tuple[Mapping[str, object], bytes],
+        first: ViewItem | None,
+        front: object = None,
     ) -> bytes:
-        """The body of these chunks, with settings that are compared by their bytes."""
+        """The body of these chunks, with settings that are compared by their bytes.
+
+        Whoever gives the same `front` again says that nothing changed in those of the last time.
+        """
         known = len(self._chunks)
         fresh = chunks[known:]
         fields, written = settings
         terms = written, first.shape.role if first is not None else ""
-        is_longer = terms == self._terms and self._chunks == chunks[:known]
+        is_same = front is not None and front is self._front and known <= len(chunks)
+        self._front = front
+        is_longer = terms == self._terms and (is_same or self._chunks == chunks[:known])
         grown = self._dialect.grown(self.body, fresh) if is_longer else None
         if grown is not None:
             self.body = grown
@@ -204,6 +214,8 @@ class Rendering:
         self._kept: dict[Variant, bytes] = {}
         self._lost: dict[Variant, tuple[str, ...]] = {}  # only of items that lost something
         self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
+        self._is_limited = False  # whether something in them may have to be limited
+        self._front: object = None  # another one once something in them changed, not only behind them
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
         self._newest = Newest(dialect)
         self.marks = MarkCarriers(dialect)
@@ -228,14 +240,23 @@ class Rendering:
                 reading.load(
                     [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
                 )
-            self._chunks += [self._chunk(item, reading, at) for at, item in enumerate(fresh, len(self._chunks))]
+            added = [self._chunk(item, reading, at) for at, item in enumerate(fresh, len(self._chunks))]
+            self._chunks += added
             if self._lost:
                 self._losses.update(self._lost_by(fresh))
-            self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(fresh))
+            if self._is_limited or self._need_limits(added):
+                self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(added))
+                self._is_limited, self._front = True, object()
         if len(self._chunks) == view.length:
             return self._chunks
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
+
+    def _need_limits(self, chunks: Sequence[bytes]) -> bool:
+        for chunk in chunks:  # noqa: SIM110  # asked at every turn: a generator costs a call for each
+            if self.dialect.may_be_limited(chunk):
+                return True
+        return False
 
     def settings(self, fields: Mapping[str, object]) -> RequestSettings:
         """What a request of this dialect says beside its messages, to be used as long as nothing in it changes."""
@@ -257,11 +278,12 @@ class Rendering:
         """The whole request as bytes, marked for the provider's cache."""
         given = settings if isinstance(settings, RequestSettings) else self.settings(settings)
         chunks = self.agreed(view, reading, given)
+        front = self._front if chunks is self._chunks else None
         if marks.items:
-            chunks = self.marks.put(list(chunks), marks.items)
+            chunks, front = self.marks.put(list(chunks), marks.items), None
         if given.chains and self._are_chains_broken(view):
             given = given.without(given.chains)
-        body = self._newest.with_(chunks, given.marked(marks), view.item(0) if view.length else None)
+        body = self._newest.with_(chunks, given.marked(marks), view.array.items[0] if view.length else None, front)
         self.size, self.series = 2 * len(body), self._newest.series
         return body
 
@@ -303,6 +325,7 @@ class Rendering:
         self._kept = {key: chunk for key, chunk in self._kept.items() if key[0] in visible}
         self._lost = {key: lost for key, lost in self._lost.items() if key[0] in visible}
         self._array, self._chunks, self._losses, self._stale = array, [], Counter(), set()
+        self._is_limited, self._front = False, object()
         if self._prefixes is not None:
             self._prefixes.start_over()
 

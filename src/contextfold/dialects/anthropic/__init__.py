@@ -47,6 +47,7 @@ class AnthropicDialect(Dialect):
     body = staticmethod(render.body)
     grown = staticmethod(render.grown)
     limited = staticmethod(render.settled_and_limited)
+    may_be_limited = staticmethod(render.may_be_limited)
     marked = staticmethod(render.marked)
     marks = staticmethod(render.marks)
     marked_settings = staticmethod(render.marked_settings)

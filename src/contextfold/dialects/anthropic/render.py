@@ -52,7 +52,7 @@ from contextfold.models import Model
 from .parse import NAME
 from .rules import IN_SYSTEM
 from .touch import SILENT_ERROR, is_unsigned, touched
-from .turns import holds_any, refused_sampling, settled
+from .turns import SIGNS, holds_any, refused_sampling, settled
 
 ON_DEMAND, THRESHOLD, CLEARING = "compact-2026-09-04", "compact_20260112", "clear_tool_uses_20250919"
 BINDING = "thinking-binding-controls-2026-08-01"  # under which the provider takes the wish to drop stale reasoning
@@ -147,6 +147,11 @@ def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes
 def settled_and_limited(chunks: list[bytes], since: int) -> list[bytes]:
     """The chunks without halves of what ran at a server, and with the newest marks only."""
     return limited(settled(chunks, since), since)
+
+
+def may_be_limited(chunk: bytes) -> bool:
+    """Whether it holds a mark, or the sign of something that ran at a server."""
+    return MARK in chunk or holds_any((chunk,), 0, SIGNS)
 
 
 def marked(chunk: bytes) -> bytes:

@@ -232,7 +232,7 @@ def _version(model: str) -> tuple[str, tuple[int, ...]]:
 
 
 # In the type of every such call and result and in no type of the caller's own tools; and where a program called.
-_MARKS = (b"_tool_", b'"caller"')
+SIGNS = (b"_tool_", b'"caller"')
 _OF_A_LOOP = (b'"caller"', b'"tool_result"')
 _REACH = 4  # chunks before the new ones in which the turn they end is looked for
 
@@ -247,7 +247,7 @@ _spoken = msgspec.json.Decoder(_MessageRole)
 def settled(chunks: list[bytes], since: int = 0) -> list[bytes]:
     """The chunks without halves of what ran at a server, in turns that are over; the older were looked at."""
     start = max(0, since - _REACH)
-    if not holds_any(chunks, start, _MARKS):
+    if not holds_any(chunks, start, SIGNS):
         return chunks
     while start > 0 and (not chunks[start - 1] or any(mark in chunks[start - 1] for mark in _OF_A_LOOP)):
         start -= 1
