@@ -288,8 +288,9 @@ class PathItems:
 
     def push(self, seq: int, kind: ItemKind, shape: Shape) -> None:
         """Somebody spoke: complete what that leaves behind, then add it."""
-        self.has_system = self.has_system or shape.role == "system"
-        waiting = self.open_calls
+        if shape.role == "system":
+            self.has_system = True
+        waiting = self._open[-1] if self._open else ()
         if not waiting and _is_plain(shape):
             self._add(ViewItem(seq, kind, shape), seq, ())
             return
@@ -333,13 +334,13 @@ class PathItems:
         return replace(item, shape=shape, folded=tuple(part for part, _ in parts))
 
     def _add(self, item: ViewItem, key: int, waiting: tuple[str, ...]) -> None:
-        leads = bool(self._leads and self._leads[-1])
-        joins = bool(self.items) and keeps_together(item, self._open[-1], leads)
+        is_first = not self.items
+        is_led = not is_first and self._leads[-1] > 0
         self.items.append(item)
-        self.starts.append(not joins)
+        self.starts.append(is_first or not keeps_together(item, self._open[-1], is_led))
         self._keys.append(key)
         self._open.append(waiting)
-        self._leads.append(leads_on(item, leads))
+        self._leads.append(leads_on(item, is_led))
 
     def _completion(self, calls: tuple[str, ...]) -> ViewItem:
         caller = next(item for item in reversed(self.items) if item.shape.role == "assistant" and item.shape.calls)

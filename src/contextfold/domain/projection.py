@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, assert_never
 
 from .events import (
+    BRANCH_EVENTS,
     Appended,
     Attached,
     BranchEvent,
@@ -101,6 +102,7 @@ class Projection:
         self.pins = Pins()
         self.notes: list[int] = []
         self.left: list[int] = []  # heads that were rewound from and can be returned to, newest last
+        self.head = 0  # the event that the next one follows
         self._path = LivePath()
         self._edited: dict[int, ViewItem] = {}  # items with folded blocks, by position
         self._shown: Shown | None = None
@@ -109,12 +111,6 @@ class Projection:
     def last(self) -> int:
         """The newest seq."""
         return len(self.events)
-
-    @property
-    def head(self) -> int:
-        """The event that the next one follows."""
-        seqs = self._path.seqs
-        return seqs[-1] if seqs else 0
 
     @property
     def path(self) -> tuple[int, ...]:
@@ -169,23 +165,21 @@ class Projection:
         fork = Projection(self.items.words)
         fork.events, fork.left, fork.notes = self.events[:], self.left[:], self.notes[:]
         fork.items, fork.folds, fork.pins = self.items.copy(), self.folds.copy(), self.pins.copy()
-        fork._path, fork._edited = self._path.copy(), dict(self._edited)
+        fork._path, fork.head, fork._edited = self._path.copy(), self.head, dict(self._edited)
         return fork
 
     def take(self, logged: Logged) -> None:
         """One more thing happened."""
         self.events.append(logged)
         event = logged.event
-        match event:
-            case Rewound():
-                self._rewind(event)
-            case Sent() | Measured() | Checkpointed() | ToolsProjected():
-                pass
-            case _:
-                if logged.parent != self.head:
-                    self._move(logged.parent)
+        if isinstance(event, BRANCH_EVENTS):
+            if logged.parent != self.head:
+                self._move(logged.parent)
+            if self.left:
                 self.left.clear()
-                self._follow(logged.seq, event)
+            self._follow(logged.seq, event)
+        elif isinstance(event, Rewound):
+            self._rewind(event)
 
     def _follow(self, seq: int, event: BranchEvent) -> None:
         match event:
@@ -206,16 +200,16 @@ class Projection:
             case _:
                 assert_never(event)
         self._path.push(seq, len(self.items.items))
+        self.head = seq
 
     def _push(self, seq: int, kind: ItemKind, event: Appended | Attached) -> None:
         path, shown = self.items, self._shown
         first = len(path.items)
         path.push(seq, kind, event.shape)
         if shown is not None:  # views taken before are shorter, and do not see it
-            for place in range(first, len(path.items)):
-                item = path.items[place]
+            for item in path.items[first:]:
                 shown.items.append(item if item.shape.role != "system" else placed(item, shown.items))
-                shown.cuts.append(path.starts[place])
+            shown.cuts += path.starts[first:]
 
     def _fold(self, seq: int, event: Folded) -> None:
         spans = (self.items.span(first, last) for first, last in event.cover.ranges)
@@ -273,6 +267,7 @@ class Projection:
     def leave(self, after: int) -> None:
         """Stand where an earlier event of the live path left it: what came after is no longer on the path."""
         self.items.truncate(self._path.leave(after))
+        self.head = self._path.seqs[-1] if self._path.seqs else 0
         self.pins.leave(after)
         del self.notes[bisect_right(self.notes, after) :]
         self._revive(*self.folds.leave(after))
