@@ -225,27 +225,31 @@ class Books:
         lens, sent = thread.lens, self._sent
         is_cold = sent is None or _is_over(lens.model, now - sent.at)
         asked = view.array, view.length, budget, fixed, lens.calibration, lens.model, sent, is_cold, self.account
-        items = thread.branch.items.items
-        return self._next.of(asked, lambda: self._priced(items, lens, view, budget, fixed, is_cold))
+        return self._next.of(asked, lambda: self._priced(thread, view, budget, fixed, is_cold))
 
-    def _priced(
-        self, items: Sequence[ViewItem], lens: ModelLens, view: View, budget: Budget, fixed: int, is_cold: bool
-    ) -> _NextRequest:
-        sent, calibration, model = self._sent, lens.calibration, lens.model
+    def _priced(self, thread: Thread, view: View, budget: Budget, fixed: int, is_cold: bool) -> _NextRequest:
+        sent, account, lens = self._sent, self.account, thread.lens
+        calibration, model = lens.calibration, lens.model
         raw = view.tokens()
         size = calibration.scaled(raw) + budget.fixed
         cached = 0
         if sent is not None and not is_cold and sent.fixed == fixed:
             cached = max(0, size - calibration.scaled(view.tokens(self._common(sent.view, view))))
-        least = (model.cache.least or 0) if model.cache is not None else 0
-        cached = cached if cached >= least else 0
+        least = model.cache.least or 0 if model.cache is not None else 0
         factor = min(calibration.factor, size / max(1, raw))  # nothing less than nothing is around them
-        around = size - int(raw * factor)  # what calibration found beside the messages, too
-        said = self._said.tokens(items, lens, view)
-        newest = self._newest.of(view.array, lambda: _newest_summary(view))
-        call = PricedRequest(size, around, cached, said, factor, budget.usable, newest, is_cold, least)
-        rates = rates_of(model, size, self.account.cache)
-        return _NextRequest(call, rates, self.account.with_full_history(call, rates))
+        call = PricedRequest(
+            size,
+            size - int(raw * factor),  # what calibration found beside the messages, too
+            cached if cached >= least else 0,
+            self._said.tokens(thread.branch.items.items, lens, view),
+            factor,
+            budget.usable,
+            self._newest.of(view.array, lambda: _newest_summary(view)),
+            is_cold,
+            least,
+        )
+        rates = rates_of(model, size, account.cache)
+        return _NextRequest(call, rates, account.with_full_history(call, rates))
 
     def _common(self, before: View, view: View) -> int:
         """How many items at the front are those of the request before; read once for each pair of arrays."""
@@ -262,16 +266,16 @@ class _SaidSoFar:
         self._last: ViewItem | None = None
 
     def tokens(self, items: Sequence[ViewItem], lens: ModelLens, view: View) -> int:
-        if self._counted > len(items) or (self._counted and items[self._counted - 1] is not self._last):
-            self._tokens, self._counted = 0, 0
-        shown, hidden = view.array.items, len(items) - view.length
-        for place in range(self._counted, len(items)):
-            # The view has weighed what is new in it.
-            at = place - hidden
-            is_shown = 0 <= at < view.length and shown[at] is items[place]
-            self._tokens += view.tokens(at, at + 1) if is_shown else lens.weigh(items[place])
-        self._counted = len(items)
-        self._last = items[-1] if items else None
+        many, known = len(items), self._counted
+        if known > many or (known and items[known - 1] is not self._last):
+            self._tokens = self._counted = known = 0
+        if known < many:
+            start, shown = view.length - (many - known), view.array.items
+            if start >= 0 and shown[start] is items[known] and shown[view.length - 1] is items[-1]:
+                self._tokens += view.tokens(start)  # the view ends with all that is new, and has weighed it
+            else:
+                self._tokens += sum([lens.weigh(items[place]) for place in range(known, many)])
+            self._counted, self._last = many, items[-1]
         return self._tokens
 
 
