@@ -74,7 +74,7 @@ class Desk:
     ) -> None:
         self.lens = thread.lens  # how its items are read and weighed for the model
         self.thread, self.policy, self.hooks, self.artifacts = thread, policy, hooks or Hooks(), artifacts
-        self.alone, self.now = thread.alone, thread.now
+        self.alone, self.write_first, self.now = thread.alone, thread.write_first, thread.now
         self.turn, self.requests, self.owned = CurrentTurn(), OpenRequests(), OwnedList()
         self.books = Books(policy)  # the money
         self.background = Background()  # the summary that is being written meanwhile

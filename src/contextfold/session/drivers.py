@@ -31,7 +31,7 @@ from contextfold.thread import Drafting
 
 from . import telemetry
 
-T = TypeVar("T")
+S, T = TypeVar("S"), TypeVar("T")
 _GRACE: Final = 1.0  # seconds in which what is cancelled may clean up
 _LATE: Final = "The summarizer did not answer in time."
 
@@ -48,6 +48,10 @@ class Doing(Protocol):
         """Do something while nobody else uses the thread, after taking what others wrote to it if need be."""
         ...
 
+    def write_first(self, work: Callable[[], S], then: Callable[[S], T], *, look: bool = False) -> T:
+        """The same for work that writes, and what follows once that is on the disk."""
+        ...
+
 
 def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     """Run a verb's steps to their end.
@@ -60,6 +64,25 @@ def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
         ended: T = first.value
         return ended
     return _drive(steps, doing, first)
+
+
+def drive_write(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
+    """The same for steps that begin with a write: whoever takes no other turn has the thread for itself all along."""
+
+    def write() -> tuple[Logged, ...]:
+        first = steps.send(None)
+        assert isinstance(first, Record)  # noqa: S101  # it is for steps that begin so
+        return doing.write(first.drafting, first.blobs)
+
+    try:
+        effect = doing.write_first(write, lambda logged: _next(steps, logged, None), look=look)
+    except BaseException:
+        steps.close()
+        raise
+    if isinstance(effect, StepsEnd):
+        ended: T = effect.value
+        return ended
+    return _drive(steps, doing, effect)
 
 
 def _drive(steps: Steps[T], doing: Doing, effect: Effect | StepsEnd, *, aside: bool = False) -> T:

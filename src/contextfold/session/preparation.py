@@ -57,9 +57,10 @@ def surround(desk: Desk, given: Surroundings) -> None:
     tools = frame.tools if tools is None else tools
     # Written anew at each turn: what a caller gave, such as a list of tools, may be changed where it stands.
     written = encode(system) if system else b"", encode(tools) if tools else b""
-    if not frame.is_for(system, tools, given.output, written):
+    if not frame.is_for(system, tools, given.output, *written):
         cost = tokens.fixed_cost(system, tools, desk.counter, written)
-        frame = RequestFrame(system, tools, given.output, cost.system, cost.tools, cost.request, *written)
+        sizes = cost.system, cost.tools, cost.request
+        frame = RequestFrame(system, tools, given.output, *sizes, *written, cost.tokens, True)
     turn.surround(own, frame)
 
 

@@ -27,7 +27,7 @@ from contextfold.thread import FoldInfo, PastRequest, Thread
 from . import answer, follow, hidden, preparation, previews, telemetry
 from .answer import Piece, StreamRecording
 from .desk import Desk
-from .drivers import drive
+from .drivers import drive, drive_write
 from .follow import FollowReport
 from .previews import Preview
 from .recall_calls import AutoRecall
@@ -210,9 +210,9 @@ class Session(Travels, Layered, Recalls):
         """
         steps = answer.append(self.desk, message, key, dialect, usage)
         if durable:
-            return drive(steps, self.desk, look=self.desk.looks_before_writing)
+            return drive_write(steps, self.desk, look=self.desk.looks_before_writing)
         with unhurried(self.store.deferring):
-            return drive(steps, self.desk, look=self.desk.looks_before_writing)
+            return drive_write(steps, self.desk, look=self.desk.looks_before_writing)
 
     def extend(
         self, messages: Iterable[object], *, dialect: str | None = None, durable: bool = True

@@ -71,16 +71,14 @@ class RequestFrame(Struct, frozen=True):
     request_tokens: int = 0  # what every request costs by itself
     system_json: bytes = b""
     tools_json: bytes = b""
+    tokens: int = 0  # all that a request holds beside its messages
+    is_weighed: bool = False
 
-    @property
-    def tokens(self) -> int:
-        """All that a request holds beside its messages."""
-        return self.system_tokens + self.tool_tokens + self.request_tokens
-
-    def is_for(self, system: System, tools: Tools, output: int | None, written: tuple[bytes, bytes]) -> bool:
-        """Whether it holds these very surroundings, unchanged where they stand; one that weighs nothing holds none."""
-        is_theirs = self.system is system and self.tools is tools and self.output == output
-        return is_theirs and self.tokens > 0 and written == (self.system_json, self.tools_json)
+    def is_for(self, system: System, tools: Tools, output: int | None, system_json: bytes, tools_json: bytes) -> bool:
+        """Whether it was weighed for these very surroundings, unchanged where they stand."""
+        if not self.is_weighed or self.output != output or self.system is not system or self.tools is not tools:
+            return False
+        return self.system_json == system_json and self.tools_json == tools_json
 
 
 class Memo(Generic[T]):

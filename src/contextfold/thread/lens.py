@@ -119,11 +119,11 @@ class Bodies:
             before = before if upto is None else upto
 
     def keep(self, seq: int, body: bytes) -> None:
-        self.size += len(body) - len(self._kept.get(seq, b""))
-        self._kept[seq] = body
-        while self.size > self._room and len(self._kept) > 1:
-            oldest = next(iter(self._kept))
-            self.size -= len(self._kept.pop(oldest))
+        kept = self._kept
+        self.size += len(body) - (len(kept[seq]) if seq in kept else 0)
+        kept[seq] = body
+        while self.size > self._room and len(kept) > 1:
+            self.size -= len(kept.pop(next(iter(kept))))
 
     def bills(self, model: Model) -> ModelBills:
         """What the thread's bills of this model taught whoever read them last."""

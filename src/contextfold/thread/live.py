@@ -54,7 +54,7 @@ Drafting = Callable[[Projection], Sequence[NewEvent]]
 _REPEATING = (Folded, Attached, Noted)  # words of others
 
 P = ParamSpec("P")
-T = TypeVar("T")
+S, T = TypeVar("S"), TypeVar("T")
 
 
 class ProcessLock:
@@ -82,17 +82,18 @@ class ProcessLock:
 
     def write(self, work: Callable[[], T]) -> T:
         """Do work that writes. What it wrote is on the disk when this returns, unless the caller need not know."""
+        return work() if self._owner == get_ident() else self.write_first(work, _itself)
+
+    def write_first(self, work: Callable[[], S], then: Callable[[S], T]) -> T:
+        """Do work that writes, and then what follows from it, once it is on the disk: mostly one use of the store."""
         log = self._deferring
         if log is None or log.is_deferring or self._owner == get_ident():  # inside a batch, or a longer verb
             with self:
-                return work()
-        place, result = self._write_in_turn(log, work)
-        if place:
-            self._wait(log, place)
-        return result
+                return then(work())
+        return self._write_in_turn(log, work, then)
 
-    def _write_in_turn(self, log: DeferringLog, work: Callable[[], T]) -> tuple[int, T]:
-        """What the work came to, and its place among those that left the disk to the next; 0 if it is there."""
+    def _write_in_turn(self, log: DeferringLog, work: Callable[[], S], then: Callable[[S], T]) -> T:
+        """Whoever has somebody behind it leaves the disk to that one, and goes on once it is told."""
         with self._counted:
             self.waiting += 1
         is_next = True
@@ -102,19 +103,22 @@ class ProcessLock:
                 with self._counted:
                     self.waiting -= 1
                     is_shared = self.waiting > 0 and self._left - self._durable < MOST_SHARED
-                if is_shared:
-                    with log.deferring():
-                        result = work()
-                    self._left += 1
-                    return self._left, result
-                try:
-                    return 0, work()
-                finally:
-                    self._settle(log)
+                if not is_shared:
+                    try:
+                        written = work()
+                    finally:
+                        self._settle(log)
+                    return then(written)
+                with log.deferring():
+                    written = work()
+                self._left = place = self._left + 1
         finally:
             if is_next:  # an interrupt ended the waiting
                 with self._counted:
                     self.waiting -= 1
+        self._wait(log, place)
+        with self:
+            return then(written)
 
     def _settle(self, log: DeferringLog) -> None:
         """Have on the disk what was left to us, though our own write may have failed, or had nothing to write."""
@@ -131,6 +135,10 @@ class ProcessLock:
             is_there = self._told.wait_for(lambda: self._durable >= place, self._patience)
         if not is_there:  # whoever is next was interrupted, or somebody keeps the store for long
             self._settle(log)
+
+
+def _itself(result: T) -> T:
+    return result
 
 
 class Lockable(Protocol):
@@ -191,7 +199,7 @@ class Live:
     @property
     def size(self) -> int:
         """How many bytes of memory it takes, about."""
-        size = EVENT_BYTES * (1 + self.projection.last) + self.bodies.size
+        size = EVENT_BYTES * (1 + len(self.projection.events)) + self.bodies.size
         for rendering in self.renderings.values():
             size += rendering.size
         return size
@@ -313,7 +321,7 @@ class Live:
         if look:
             self.catch_up()
         drafts = drafting(self.projection)
-        name, last = self.row.name, self.projection.last
+        name, last = self.row.name, len(self.projection.events)
         if not _repeat(drafts):
             return drafts, self.log.append(name, drafts, expected=last, blobs=blobs)
         with self.log.batch():
@@ -323,11 +331,10 @@ class Live:
             return drafts, logged
 
     def _take(self, logged: Sequence[Logged], drafts: Sequence[NewEvent]) -> None:
-        last = self.projection.last
-        if logged and logged[-1].seq <= last:
-            return  # a retry: the key was used before, nothing new was written
+        last = len(self.projection.events)
         if logged and logged[0].seq != last + 1:
-            self.catch_up()
+            if logged[-1].seq > last:  # else a retry: the key was used before, nothing new was written
+                self.catch_up()
             return
         for entry, draft in zip(logged, drafts, strict=True):
             self._project(entry)
@@ -338,7 +345,7 @@ class Live:
 def _repeat(drafts: Sequence[NewEvent]) -> bool:
     """Whether what is to be written may repeat words of others."""
     for draft in drafts:  # noqa: SIM110  # asked before every write: a generator costs a call for each
-        if isinstance(draft.event, _REPEATING) or (isinstance(draft.event, Sent) and draft.body):
+        if isinstance(draft.event, _REPEATING) or (draft.body and isinstance(draft.event, Sent)):
             return True
     return False
 

@@ -6,6 +6,7 @@ Each verb writes one event; what it means for the view is decided in the domain.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from contextfold import dialects
@@ -50,7 +51,7 @@ from .past_request import PastRequest, rebuilt
 from .request_bytes import Rendering
 from .timeline import FoldInfo, TimelineRow
 
-T = TypeVar("T")
+S, T = TypeVar("S"), TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
 
 
@@ -69,7 +70,8 @@ class Thread:
     ) -> None:
         self._live, self._clock, self._sync, self._fork = live, clock, sync, fork
         self._lock = lock
-        self._lens = ModelLens(live.bodies, lambda: live.projection.events, model, counter)
+        # How its items are read and weighed for the model.
+        self.lens = ModelLens(live.bodies, lambda: live.projection.events, model, counter)
 
     def __repr__(self) -> str:
         return f"<Thread {self.name!r}: {self.model.name or 'no model'}, {len(self.events)} events>"
@@ -87,14 +89,14 @@ class Thread:
     @property
     def model(self) -> Model:
         """What the thread is counted and rendered for."""
-        return self._lens.model
+        return self.lens.model
 
     @property
     @locked
     def view(self) -> View:
         """What a model would see next."""
         self._sync()
-        return self._live.projection.view(self._lens)
+        return self._live.projection.view(self.lens)
 
     @locked
     def view_at(self, seq: int) -> View:
@@ -103,14 +105,14 @@ class Thread:
         events = self._live.projection.events
         if not 0 < seq <= len(events):
             raise NotFound(f"There is no event {seq} in thread {self.name!r}. The newest is {len(events)}.")
-        return self._live.projection.fork(head_at(events[seq - 1])).view(self._lens)
+        return self._live.projection.fork(head_at(events[seq - 1])).view(self.lens)
 
     @property
     @locked
     def folds(self) -> tuple[FoldInfo, ...]:
         """The live folds, oldest first."""
         self._sync()
-        return self._live.fold_list.of(self._live.projection.folds, self._lens.stand_in)
+        return self._live.fold_list.of(self._live.projection.folds, self.lens.stand_in)
 
     @property
     @locked
@@ -137,7 +139,7 @@ class Thread:
         for place in (seq - 1, seq - 2):
             event = events[place].event if 0 <= place < len(events) else None
             if isinstance(event, Sent) and (place == seq - 1 or event.is_answered):
-                return rebuilt(place + 1, event, self.view_at(place + 1), self._lens, self._live.log.blob)
+                return rebuilt(place + 1, event, self.view_at(place + 1), self.lens, self._live.log.blob)
         asked = [each.seq for each in events if isinstance(each.event, Sent)]
         nearest = f"The nearest one is {min(asked, key=lambda at: abs(at - seq))}." if asked else "There is none."
         raise NotFound(f"{seq} is no request of thread {self.name!r}, nor the answer to one. {nearest}")
@@ -162,7 +164,7 @@ class Thread:
     def message(self, seq: int) -> Message:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
         self._sync()
-        return self._lens.read(ViewItem(seq, "message", self._appended(seq).shape))
+        return self.lens.read(ViewItem(seq, "message", self._appended(seq).shape))
 
     @locked
     def append(
@@ -175,9 +177,9 @@ class Thread:
         The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
         (`view.head`) to write on, else `Conflict`.
         """
-        said = dialects.understand(message, self._lens.dialect, dialect or self._lens.named).message
+        said = dialects.understand(message, self.lens.dialect, dialect or self.lens.named).message
         dialects.refuse_empty(said)
-        event = Appended(self._lens.counter.shape(said), said.dialect)
+        event = Appended(self.lens.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 
     @locked
@@ -212,7 +214,7 @@ class Thread:
         chosen = cover if isinstance(cover, Cover) else _named(projection, cover)
         if chosen.blocks and not words.blocks:
             words = StandIn(blocks=(words.text,) * len(chosen.blocks))
-        shape = stand_in_shape(self._lens.counter, chosen, words)
+        shape = stand_in_shape(self.lens.counter, chosen, words)
         event = Folded(kind, chosen, shape, details=dict(details or {}))
         return self._write(event, encode(words), check=lambda now: check_cover(now, chosen))
 
@@ -262,9 +264,9 @@ class Thread:
     @locked
     def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
         """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
-        spoken = dialects.suited(dialect, self.model) if dialect else self._lens.dialect
+        spoken = dialects.suited(dialect, self.model) if dialect else self.lens.dialect
         view = self.view  # first: where something was forgotten, it is rendered anew
-        return self._live.rendering(spoken, self.model.name).body(view, self._lens, settings)
+        return self._live.rendering(spoken, self.model.name).body(view, self.lens, settings)
 
     # -- what others build on ---------------------------------------------------------------------------------------
 
@@ -272,11 +274,6 @@ class Thread:
     def branch(self) -> LiveBranch:
         """The events and the live branch as they are in memory, to be looked at: `catch_up` first, then read."""
         return self._live.projection
-
-    @property
-    def lens(self) -> ModelLens:
-        """How its items are read and weighed for the model."""
-        return self._lens
 
     def now(self) -> float:
         """The time by the store's clock."""
@@ -294,21 +291,29 @@ class Thread:
                 self._sync()
             return work()
 
+    def write_first(self, work: Callable[[], S], then: Callable[[S], T], *, look: bool = False) -> T:
+        """The same for work that writes: `then` it is on the disk, mostly without anybody else in between."""
+        return self._lock.write_first(partial(self._looking, work) if look else work, then)
+
+    def _looking(self, work: Callable[[], T]) -> T:
+        self._sync()
+        return work()
+
     def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""
-        return self._lock.write(lambda: self._live.write(drafting, blobs=blobs))
+        return self._lock.write(partial(self._live.write, drafting, blobs=blobs))
 
     @locked
     def trial(self) -> Thread:
         """A twin to try folds on: it begins as this thread is in memory, and no log is told what is written to it."""
         live = TrialLive.of(self._live)
-        twin = Thread(live, self.model, self._lens.counter, self._clock, lambda: None, self._lock, live.refuse_fork)
-        twin._lens = self._lens.over(live.bodies, lambda: live.projection.events)
+        twin = Thread(live, self.model, self.lens.counter, self._clock, lambda: None, self._lock, live.refuse_fork)
+        twin.lens = self.lens.over(live.bodies, lambda: live.projection.events)
         return twin
 
     def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
         """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
-        return self._live.rendering(dialect, self._lens.model.name, binds)
+        return self._live.rendering(dialect, self.lens.model.name, binds)
 
     # -- one event each ---------------------------------------------------------------------------------------------
 
