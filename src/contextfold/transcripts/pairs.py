@@ -87,28 +87,22 @@ class Joining:
         """The message, then what waited."""
         parts, queue, usage = self._parts, self._queue, self._usage
         self._parts, self._queue, self._usage = [], [], None
-        yield from _joined(parts, usage)
+        blocks = [block for part in parts for block in part.blocks]
+        originals = [part.original for part in parts if part.original]
+        if blocks:
+            turn = Recorded(
+                message("assistant", blocks),
+                tuple(part.line for part in parts),
+                parts[0].at,
+                usage,
+                next((part.model for part in reversed(parts) if part.model), ""),
+                original=json_array(originals) if len(originals) > 1 else b"".join(originals),
+            )
+            yield SpokenTurn(turn, tuple((call, part.line) for part in parts for call in part.calls))
+        else:
+            yield from (Skipped(part.line, part.kind) for part in parts)
         yield from (each for each in queue if each.answers)
         yield from (each for each in queue if not each.answers)
-
-
-def _joined(parts: list[AnswerPart], usage: Mapping[str, Any] | None) -> Iterator[Heard]:
-    blocks = [block for part in parts for block in part.blocks]
-    if not blocks:
-        yield from (Skipped(part.line, part.kind) for part in parts)
-        return
-    originals = [part.original for part in parts if part.original]
-    yield SpokenTurn(
-        Recorded(
-            message("assistant", blocks),
-            tuple(part.line for part in parts),
-            parts[0].at,
-            usage,
-            next((part.model for part in reversed(parts) if part.model), ""),
-            original=json_array(originals) if len(originals) > 1 else b"".join(originals),
-        ),
-        tuple((call, part.line) for part in parts for call in part.calls),
-    )
 
 
 _PATIENCE = 64  # turns that a result waits for its call; in recorded sessions the longest wait was 5 lines
@@ -118,36 +112,27 @@ _MEMORY = 10_000  # calls remembered after their answer, to notice an id that co
 
 def settled(heard: Iterable[Heard]) -> Iterator[Entry]:
     """The entries of a recording, in order and with their defects."""
-    return _placed(_Pairs().ordered(heard))
-
-
-def _placed(heard: Iterable[Heard]) -> Iterator[Entry]:
-    """Turns counted, so that each compaction knows its place among them."""
-    first_lines = array("q")
-    for each in heard:
+    first_lines = array("q")  # of the turns so far: each compaction knows its place among them
+    for each in _Pairs().ordered(heard):
         match each:
             case SpokenTurn():
                 first_lines.append(min(each.turn.lines, default=first_lines[-1] if first_lines else 0))
                 yield each.turn
             case Boundary():
-                yield _compaction(each, first_lines)
+                kept = min(bisect_left(first_lines, each.kept_line), len(first_lines)) if each.kept_line else None
+                yield Compaction(
+                    len(first_lines),
+                    each.summary,
+                    kept,
+                    each.trigger,
+                    each.before_tokens,
+                    each.kind,
+                    each.cleared,
+                    each.shown,
+                    each.lines,
+                )
             case _:
                 yield each
-
-
-def _compaction(boundary: Boundary, first_lines: array[int]) -> Compaction:
-    kept = min(bisect_left(first_lines, boundary.kept_line), len(first_lines)) if boundary.kept_line else None
-    return Compaction(
-        len(first_lines),
-        boundary.summary,
-        kept,
-        boundary.trigger,
-        boundary.before_tokens,
-        boundary.kind,
-        boundary.cleared,
-        boundary.shown,
-        boundary.lines,
-    )
 
 
 class _Pairs:
@@ -173,19 +158,17 @@ class _Pairs:
 
     def _take(self, spoken: SpokenTurn) -> Iterator[Heard]:
         self._turns += 1
-        if self._is_early(spoken):
-            for call, _ in spoken.answers:
+        answered = [call for call, _ in spoken.answers]
+        is_unknown = not any(call in self._open or call in self._answered for call in answered)
+        if answered and is_unknown and not any(call in self._waiting for call in answered):
+            # It answers calls that are yet to come, and only those.
+            for call in answered:
                 self._waiting[call] = (self._turns, spoken)
         else:
             yield from self._say(spoken)
         for since, early in tuple(self._waiting.values()):
             if self._turns - since > _PATIENCE:
                 yield from self._give_up(early)
-
-    def _is_early(self, spoken: SpokenTurn) -> bool:
-        """Whether it answers calls that are yet to come, and only those."""
-        unknown = [call not in self._open and call not in self._answered for call, _ in spoken.answers]
-        return bool(unknown) and all(unknown) and not any(call in self._waiting for call, _ in spoken.answers)
 
     def _say(self, spoken: SpokenTurn) -> Iterator[Heard]:
         for call, line in spoken.calls:
@@ -195,12 +178,10 @@ class _Pairs:
         yield from self._answer(spoken)
         yield spoken
         for call, _ in spoken.calls:
-            if call in self._waiting and self._has_all(early := self._waiting[call][1]):
+            _, early = self._waiting.get(call, (0, None))
+            if early is not None and all(asked in self._open for asked, _ in early.answers):
                 self._forget(early)
                 yield from self._say(early)
-
-    def _has_all(self, early: SpokenTurn) -> bool:
-        return all(call in self._open for call, _ in early.answers)
 
     def _forget(self, early: SpokenTurn) -> None:
         for call, _ in early.answers:
@@ -214,24 +195,17 @@ class _Pairs:
     def _answer(self, spoken: SpokenTurn) -> Iterator[Defect]:
         for call, line in spoken.answers:
             asked = self._open.pop(call, None)
-            if asked is None:
-                yield self._unasked(call, line)
-                continue
-            if line < asked:
+            if asked is None and call in self._answered:
+                yield Defect(line, "repeated-result", f"the call {_named(call)} was answered before")
+            elif asked is None:
+                yield Defect(line, "result-without-call", f"the call {_named(call)} is not in this conversation")
+            elif line < asked:
                 yield Defect(line, "result-before-call", f"the call {_named(call)} comes later, on line {asked}")
-            self._remember(call)
-
-    def _unasked(self, call: str, line: int) -> Defect:
-        if call in self._answered:
-            return Defect(line, "repeated-result", f"the call {_named(call)} was answered before")
-        return Defect(line, "result-without-call", f"the call {_named(call)} is not in this conversation")
-
-    def _remember(self, call: str) -> None:
-        if call not in self._answered:
-            self._answered.add(call)
-            self._order.append(call)
-            if len(self._order) > _MEMORY:
-                self._answered.discard(self._order.popleft())
+            if asked is not None and call not in self._answered:
+                self._answered.add(call)
+                self._order.append(call)
+                if len(self._order) > _MEMORY:
+                    self._answered.discard(self._order.popleft())
 
 
 def _named(call: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 
 from contextfold.errors import BadConfiguration
 
@@ -92,17 +92,17 @@ def _asked() -> Iterator[Reader]:
 
 @cache
 def _from_outside() -> tuple[Reader, ...]:
+    """What each entry point names: a reader, or something to call for one."""
     ours = {reader.name for reader in (*BUILT_IN, *LAST)}
-    return tuple(_loaded(entry) for entry in entry_points(group=GROUP) if entry.name not in ours)
-
-
-def _loaded(entry: EntryPoint) -> Reader:
-    """What the entry point names: a reader, or something to call for one."""
-    try:
-        found = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise BadConfiguration(
-            f"The reader {entry.name!r} ({entry.value}) cannot be loaded: {error}. Repair or remove its package."
-        ) from error
-    reader: Reader = found() if isinstance(found, type) else found
-    return reader
+    readers: list[Reader] = []
+    for entry in entry_points(group=GROUP):
+        if entry.name in ours:
+            continue
+        try:
+            found = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise BadConfiguration(
+                f"The reader {entry.name!r} ({entry.value}) cannot be loaded: {error}. Repair or remove its package."
+            ) from error
+        readers.append(found() if isinstance(found, type) else found)
+    return tuple(readers)

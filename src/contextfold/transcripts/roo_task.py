@@ -107,7 +107,15 @@ class RooTask(Struct, frozen=True):
 
     def api_list(self) -> bytes:
         """`api_conversation_history.json`."""
-        return json_array(_api_entry(each.said, each.ts) for each in self._timed())
+        entries: list[bytes] = []
+        for timed in self._timed():
+            parts: dict[str, bytes] = {name: bytes(value) for name, value in fields(timed.said.raw).items()}
+            parts["ts"] = encode(timed.ts)
+            for name, attribute in _TAGS:
+                if value := getattr(timed.said.tags, attribute):
+                    parts[name] = encode(value)
+            entries.append(assembled(parts))
+        return json_array(entries)
 
     def ui_list(self) -> bytes:
         """`ui_messages.json`."""
@@ -143,15 +151,6 @@ class _Timed(Struct, frozen=True):
     is_task: bool  # the first words, which the panel shows as the task
 
 
-def _api_entry(said: RooSaid, ts: int) -> bytes:
-    parts: dict[str, bytes] = {name: bytes(value) for name, value in fields(said.raw).items()}
-    parts["ts"] = encode(ts)
-    for name, attribute in _TAGS:
-        if value := getattr(said.tags, attribute):
-            parts[name] = encode(value)
-    return assembled(parts)
-
-
 def _panel_entries(timed: _Timed) -> Iterator[dict[str, Any]]:
     """Entries in the order things happened: a fold's behind the message that had been said last."""
     said, ts = timed.said, timed.ts
@@ -162,7 +161,15 @@ def _panel_entries(timed: _Timed) -> Iterator[dict[str, Any]]:
         kind = "text" if role == "assistant" or timed.is_task else "user_feedback"
         yield {"ts": ts, "type": "say", "say": kind, "text": text}
     for later, event in enumerate(timed.events, 1):
-        yield {"ts": ts + later, "type": "say", **_about(event)}
+        sizes = {"prevContextTokens": event.before_tokens, "newContextTokens": event.after_tokens}
+        about: dict[str, Any]
+        if event.tags.is_truncation_marker:
+            hidden = {"truncationId": event.tags.truncation_id, "messagesRemoved": event.hidden, **sizes}
+            about = {"say": "sliding_window_truncation", "contextTruncation": hidden}
+        else:
+            condensed = {"condenseId": event.tags.condense_id, "summary": event.summary, "cost": event.cost, **sizes}
+            about = {"say": "condense_context", "contextCondense": condensed}
+        yield {"ts": ts + later, "type": "say", **about}
 
 
 def _words(raw: bytes) -> tuple[str, str]:
@@ -170,36 +177,33 @@ def _words(raw: bytes) -> tuple[str, str]:
     return str(value["role"]), flat(value["content"])
 
 
-def _about(event: RooEvent) -> dict[str, Any]:
-    sizes = {"prevContextTokens": event.before_tokens, "newContextTokens": event.after_tokens}
-    if event.tags.is_truncation_marker:
-        hidden = {"truncationId": event.tags.truncation_id, "messagesRemoved": event.hidden, **sizes}
-        return {"say": "sliding_window_truncation", "contextTruncation": hidden}
-    condensed = {"condenseId": event.tags.condense_id, "summary": event.summary, "cost": event.cost, **sizes}
-    return {"say": "condense_context", "contextCondense": condensed}
-
-
 # -- reading one back -------------------------------------------------------------------------------------------------
 
 
 def read_task(path: Path) -> RooTask:
     """A task as Roo left it: its directory, or its API list alone. Entries are numbered by their place, from 1."""
-    api, panel = (path / API_FILE, path / UI_FILE) if path.is_dir() else (path, _panel_beside(path))
+    api, panel = path / API_FILE, path / UI_FILE
+    if not path.is_dir():
+        api = path
+        panel = path.with_name(path.name.replace(API_FILE, UI_FILE)) if API_FILE in path.name else panel
     entries = _listed(api)
     if entries is None:
         raise NotFound(f"There is no {API_FILE} in {path}. Name the directory of a task.")
     shown = [each for each in map(decode, _listed(panel) or ()) if isinstance(each, dict)]
-    said = tuple(_read_entry(place, raw) for place, raw in enumerate(entries, 1))
+    said: list[RooSaid] = []
+    for place, raw in enumerate(entries, 1):
+        value = decode(raw)
+        reason = unsound(value) if isinstance(value, dict) else "no object"
+        if reason:
+            raise BadMessage(f"Entry {place} of the task is {reason}. Repair the file, or leave the entry out.")
+        tags = {attribute: value[name] for name, attribute in _TAGS if isinstance(value.get(name), str | bool)}
+        said.append(RooSaid(portable(raw)[0], Tags(place, **tags), when(value.get("ts")) or 0.0))
     return RooTask(tuple(_with_bills(said, shown)), tuple(_read_events(said, shown)))
 
 
 def is_task(path: Path) -> bool:
     """Whether a directory is a task, or a file the API list of one."""
     return (path / API_FILE).is_file() if path.is_dir() else API_FILE in path.name
-
-
-def _panel_beside(path: Path) -> Path:
-    return path.with_name(path.name.replace(API_FILE, UI_FILE)) if API_FILE in path.name else path / UI_FILE
 
 
 def _listed(path: Path) -> Sequence[bytes] | None:
@@ -211,18 +215,10 @@ def _listed(path: Path) -> Sequence[bytes] | None:
     return [bytes(each) for each in elements(content)]
 
 
-def _read_entry(place: int, raw: bytes) -> RooSaid:
-    value = decode(raw)
-    reason = unsound(value) if isinstance(value, dict) else "no object"
-    if reason:
-        raise BadMessage(f"Entry {place} of the task is {reason}. Repair the file, or leave the entry out.")
-    tags = {attribute: value[name] for name, attribute in _TAGS if isinstance(value.get(name), str | bool)}
-    return RooSaid(portable(raw)[0], Tags(place, **tags), when(value.get("ts")) or 0.0)
-
-
 def _with_bills(said: Sequence[RooSaid], panel: Sequence[Mapping[str, Any]]) -> Iterator[RooSaid]:
     """The same, each answer with what the newest request before it was billed, as the panel says."""
-    bills = [(when(each.get("ts")) or 0.0, parsed(word(each.get("text")))) for each in panel if _is_request(each)]
+    requests = [each for each in panel if each.get("say") == "api_req_started"]
+    bills = [(when(each.get("ts")) or 0.0, parsed(word(each.get("text")))) for each in requests]
     for each in said:
         usage: Mapping[str, Any] = {}
         if each.is_answer:
@@ -230,10 +226,6 @@ def _with_bills(said: Sequence[RooSaid], panel: Sequence[Mapping[str, Any]]) -> 
                 usage = bills.pop(0)[1]
         known = {name: usage[name] for name in (*BILLED.values(),) if name in usage} if isinstance(usage, dict) else {}
         yield replace(each, usage=known) if known else each
-
-
-def _is_request(entry: Mapping[str, Any]) -> bool:
-    return entry.get("say") == "api_req_started"
 
 
 def _read_events(said: Sequence[RooSaid], panel: Sequence[Mapping[str, Any]]) -> Iterator[RooEvent]:

@@ -69,23 +69,26 @@ def look(source: Source) -> Sample:
     """The beginning of a file and its shape."""
     if source.head(_TAR.stop)[_TAR] == b"ustar":
         return Sample("archive")
-    lines = _first_lines(source)
-    values = [_value(line) for line in lines]
-    if len(lines) > 1 and (isinstance(values[0], dict | list) or _is_first_line_damaged(lines, values)):
-        return _of_lines(values)
+    lines: list[bytes] = []
+    for line in source.lines():
+        if line.data.strip() or line.fault:
+            lines.append(line.data)
+        if len(lines) >= _MOST_LINES or sum(map(len, lines)) > _MOST_BYTES:
+            break
+    values = [plain(line) for line in lines]
+    if len(lines) > 1:
+        # A first line that is no JSON is a damaged one, unless it opens a value over many lines.
+        is_opening = lines[0].rstrip().endswith((b"{", b"[", b",", b":"))
+        is_damaged = not is_opening and any(isinstance(value, dict) and value for value in values)
+        if isinstance(values[0], dict | list) or is_damaged:
+            return _of_lines(values)
     whole = _whole(source)
     if whole is not None:
         return Sample("document", tuple(value for value in values if isinstance(value, dict)), whole=whole)
     return _of_lines(values)
 
 
-def _is_first_line_damaged(lines: list[bytes], values: list[Any]) -> bool:
-    """Whether a first line that is no JSON is a damaged one, not the opening of a value over many lines."""
-    opening = lines[0].rstrip().endswith((b"{", b"[", b",", b":"))
-    return not opening and any(isinstance(value, dict) and value for value in values)
-
-
-def plain(raw: Raw | None) -> Any:
+def plain(raw: bytes | Raw | None) -> Any:
     """The value behind undecoded JSON; None where there is none or it cannot be read."""
     if raw is None:
         return None
@@ -101,23 +104,6 @@ def _of_lines(values: list[Any]) -> Sample:
         tuple(value for value in values if isinstance(value, dict)),
         tuple(value for value in values if isinstance(value, list)),
     )
-
-
-def _first_lines(source: Source) -> list[bytes]:
-    found: list[bytes] = []
-    for line in source.lines():
-        if line.data.strip() or line.fault:
-            found.append(line.data)
-        if len(found) >= _MOST_LINES or sum(map(len, found)) > _MOST_BYTES:
-            break
-    return found
-
-
-def _value(line: bytes) -> Any:
-    try:
-        return decode(line)
-    except BadMessage:
-        return None
 
 
 def _whole(source: Source) -> dict[str, Raw] | Sequence[Raw] | None:

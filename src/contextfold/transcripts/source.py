@@ -51,7 +51,9 @@ def inflated(file: BinaryIO, ratio: int, free: int) -> Iterator[bytes]:
             if not piece:
                 continue
             piece += file.read(PIECE) if len(piece) < len(GZIP) else b""
-            member = _opened(piece)
+            if not piece.startswith(GZIP):
+                raise Broken("something that is not gzip follows the compressed data")
+            member = zlib.decompressobj(_WINDOW)
         for part in _parts(member, piece):
             grown += len(part)
             if grown > free and grown > file.tell() * ratio:
@@ -60,12 +62,6 @@ def inflated(file: BinaryIO, ratio: int, free: int) -> Iterator[bytes]:
         piece, member = (member.unused_data, None) if member.eof else (b"", member)
     if member is not None:
         raise Broken("the compressed data ends too early")
-
-
-def _opened(piece: bytes) -> zlib._Decompress:
-    if not piece.startswith(GZIP):
-        raise Broken("something that is not gzip follows the compressed data")
-    return zlib.decompressobj(_WINDOW)
 
 
 def _parts(member: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
@@ -283,7 +279,8 @@ def _row(source: Source, number: int, raw: bytes) -> Iterator[Read]:
         yield from source.damage(number, "this is not JSON, or not UTF-8")
         return
     if not isinstance(value, dict):
-        yield from source.damage(number, f"this is {_named(value)}, not an object")
+        names: Mapping[type, str] = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+        yield from source.damage(number, f"this is {names.get(type(value), 'a number')}, not an object")
     elif is_deep(raw, value, source.limits.depth):
         yield from source.damage(number, f"this is nested more than {source.limits.depth} deep")
     else:
@@ -296,21 +293,13 @@ def is_deep(raw: bytes, value: object, most: int) -> bool:
         return False
     level: list[object] = [value]
     for _ in range(most):
-        level = [inner for outer in level for inner in _inside(outer)]
+        nests = [
+            outer.values() if isinstance(outer, dict) else outer for outer in level if isinstance(outer, dict | list)
+        ]
+        level = [inner for nest in nests for inner in nest]
         if not level:
             return False
     return any(isinstance(each, dict | list) for each in level)
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
-def _named(value: object) -> str:
-    names: Mapping[type, str] = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
 
 
 def fields(raw: bytes | Raw) -> dict[str, Raw]:

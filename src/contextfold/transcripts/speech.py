@@ -222,14 +222,14 @@ def message(role: str, blocks: Iterable[bytes | Raw]) -> bytes:
 def portable(raw: bytes | Raw) -> tuple[bytes, bytes]:
     """A logged message without fields that no provider takes back, and the original where it had some."""
     found = fields(raw)
-    kept = {name: value for name, value in found.items() if name in _PORTABLE and _says(name, value)}
+    kept = {
+        name: value
+        for name, value in found.items()
+        if name in ("role", "content") or (name in _PORTABLE and bytes(value) not in (b"null", b"[]"))
+    }
     if len(kept) == len(found):
         return bytes(raw), b""
     return assembled(kept), bytes(raw)
-
-
-def _says(name: str, value: Raw) -> bool:
-    return name in ("role", "content") or bytes(value) not in (b"null", b"[]")
 
 
 def unsound(value: Mapping[str, Any]) -> str:
@@ -242,8 +242,11 @@ def unsound(value: Mapping[str, Any]) -> str:
     if isinstance(content, list) and any(_is_unsound_block(block) for block in content):
         return "a tool call or result without an id"
     calls = value.get("tool_calls")
-    if calls is not None and not (_are_objects(calls) and all(_is_call(each) for each in calls)):
+    if calls is not None and not _are_objects(calls):
         return "a tool call without an id or a function"
+    for each in calls or ():
+        if not isinstance(each.get("id"), str) or not isinstance(each.get("function") or each.get("custom"), dict):
+            return "a tool call without an id or a function"
     if role == "tool" and not isinstance(value.get("tool_call_id"), str):
         return "a tool result without the id of its call"
     if role == "function" and not isinstance(value.get("name"), str):
@@ -265,10 +268,6 @@ def _is_unsound_block(block: Mapping[str, Any]) -> bool:
             return not isinstance(block.get("tool_use_id"), str) or not fits
         case _:
             return False
-
-
-def _is_call(each: Mapping[str, Any]) -> bool:
-    return isinstance(each.get("id"), str) and isinstance(each.get("function") or each.get("custom"), dict)
 
 
 def calls_in(value: Mapping[str, Any]) -> Iterator[str]:

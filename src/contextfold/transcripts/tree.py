@@ -8,7 +8,7 @@ are kept for each line, and nothing of what the line says.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -89,39 +89,31 @@ class Growing:
     def add(self, node: Node | None) -> None:
         """The next line; None where it is no part of the tree."""
         line = len(self._parents)
-        if node is not None and node.id and node.id in self._recent:
-            self._push(0, 0, 0, _REPEATED)
-        elif node is None:
-            self._push(0, 0, 0, 0)
+        if node is None or (node.id and node.id in self._recent):
+            self._push(0, 0, 0, 0 if node is None else _REPEATED)
+            return
+        before = self._last[node.apart]
+        if not node.id or (not node.parent and node.continues):
+            parent = before
         else:
-            flags = _IN_TREE | _SAID * node.said | _ANSWERS * node.answers | _APART * node.apart
-            self._push(self._parent_of(node, line), hash(node.key) if node.key else 0, hash(node.id), flags)
-            self._last[node.apart] = line
-            self._know(node.id, line)
+            parent = self._recent.get(node.parent, 0) if node.parent else 0
+            if node.parent and not parent:
+                self._sought.setdefault(node.parent, []).append(_Seeker(line, before, node.continues))
+        flags = _IN_TREE | _SAID * node.said | _ANSWERS * node.answers | _APART * node.apart
+        self._push(parent, hash(node.key) if node.key else 0, hash(node.id), flags)
+        self._last[node.apart] = line
+        if node.id:
+            self._recent[node.id] = line
+            if len(self._recent) > _RECENT:
+                del self._recent[next(iter(self._recent))]
+            for seeker in self._sought.pop(node.id, ()):
+                self._parents[seeker.line] = line
 
     def _push(self, parent: int, key: int, id: int, flags: int) -> None:
         self._parents.append(parent)
         self._keys.append(key)
         self._ids.append(id)
         self._flags.append(flags)
-
-    def _parent_of(self, node: Node, line: int) -> int:
-        before = self._last[node.apart]
-        if not node.id or (not node.parent and node.continues):
-            return before
-        found = self._recent.get(node.parent, 0) if node.parent else 0
-        if node.parent and not found:
-            self._sought.setdefault(node.parent, []).append(_Seeker(line, before, node.continues))
-        return found
-
-    def _know(self, id: str, line: int) -> None:
-        if not id:
-            return
-        self._recent[id] = line
-        if len(self._recent) > _RECENT:
-            del self._recent[next(iter(self._recent))]
-        for seeker in self._sought.pop(id, ()):
-            self._parents[seeker.line] = line
 
     def settle(self) -> Branches:
         """The tree as it stands at the end of the file."""
@@ -161,8 +153,13 @@ class Growing:
         return roots
 
     def _find_live(self, roots: array[int]) -> bytearray:
+        # Where each conversation ends. Results come late: one of an early call must not cut off what followed.
+        leaves: dict[int, int] = {}
+        for line in self._in_tree():
+            if self._flags[line] & _SAID and not (self._flags[line] & _ANSWERS and roots[line] in leaves):
+                leaves[roots[line]] = line
         decided = bytearray(len(self._parents))
-        for line in self._leaves(roots):
+        for line in leaves.values():
             while line and decided[line] != _LIVE:
                 decided[line] = _LIVE
                 line = self._parents[line]
@@ -174,14 +171,6 @@ class Growing:
             for each in reversed(trail):
                 decided[each] = _LIVE if self._belongs(decided, each) else _DEAD
         return decided
-
-    def _leaves(self, roots: array[int]) -> Iterable[int]:
-        """Where each conversation ends. Results come late: one of an early call must not cut off what followed."""
-        leaves: dict[int, int] = {}
-        for line in self._in_tree():
-            if self._flags[line] & _SAID and not (self._flags[line] & _ANSWERS and roots[line] in leaves):
-                leaves[roots[line]] = line
-        return leaves.values()
 
     def _belongs(self, decided: bytearray, line: int) -> bool:
         """Whether a line beside the path is part of a live message, or answers one, or is a note beside it."""

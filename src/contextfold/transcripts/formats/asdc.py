@@ -82,19 +82,18 @@ def _dialogue(source: Source, name: str, parts: dict[str, Raw]) -> Recording:
 
 def _heard(source: Source, said: Sequence[Raw]) -> Iterator[Heard]:
     for read in listed(source, said):
-        yield from _said(source, read) if isinstance(read, JsonRow) else (read,)
-
-
-def _said(source: Source, row: JsonRow) -> Iterator[Heard]:
-    words, speaker = flat(row.value.get("text")), row.word("name")
-    if not speaker:
-        yield from source.damage(row.line, "an utterance of nobody")
-    elif not words.strip():
-        yield Skipped(row.line, "empty")
-    else:
-        user = speaker.startswith("customer")
-        raw = message("user" if user else "assistant", [text(words)])
-        yield SpokenTurn(Recorded(raw, (row.line,), human=user, original=row.raw))
+        if not isinstance(read, JsonRow):
+            yield read
+            continue
+        words, speaker = flat(read.value.get("text")), read.word("name")
+        if not speaker:
+            yield from source.damage(read.line, "an utterance of nobody")
+        elif not words.strip():
+            yield Skipped(read.line, "empty")
+        else:
+            user = speaker.startswith("customer")
+            raw = message("user" if user else "assistant", [text(words)])
+            yield SpokenTurn(Recorded(raw, (read.line,), human=user, original=read.raw))
 
 
 class _Stream(RawIOBase):

@@ -45,7 +45,19 @@ class ClaudeCode:
     name = NAME
 
     def claims(self, sample: Sample) -> bool:
-        return any(_is_ours(row) for row in sample.rows)
+        for row in sample.rows:
+            match row:
+                case {"type": "summary"}:
+                    is_ours = "leafUuid" in row
+                case {"type": "user" | "assistant"}:
+                    is_ours = isinstance(row.get("message"), dict) and ("parentUuid" in row or "sessionId" in row)
+                case {"type": "file-history-snapshot"}:
+                    is_ours = True
+                case _:
+                    is_ours = "parentUuid" in row and "sessionId" in row
+            if is_ours:
+                return True
+        return False
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         del sample  # what it saw is read again with the rest
@@ -63,14 +75,6 @@ class ClaudeCode:
             )
 
 
-def _is_ours(row: dict[str, Any]) -> bool:
-    if row.get("type") == "summary":
-        return "leafUuid" in row
-    if row.get("type") in _SIDES:
-        return isinstance(row.get("message"), dict) and ("parentUuid" in row or "sessionId" in row)
-    return row.get("type") == "file-history-snapshot" or ("parentUuid" in row and "sessionId" in row)
-
-
 def _indexed(source: Source) -> tuple[dict[int, tuple[str, str]], Branches, frozenset[str]]:
     """The tree of the file, for each line that starts one the session and the agent it names, and what users said."""
     growing, ids, line = Growing(), {0: ("", "")}, 0
@@ -81,17 +85,14 @@ def _indexed(source: Source) -> tuple[dict[int, tuple[str, str]], Branches, froz
         line = read.line
         growing.add(_node(read) if isinstance(read, JsonRow) else None)
         if isinstance(read, JsonRow) and read.word("type") == "user":
-            delivered.update(_texts(read.part("message").get("content")))
+            content = read.part("message").get("content")
+            blocks = content if isinstance(content, list) else [content]
+            texts = (flat(block.get("text") if isinstance(block, dict) else block).strip() for block in blocks)
+            delivered.update(filter(None, texts))
         if isinstance(read, JsonRow) and (not read.word("parentUuid") or line < _PATIENCE):
             ids[line] = (read.word("sessionId"), read.word("agentId"))
     branches = growing.settle()
     return {root: ids.get(root, ("", "")) for root in (0, *branches.conversations)}, branches, frozenset(delivered)
-
-
-def _texts(content: object) -> Iterator[str]:
-    for block in content if isinstance(content, list) else [content]:
-        if said := flat(block.get("text") if isinstance(block, dict) else block).strip():
-            yield said
 
 
 def _node(row: JsonRow) -> Node | None:
@@ -176,6 +177,9 @@ class _ClaudeLines:
 
     def _row(self, row: JsonRow) -> Iterator[Heard]:
         type_ = row.word("type")
+        # What a person typed while the agent worked.
+        is_queued = type_ == "queue-operation" and row.word("operation") == "enqueue"
+        typed = row.word("content").strip() if is_queued else ""
         if self._branches.is_repeated(row.line):
             yield Skipped(row.line, "repeated")
         elif row.word("subtype") == "compact_boundary":
@@ -184,9 +188,17 @@ class _ClaudeLines:
             self._boundary = row
         elif row.word("subtype") == "microcompact_boundary":
             yield from self._joining.flush()
-            yield _cleared(row)
-        elif self._is_typed(row):
-            self._heard.add(row.word("content").strip())
+            meta = row.part("microcompactMetadata")
+            ids = meta.get("compactedToolIds")
+            yield Boundary(
+                (row.line,),
+                trigger=word(meta.get("trigger")),
+                before_tokens=number(meta.get("preTokens")),
+                kind="clear",
+                cleared=tuple(map(word, ids)) if isinstance(ids, list) else (),
+            )
+        elif typed and typed not in self._heard:  # it stands nowhere else
+            self._heard.add(typed)
             self._queued.append(row)
         elif type_ not in _SIDES or not row.part("message"):
             yield Skipped(row.line, kind(type_, row.value.get("subtype"), row.part("data").get("type")))
@@ -206,20 +218,20 @@ class _ClaudeLines:
         if not self._open and self._queued:
             yield from self._joining.flush()
             yield from self._from_queue()
-        self._open |= set(calls_in(row.part("message")))
-        self._open -= set(answers_in(row.part("message")))
+        value, meta = row.part("message"), row.value.get("isMeta") is True
+        self._open |= set(calls_in(value))
+        self._open -= set(answers_in(value))
         if type_ == "user":
-            yield from self._joining.hear(_said(row))
-        elif row.part("message").get("model") == "<synthetic>":
+            raw, original = portable(fields(row.raw)["message"])
+            content = value.get("content")
+            human = not meta and not _has_results(content) and has_typed(content)
+            at = when(row.value.get("timestamp"))
+            turn = Recorded(raw, (row.line,), at, is_meta=meta, human=human, original=original)
+            yield from self._joining.hear(spoken(turn, value))
+        elif value.get("model") == "<synthetic>":
             yield Skipped(row.line, "assistant:synthetic")
         else:
             yield from self._joining.add(_part(row))
-
-    def _is_typed(self, row: JsonRow) -> bool:
-        """Whether these are words that a person typed while the agent worked, and that stand nowhere else."""
-        words = row.word("content").strip()
-        is_queued = row.word("type") == "queue-operation" and row.word("operation") == "enqueue"
-        return is_queued and bool(words) and words not in self._heard
 
     def _from_queue(self) -> Iterator[Heard]:
         for row in self._queued:
@@ -235,26 +247,17 @@ class _ClaudeLines:
 
     def _bounded(self, summary: JsonRow | None = None) -> Iterator[Heard]:
         """The compaction that was announced, with its summary when that is the next thing said."""
-        if self._boundary is not None or summary is not None:
-            yield _compacted(self._boundary, summary)
-            self._boundary = None
-
-
-def _said(row: JsonRow) -> SpokenTurn:
-    value = row.part("message")
-    raw, original = portable(fields(row.raw)["message"])
-    meta = row.value.get("isMeta") is True
-    return spoken(
-        Recorded(
-            raw,
-            (row.line,),
-            when(row.value.get("timestamp")),
-            is_meta=meta,
-            human=not meta and not _has_results(value.get("content")) and has_typed(value.get("content")),
-            original=original,
-        ),
-        value,
-    )
+        boundary, self._boundary = self._boundary, None
+        if boundary is None and summary is None:
+            return
+        meta = boundary.part("compactMetadata") if boundary is not None else {}
+        yield Boundary(
+            tuple(row.line for row in (boundary, summary) if row is not None),
+            flat(summary.part("message").get("content")) if summary is not None else "",
+            trigger=word(meta.get("trigger")),
+            before_tokens=number(meta.get("preTokens")),
+            shown=(portable(fields(summary.raw)["message"])[0],) if summary is not None else (),
+        )
 
 
 def _part(row: JsonRow) -> AnswerPart:
@@ -272,28 +275,4 @@ def _part(row: JsonRow) -> AnswerPart:
         word(value.get("model")),
         bytes(fields(row.raw)["message"]),
         tuple(calls_in(value)),
-    )
-
-
-def _compacted(boundary: JsonRow | None, summary: JsonRow | None) -> Boundary:
-    meta = boundary.part("compactMetadata") if boundary is not None else {}
-    shown = portable(fields(summary.raw)["message"])[0] if summary is not None else b""
-    return Boundary(
-        tuple(row.line for row in (boundary, summary) if row is not None),
-        flat(summary.part("message").get("content")) if summary is not None else "",
-        trigger=word(meta.get("trigger")),
-        before_tokens=number(meta.get("preTokens")),
-        shown=(shown,) if shown else (),
-    )
-
-
-def _cleared(row: JsonRow) -> Boundary:
-    meta = row.part("microcompactMetadata")
-    ids = meta.get("compactedToolIds")
-    return Boundary(
-        (row.line,),
-        trigger=word(meta.get("trigger")),
-        before_tokens=number(meta.get("preTokens")),
-        kind="clear",
-        cleared=tuple(word(each) for each in ids) if isinstance(ids, list) else (),
     )

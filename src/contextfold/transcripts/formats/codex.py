@@ -69,11 +69,23 @@ class Items:
         self.model = model or self.model
 
     def take(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
-        what, role = item.get("type"), item.get("role")
+        what, role, content = item.get("type"), item.get("role"), item.get("content")
         if what == "message" and role != "assistant":
-            yield from self._said(line, item, raw, at)
+            blocks = content_blocks(content)
+            if not blocks:
+                yield Skipped(line, "empty")
+                return
+            human = role == "user" and is_typed(flat(content))
+            turn = Recorded(message("user", blocks), (line,), at, is_meta=not human, human=human, original=raw)
+            yield from self._joining.hear(SpokenTurn(turn))
         elif what in _OUTPUTS:
-            yield from self._joining.hear(_output(line, item, raw, at))
+            id = call_id(item.get("call_id") or item.get("id"))
+            found = item.get("output") if "output" in item else item.get("tools")
+            said = (
+                found if isinstance(found, str) else [decode(block) for block in content_blocks(found)] or flat(found)
+            )
+            turn = Recorded(message("user", [result(id, said)]), (line,), at, original=raw)
+            yield from self._joining.hear(SpokenTurn(turn, (), ((id, line),)))
         elif what == "message" or what in _CALLS or what in _SILENT:
             yield from self._answer(line, item, raw, at)
         else:
@@ -91,61 +103,39 @@ class Items:
         if not self._joining.is_open:
             self._run += 1
         what = word(item.get("type"))
-        blocks, calls = _blocks(item, line)
+        blocks: tuple[bytes, ...] = ()
+        calls: tuple[str, ...] = ()
+        if what == "message":
+            blocks = tuple(content_blocks(item.get("content")))
+        elif what in _CALLS:
+            id = call_id(item.get("call_id") or item.get("id") or f"line_{line}")
+            given = next((item[name] for name in ("arguments", "input", "action") if item.get(name) is not None), None)
+            blocks, calls = (call(id, word(item.get("name")) or what, input_object(given)),), (id,)
         part = AnswerPart(line, str(self._run), blocks, what, at, None, self.model, raw, calls)
         yield from self._joining.add(part)
         if what in _AT_PROVIDER:
             yield Defect(line, "call-without-result", f"the log does not hold what the {what} found")
 
-    def _said(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
-        blocks = content_blocks(item.get("content"))
-        human = item.get("role") == "user" and is_typed(flat(item.get("content")))
-        if not blocks:
-            yield Skipped(line, "empty")
-            return
-        turn = Recorded(message("user", blocks), (line,), at, is_meta=not human, human=human, original=raw)
-        yield from self._joining.hear(SpokenTurn(turn))
-
-
-def _output(line: int, item: dict[str, Any], raw: bytes, at: float | None) -> SpokenTurn:
-    id = call_id(item.get("call_id") or item.get("id"))
-    found = item.get("output") if "output" in item else item.get("tools")
-    content = found if isinstance(found, str) else [decode(block) for block in content_blocks(found)] or flat(found)
-    return SpokenTurn(Recorded(message("user", [result(id, content)]), (line,), at, original=raw), (), ((id, line),))
-
-
-def _blocks(item: dict[str, Any], line: int) -> tuple[tuple[bytes, ...], tuple[str, ...]]:
-    """The blocks of an item of the model's, and the ids of the calls among them."""
-    what = item.get("type")
-    if what == "message":
-        return tuple(content_blocks(item.get("content"))), ()
-    if what not in _CALLS:
-        return (), ()
-    id = call_id(item.get("call_id") or item.get("id") or f"line_{line}")
-    given = next((item[name] for name in ("arguments", "input", "action") if item.get(name) is not None), None)
-    return (call(id, word(item.get("name")) or word(what), input_object(given)),), (id,)
-
 
 def content_blocks(content: object) -> list[bytes]:
     """Parts of a content as Anthropic blocks; parts that say nothing are left out."""
-    if isinstance(content, str):
-        return [text(content)] if content.strip() else []
-    if not isinstance(content, list):
+    if not isinstance(content, str | list):
         return []
-    return [block for part in content if (block := _block(part)) is not None]
-
-
-def _block(part: object) -> bytes | None:
-    match part:
-        case {"type": "input_text" | "output_text" | "text" | "summary_text", "text": str(words)}:
-            return text(words) if words.strip() else None
-        case {"type": "refusal", "refusal": str(words)}:
-            return text(words) if words.strip() else None
-        case {"type": "input_image" | "image_url", "image_url": str(url) | {"url": str(url)}}:
-            return picture(url)
-        case _:
-            words = flat(part) if isinstance(part, str) else spelled(part)
-            return text(words) if words.strip() else None
+    blocks: list[bytes] = []
+    for part in [content] if isinstance(content, str) else content:
+        match part:
+            case {"type": "input_image" | "image_url", "image_url": str(url) | {"url": str(url)}}:
+                blocks.append(picture(url))
+                continue
+            case {"type": "input_text" | "output_text" | "text" | "summary_text", "text": str(words)}:
+                pass
+            case {"type": "refusal", "refusal": str(words)} | str(words):
+                pass
+            case _:
+                words = spelled(part)
+        if words.strip():
+            blocks.append(text(words))
+    return blocks
 
 
 NAME = "codex"
@@ -164,7 +154,8 @@ class Codex:
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         del sample
-        meta = next((row.part("payload") for row in _metas(source)), {})
+        head = islice((read for read in lines(source) if isinstance(read, JsonRow)), _HEAD)
+        meta = next((row.part("payload") for row in head if row.word("type") == "session_meta"), {})
 
         def follow() -> Iterator[Entry]:
             return settled(_Rollout(source).heard(lines(source)))
@@ -175,11 +166,6 @@ class Codex:
             name: meta[name] for name in ("forked_from_id", "parent_thread_id") if name in meta
         }
         yield Recording(source.name, NAME, id, flat(instructions), follow, details)
-
-
-def _metas(source: Source) -> Iterator[JsonRow]:
-    first = islice((read for read in lines(source) if isinstance(read, JsonRow)), _HEAD)
-    return (row for row in first if row.word("type") == "session_meta")
 
 
 class _Rollout:
@@ -211,15 +197,13 @@ class _Rollout:
                 if type_ == "turn_context":
                     self._items.answer_as(word(payload.get("model")))
                 elif payload.get("type") == "token_count":
-                    self._bill(payload.get("info"))
+                    info = payload.get("info")
+                    usage = info.get("last_token_usage") if isinstance(info, dict) else None
+                    if isinstance(usage, dict):
+                        self._input = number(usage.get("input_tokens"))
+                        cached, output = usage.get("cached_input_tokens"), usage.get("output_tokens")
+                        self._items.bill(billed_with_cache_inside(self._input, cached, output))
                 yield Skipped(row.line, kind(type_, payload.get("type")))
-
-    def _bill(self, info: object) -> None:
-        usage = info.get("last_token_usage") if isinstance(info, dict) else None
-        if isinstance(usage, dict):
-            self._input = number(usage.get("input_tokens"))
-            cached, output = usage.get("cached_input_tokens"), usage.get("output_tokens")
-            self._items.bill(billed_with_cache_inside(self._input, cached, output))
 
     def _compacted(self, row: JsonRow) -> Boundary:
         payload = row.part("payload")

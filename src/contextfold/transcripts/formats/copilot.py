@@ -86,29 +86,34 @@ class _Events:
             case "assistant.message":
                 yield from self._answered(row, data)
             case "tool.execution_start" if data.get("toolCallId") and call_id(data["toolCallId"]) not in self._asked:
-                yield from self._joining.add(self._called(row, data))
+                # A call that older logs tell only when it starts.
+                id, at = call_id(data["toolCallId"]), when(row.value.get("timestamp"))
+                block = call(id, word(data.get("toolName")), input_object(data.get("arguments")))
+                key = self._key if self._joining.is_open else f"line {row.line}"
+                yield from self._joining.add(
+                    AnswerPart(row.line, key, (block,), type_, at, None, self._model, row.raw, (id,))
+                )
             case "tool.execution_complete" if data.get("toolCallId"):
                 yield from self._joining.hear(_result(row, data))
             case "session.compaction_complete" if data.get("success") is not False:
                 yield from self._joining.flush()
-                yield _compacted(row, data)
+                yield Boundary(
+                    (row.line,),
+                    flat(data.get("summaryContent")),
+                    trigger=word(data.get("trigger")),
+                    before_tokens=number(data.get("preCompactionTokens")),
+                )
             case "session.truncation":
                 yield from self._joining.flush()
                 before = number(data.get("preTruncationTokensInMessages"))
                 yield Boundary((row.line,), kind="window", before_tokens=before)
             case _:
-                self._note(type_, data)
+                if type_ == "session.model_change":
+                    self._model = word(data.get("newModel")) or self._model
+                elif type_ == "assistant.usage":
+                    counts = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+                    self._joining.bill(billed(*map(data.get, counts)))
                 yield Skipped(row.line, kind(type_))
-
-    def _note(self, type_: str, data: dict[str, Any]) -> None:
-        if type_ == "session.model_change":
-            self._model = word(data.get("newModel")) or self._model
-        elif type_ == "assistant.usage":
-            self._joining.bill(
-                billed(
-                    *(data.get(name) for name in ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens"))
-                )
-            )
 
     def _said(self, row: JsonRow, data: dict[str, Any]) -> Iterator[Heard]:
         words = flat(data.get("transformedContent") or data.get("content"))
@@ -137,14 +142,6 @@ class _Events:
             AnswerPart(row.line, self._key, tuple(blocks), "assistant.message:empty", at, usage, model, row.raw, ids)
         )
 
-    def _called(self, row: JsonRow, data: dict[str, Any]) -> AnswerPart:
-        """A call that older logs tell only when it starts."""
-        id = call_id(data["toolCallId"])
-        block = call(id, word(data.get("toolName")), input_object(data.get("arguments")))
-        at = when(row.value.get("timestamp"))
-        key = self._key if self._joining.is_open else f"line {row.line}"
-        return AnswerPart(row.line, key, (block,), "tool.execution_start", at, None, self._model, row.raw, (id,))
-
 
 def _result(row: JsonRow, data: dict[str, Any]) -> SpokenTurn:
     id = call_id(data["toolCallId"])
@@ -154,12 +151,3 @@ def _result(row: JsonRow, data: dict[str, Any]) -> SpokenTurn:
     raw = message("user", [result(id, words or (spelled(found) if found else ""), failed)])
     at = when(row.value.get("timestamp"))
     return SpokenTurn(Recorded(raw, (row.line,), at, original=row.raw), (), ((id, row.line),))
-
-
-def _compacted(row: JsonRow, data: dict[str, Any]) -> Boundary:
-    return Boundary(
-        (row.line,),
-        flat(data.get("summaryContent")),
-        trigger=word(data.get("trigger")),
-        before_tokens=number(data.get("preCompactionTokens")),
-    )

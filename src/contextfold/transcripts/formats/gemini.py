@@ -169,21 +169,16 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
         elif not read.word("type"):
             yield from source.damage(read.line, "a message without a type")
         elif read.word("type") == "user":
-            yield _said(read)
+            words, at = flat(read.value.get("content")), when(read.value.get("timestamp"))
+            if words.strip():
+                said = message("user", [text(words)])
+                yield SpokenTurn(Recorded(said, (read.line,), at, human=is_typed(words), original=read.raw))
+            else:
+                yield Skipped(read.line, "empty")
         elif read.word("type") == "gemini":
             yield from _answered(read)
         else:
             yield Skipped(read.line, kind(read.word("type")))
-
-
-def _said(row: JsonRow) -> Heard:
-    words = flat(row.value.get("content"))
-    if not words.strip():
-        return Skipped(row.line, "empty")
-    at = when(row.value.get("timestamp"))
-    return SpokenTurn(
-        Recorded(message("user", [text(words)]), (row.line,), at, human=is_typed(words), original=row.raw)
-    )
 
 
 def _answered(row: JsonRow) -> Iterator[Heard]:

@@ -42,7 +42,8 @@ class LongMemEval:
 def _question(source: Source, row: JsonRow) -> Recording:
     id = word(row.value.get("question_id"))
     facts: dict[str, Any] = {name: row.value[name] for name in _FACTS if name in row.value}
-    sessions = [_turns(session) for session in inner(row.raw, _SESSIONS)]
+    given = inner(row.raw, _SESSIONS)
+    sessions = [elements(session) if bytes(memoryview(session)[:1]) == b"[" else () for session in given]
     places = [turn for session in row.value[_SESSIONS] if isinstance(session, list) for turn in session]
     facts["evidence"] = [n for n, turn in enumerate(places, 1) if isinstance(turn, dict) and turn.get("has_answer")]
     dates = row.value.get("haystack_dates")
@@ -53,10 +54,6 @@ def _question(source: Source, row: JsonRow) -> Recording:
         for turn in session
     ]
     return Recording(f"{source.name}#{row.line}", NAME, id, "", lambda: settled(_heard(source, dated)), facts)
-
-
-def _turns(session: Raw) -> Sequence[Raw]:
-    return elements(session) if bytes(memoryview(session)[:1]) == b"[" else ()
 
 
 def _when(date: object) -> float | None:

@@ -39,7 +39,9 @@ class OpenHands:
         said = listed_in(sample.object, "messages")
         response = plain(sample.object["response"])
         body: dict[str, Any] = response if isinstance(response, dict) else {}
-        answer = _answer(sample.object["response"]) if body else ()
+        choices = inner(sample.object["response"], "choices") if body else ()
+        first = fields(choices[0]) if choices and isinstance(plain(choices[0]), dict) else {}
+        answer = [first["message"]] if "message" in first else []
         at = when(plain(sample.object.get("timestamp")))
         yield Recording(
             source.name,
@@ -50,24 +52,13 @@ class OpenHands:
         )
 
 
-def _answer(response: Raw) -> Sequence[Raw]:
-    """The message of the first choice."""
-    choices = inner(response, "choices")
-    first = fields(choices[0]) if choices and isinstance(plain(choices[0]), dict) else {}
-    return (first["message"],) if "message" in first else ()
-
-
 def _heard(
     source: Source, said: Sequence[Raw], asked: int, body: Mapping[str, Any], at: float | None
 ) -> Iterator[Heard]:
     """The turns; only the last one was answered by this call, so only it knows its cost and its time."""
     for each in records.heard(source, listed(source, said)):
         if isinstance(each, SpokenTurn) and each.turn.lines[0] > asked:
-            yield _paid(each, body, at)
+            turn = replace(each.turn, usage=openai_usage(body.get("usage")), model=flat(body.get("model")), at=at)
+            yield replace(each, turn=turn)
         else:
             yield each
-
-
-def _paid(each: SpokenTurn, body: Mapping[str, Any], at: float | None) -> SpokenTurn:
-    turn = replace(each.turn, usage=openai_usage(body.get("usage")), model=flat(body.get("model")), at=at)
-    return replace(each, turn=turn)

@@ -57,7 +57,12 @@ class Pi:
     name = NAME
 
     def claims(self, sample: Sample) -> bool:
-        return any(_is_header(row) for row in sample.rows) or any(_is_result(row) for row in sample.rows)
+        for row in sample.rows:
+            type_, inside = row.get("type"), row.get("message")
+            is_header = type_ == "session" and "id" in row and bool({"cwd", "version", "modelId"} & row.keys())
+            if is_header or (type_ == "message" and isinstance(inside, dict) and inside.get("role") == "toolResult"):
+                return True
+        return False
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         del sample
@@ -65,15 +70,6 @@ class Pi:
         for number_, root in enumerate(index.branches.conversations or (0,)):
             name = source.name if not number_ else f"{source.name}#{root}"
             yield Recording(name, NAME, index.id, "", _PiLines(source, index, root).follow)
-
-
-def _is_header(row: dict[str, Any]) -> bool:
-    return row.get("type") == "session" and "id" in row and bool({"cwd", "version", "modelId"} & row.keys())
-
-
-def _is_result(row: dict[str, Any]) -> bool:
-    inside = row.get("message")
-    return row.get("type") == "message" and isinstance(inside, dict) and inside.get("role") == "toolResult"
 
 
 class _Index(Struct, frozen=True):
@@ -90,20 +86,18 @@ def _indexed(source: Source) -> _Index:
     for read in lines(source):
         if isinstance(read, Defect):
             continue
-        growing.add(_node(read) if isinstance(read, JsonRow) else None)
-        if isinstance(read, JsonRow):
-            id = id or (read.word("id") if read.word("type") == "session" else "")
-            wanted.add(read.word("firstKeptEntryId"))
+        if not isinstance(read, JsonRow):
+            growing.add(None)
+            continue
+        type_ = read.word("type")
+        is_header = type_ == "session"
+        growing.add(None if is_header else Node(read.word("id"), read.word("parentId"), said=type_ in _SAID))
+        id = id or (read.word("id") if is_header else "")
+        wanted.add(read.word("firstKeptEntryId"))
     wanted.discard("")
     rows = (read for read in lines(source) if isinstance(read, JsonRow)) if wanted else ()
     kept = {row.word("id"): row.line for row in rows if row.word("id") in wanted}
     return _Index(id, growing.settle(), kept)
-
-
-def _node(row: JsonRow) -> Node | None:
-    if row.word("type") == "session":
-        return None
-    return Node(row.word("id"), row.word("parentId"), said=row.word("type") in _SAID)
 
 
 class _PiLines:
@@ -134,30 +128,32 @@ class _PiLines:
         elif not branches.is_live(row.line):
             yield Skipped(row.line, "abandoned")
         elif row.word("type") == "compaction":
-            yield self._compacted(row)
+            index, first = row.value.get("firstKeptEntryIndex"), row.word("firstKeptEntryId")
+            place = number(index) + 1 if isinstance(index, int) else 0
+            kept = self._index.kept.get(first, 0) if first else place
+            before = number(row.value.get("tokensBefore"))
+            yield Boundary((row.line,), row.word("summary"), kept, before_tokens=before)
         elif row.word("type") == "message":
             yield from self._message(row)
         else:
             yield from _noted(row, row.value, flat(row.value.get("summary") or row.value.get("content")))
 
-    def _compacted(self, row: JsonRow) -> Boundary:
-        index, first = row.value.get("firstKeptEntryIndex"), row.word("firstKeptEntryId")
-        return Boundary(
-            (row.line,),
-            row.word("summary"),
-            self._index.kept.get(first, 0) if first else number(index) + 1 if isinstance(index, int) else 0,
-            before_tokens=number(row.value.get("tokensBefore")),
-        )
-
     def _message(self, row: JsonRow) -> Iterator[Heard]:
-        value = row.part("message")
+        value, at = row.part("message"), when(row.value.get("timestamp"))
         match value.get("role"):
+            case "user" if blocks := _blocks(value.get("content")):
+                human = is_typed(flat(value.get("content")))
+                turn = Recorded(message("user", blocks), (row.line,), at, human=human, original=_original(row))
+                yield SpokenTurn(turn)
             case "user":
-                yield from _said(row, value)
+                yield Skipped(row.line, "empty")
             case "assistant":
                 yield from _answered(row, value)
             case "toolResult":
-                yield _result(row, value)
+                id = call_id(value.get("toolCallId"))
+                content = [decode(block) for block in _blocks(value.get("content"))]
+                raw = message("user", [result(id, content, value.get("isError") is True)])
+                yield SpokenTurn(Recorded(raw, (row.line,), at, original=_original(row)), (), ((id, row.line),))
             case "bashExecution" if value.get("excludeFromContext") is True:
                 yield Skipped(row.line, "bashExecution:excluded")
             case "bashExecution":
@@ -185,15 +181,6 @@ def _noted(row: JsonRow, value: dict[str, Any], words: str) -> Iterator[Heard]:
     )
 
 
-def _said(row: JsonRow, value: dict[str, Any]) -> Iterator[Heard]:
-    blocks = _blocks(value.get("content"))
-    if not blocks:
-        yield Skipped(row.line, "empty")
-        return
-    at, human = when(row.value.get("timestamp")), is_typed(flat(value.get("content")))
-    yield SpokenTurn(Recorded(message("user", blocks), (row.line,), at, human=human, original=_original(row)))
-
-
 def _answered(row: JsonRow, value: dict[str, Any]) -> Iterator[Heard]:
     signed = word(value.get("api")).startswith("anthropic")
     content = value.get("content")
@@ -214,14 +201,6 @@ def _answered(row: JsonRow, value: dict[str, Any]) -> Iterator[Heard]:
     )
     calls = [call_id(part.get("id")) for part in parts if isinstance(part, dict) and part.get("type") == "toolCall"]
     yield SpokenTurn(turn, tuple((id, row.line) for id in calls))
-
-
-def _result(row: JsonRow, value: dict[str, Any]) -> SpokenTurn:
-    id = call_id(value.get("toolCallId"))
-    content = [decode(block) for block in _blocks(value.get("content"))]
-    raw = message("user", [result(id, content, value.get("isError") is True)])
-    at = when(row.value.get("timestamp"))
-    return SpokenTurn(Recorded(raw, (row.line,), at, original=_original(row)), (), ((id, row.line),))
 
 
 def _blocks(content: object) -> list[bytes]:

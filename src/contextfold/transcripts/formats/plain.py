@@ -7,9 +7,9 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Raw
 
@@ -32,7 +32,6 @@ _ROLES = ("user", "assistant", "system", "developer", "tool", "function", "model
 _LOOK = 50
 
 Reads: TypeAlias = Callable[[], Iterator[Read]]
-Form: TypeAlias = Literal["contents", "items", "messages"]
 
 
 class Plain:
@@ -58,8 +57,11 @@ class Plain:
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         if _list_name(sample.object):
             yield _in_object(source, source.name, sample.object)
-        elif sample.items:
-            yield from _in_list(source, sample.items)
+        elif sample.items and _is_message(plain(sample.items[0])):
+            yield _recording(source, source.name, lambda: listed(source, sample.items))
+        elif sample.items:  # a list of lists or of objects: a conversation for each
+            for number, item in enumerate(sample.items, 1):
+                yield _one_of_many(source, number, bytes(item))
         elif any(_is_message(row) for row in sample.rows):
             yield _recording(source, source.name, lambda: lines(source))
         else:
@@ -92,15 +94,6 @@ def _list_name(parts: Mapping[str, Raw]) -> str:
     return ""
 
 
-def _in_list(source: Source, items: Sequence[Raw]) -> Iterator[Recording]:
-    """A list of messages is a conversation; a list of lists or of objects is one for each."""
-    if _is_message(plain(items[0])):
-        yield _recording(source, source.name, lambda: listed(source, items))
-        return
-    for number, item in enumerate(items, 1):
-        yield _one_of_many(source, number, bytes(item))
-
-
 def _one_of_many(source: Source, number: int, raw: bytes) -> Recording:
     """A conversation that is an element of a list, or a line; what is none is a recording of nothing but the report."""
     name, value = f"{source.name}#{number}", plain(Raw(raw))
@@ -120,29 +113,15 @@ def _in_object(source: Source, name: str, parts: Mapping[str, Raw]) -> Recording
 
 def _recording(source: Source, name: str, reads: Reads, id: str = "", system: str = "", model: str = "") -> Recording:
     def follow() -> Iterator[Entry]:
-        return settled(_heard(source, _form(reads()), reads()))
+        # Whose form the messages are in; some look the same in several, so more than one is looked at.
+        for row in islice((read for read in reads() if isinstance(read, JsonRow)), _LOOK):
+            if is_content(row.value):
+                return settled(Contents().heard(source, reads()))
+            if is_item(row.value):
+                return settled(_items(source, reads()))
+        return settled(records.heard(source, reads()))
 
     return Recording(name, NAME, id, system or records.system_text(reads()), follow, {"model": model} if model else {})
-
-
-def _form(reads: Iterable[Read]) -> Form:
-    """Whose form the messages are in; some look the same in several, so more than one is looked at."""
-    for row in islice((read for read in reads if isinstance(read, JsonRow)), _LOOK):
-        if is_content(row.value):
-            return "contents"
-        if is_item(row.value):
-            return "items"
-    return "messages"
-
-
-def _heard(source: Source, form: Form, reads: Iterable[Read]) -> Iterator[Heard]:
-    match form:
-        case "contents":
-            return Contents().heard(source, reads)
-        case "items":
-            return _items(source, reads)
-        case "messages":
-            return records.heard(source, reads)
 
 
 def _items(source: Source, reads: Iterable[Read]) -> Iterator[Heard]:

@@ -50,17 +50,11 @@ def listed_in(parts: Mapping[str, Raw], field: str) -> Sequence[Raw]:
     return elements(value) if value is not None and bytes(memoryview(value)[:1]) == b"[" else ()
 
 
-Usage = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 _SYSTEM = ("system", "developer")
 _TIMES = ("timestamp", "ts", "created_at", "time")
 
 
-def no_usage(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    del value
-    return None
-
-
-def heard(source: Source, reads: Iterable[Read], usage: Usage = no_usage) -> Iterator[Heard]:
+def heard(source: Source, reads: Iterable[Read]) -> Iterator[Heard]:
     """Each object as a turn; system messages in front are the recording's system text."""
     begun = False
     for read in reads:
@@ -74,10 +68,10 @@ def heard(source: Source, reads: Iterable[Read], usage: Usage = no_usage) -> Ite
             yield Skipped(read.line, "empty")
         else:
             begun = True
-            yield said(read, usage)
+            yield said(read)
 
 
-def said(row: JsonRow, usage: Usage = no_usage) -> Heard:
+def said(row: JsonRow) -> Heard:
     """One message as a turn."""
     value = row.value
     raw, original = portable(row.raw)
@@ -86,8 +80,7 @@ def said(row: JsonRow, usage: Usage = no_usage) -> Heard:
         raw,
         (row.line,),
         next((at for name in _TIMES if (at := when(value.get(name))) is not None), None),
-        usage(value),
-        word(value.get("model")),
+        model=word(value.get("model")),
         human=user and not any(answers_in(value)) and has_typed(value.get("content")),
         original=original,
     )

@@ -12,7 +12,6 @@ paired.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from contextfold.transcripts.pairs import AnswerPart, Joining, settled
 from contextfold.transcripts.sample import Sample
@@ -73,13 +72,13 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
         elif is_silent(read.value):
             yield Skipped(read.line, "empty")
         else:
-            yield _said(read)
-
-
-def _said(row: JsonRow) -> Heard:
-    raw, original = _portable(row)
-    turn = Recorded(raw, (row.line,), when(row.value.get("ts")), human=_is_typed(row.value), original=original)
-    return spoken(turn, row.value)
+            raw, original = _portable(read)
+            content = read.value.get("content")
+            texts = [content] if isinstance(content, str) else [flat(block) for block in content or ()]
+            # Roo wraps what a person typed into tags of its own.
+            human = read.value.get("role") == "user" and any(each.lstrip().startswith(_TYPED) for each in texts)
+            turn = Recorded(raw, (read.line,), when(read.value.get("ts")), human=human, original=original)
+            yield spoken(turn, read.value)
 
 
 def _portable(row: JsonRow) -> tuple[bytes, bytes]:
@@ -90,13 +89,6 @@ def _portable(row: JsonRow) -> tuple[bytes, bytes]:
     parts = fields(row.raw)
     kept = [raw for raw, block in zip(elements(parts["content"]), content, strict=True) if block.get("type") in _BLOCKS]
     return assembled({"role": parts["role"], "content": json_array(kept)}), row.raw
-
-
-def _is_typed(value: dict[str, Any]) -> bool:
-    """Roo wraps what a person typed into tags of its own."""
-    content = value.get("content")
-    texts = [content] if isinstance(content, str) else [flat(block) for block in content or ()]
-    return value.get("role") == "user" and any(each.lstrip().startswith(_TYPED) for each in texts)
 
 
 UI_NAME = "roo-ui"
@@ -156,7 +148,13 @@ class _Panel:
             yield Skipped(row.line, kind(type_, what))
         elif what in ("condense_context", "sliding_window_truncation"):
             yield from self._joining.flush()
-            yield _compacted(row, what)
+            meta = row.part("contextCondense") or row.part("contextTruncation")
+            yield Boundary(
+                (row.line,),
+                flat(meta.get("summary")),
+                before_tokens=number(meta.get("prevContextTokens")),
+                kind="summary" if what == "condense_context" else "window",
+            )
         elif not words.strip():
             yield Skipped(row.line, kind(type_, what))
         else:
@@ -184,13 +182,3 @@ def _usage(words: str) -> dict[str, int] | None:
     if not isinstance(said, dict):
         return None
     return billed(said.get("tokensIn"), said.get("cacheReads"), said.get("cacheWrites"), said.get("tokensOut"))
-
-
-def _compacted(row: JsonRow, what: str) -> Boundary:
-    meta = row.part("contextCondense") or row.part("contextTruncation")
-    return Boundary(
-        (row.line,),
-        flat(meta.get("summary")),
-        before_tokens=number(meta.get("prevContextTokens")),
-        kind="summary" if what == "condense_context" else "window",
-    )

@@ -7,7 +7,6 @@ ones use tool calls. Demonstrations shown to the model are marked as put there b
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from contextfold.domain import encode
 from contextfold.transcripts.pairs import settled
@@ -51,7 +50,11 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
         if not isinstance(read, JsonRow):
             yield read
             continue
-        value = _as_chat(read.value)
+        value = read.value
+        if value.get("role") == "tool":  # an observation of a tool names its call in a list of its own
+            ids = value.get("tool_call_ids")
+            id = ids[0] if isinstance(ids, list) and ids else value.get("tool_call_id")
+            value = {"role": "tool", "tool_call_id": id, "content": flat(value.get("content"))}
         if reason := unsound(value):
             yield from source.damage(read.line, reason)
         elif value["role"] == "system":
@@ -60,19 +63,7 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
             yield Skipped(read.line, "empty")
         else:
             demo = read.value.get("is_demo") is True
-            yield _said(read, value, demo, human=value["role"] == "user" and not demo and not begun)
+            human = value["role"] == "user" and not demo and not begun
+            raw, original = portable(read.raw) if value["role"] != "tool" else (encode(value), read.raw)
+            yield spoken(Recorded(raw, (read.line,), is_meta=demo, human=human, original=original), value)
             begun = begun or (value["role"] == "assistant" and not demo)
-
-
-def _said(row: JsonRow, value: dict[str, Any], demo: bool, human: bool) -> Heard:
-    raw, original = portable(row.raw) if value["role"] != "tool" else (encode(value), row.raw)
-    return spoken(Recorded(raw, (row.line,), is_meta=demo, human=human, original=original), value)
-
-
-def _as_chat(value: dict[str, Any]) -> dict[str, Any]:
-    """The message as it counts; an observation of a tool names its call in a list of its own."""
-    if value.get("role") != "tool":
-        return value
-    ids = value.get("tool_call_ids")
-    id = ids[0] if isinstance(ids, list) and ids else value.get("tool_call_id")
-    return {"role": "tool", "tool_call_id": id, "content": flat(value.get("content"))}

@@ -71,7 +71,16 @@ class Tau2Bench:
 
     def read(self, source: Source, sample: Sample) -> Iterator[Recording]:
         info = plain(sample.object.get("info"))
-        system, model = _policy(info), _model(info)
+        match info:
+            case {"environment_info": {"policy": str(policy)}}:
+                system = policy
+            case _:
+                system = ""
+        match info:
+            case {"agent_info": {"llm": str(name)}}:
+                model = name
+            case _:
+                model = ""
 
         def make(row: JsonRow) -> Recording:
             said = inner(row.raw, "messages")
@@ -88,70 +97,44 @@ class Tau2Bench:
         return recordings(source, TAU2_NAME, items, "messages", make)
 
 
-def _policy(info: object) -> str:
-    match info:
-        case {"environment_info": {"policy": str(policy)}}:
-            return policy
-        case _:
-            return ""
-
-
-def _model(info: object) -> str:
-    match info:
-        case {"agent_info": {"llm": str(model)}}:
-            return model
-        case _:
-            return ""
-
-
 def _heard(source: Source, reads: Iterator[Read], model: str) -> Iterator[Heard]:
     for read in reads:
         if not isinstance(read, JsonRow):
             yield read
-        elif _is_users_own(read.value):
+            continue
+        value = _as_chat(read.value)
+        role, calls = value["role"], read.value.get("tool_calls")
+        is_users_own = read.value.get("requestor") == "user" if role == "tool" else role == "user" and bool(calls)
+        if is_users_own:
             yield Skipped(read.line, "user-tool")
+        elif reason := unsound(value):
+            yield from source.damage(read.line, reason)
+        elif not value.get("tool_calls") and role != "tool" and not flat(value.get("content")).strip():
+            yield Skipped(read.line, "empty")
         else:
-            yield from _said(source, read, model)
-
-
-def _is_users_own(value: dict[str, Any]) -> bool:
-    if value.get("role") == "tool":
-        return value.get("requestor") == "user"
-    return value.get("role") == "user" and bool(value.get("tool_calls"))
-
-
-def _said(source: Source, row: JsonRow, model: str) -> Iterator[Heard]:
-    value = _as_chat(row.value)
-    if reason := unsound(value):
-        yield from source.damage(row.line, reason)
-        return
-    if not value.get("tool_calls") and value["role"] != "tool" and not flat(value.get("content")).strip():
-        yield Skipped(row.line, "empty")
-        return
-    own = value["role"] == "assistant"
-    turn = Recorded(
-        encode(value),
-        (row.line,),
-        when(row.value.get("timestamp")),
-        openai_usage(row.value.get("usage")) if own else None,
-        model if own else "",
-        human=value["role"] == "user",
-        original=row.raw,
-    )
-    yield spoken(turn, value)
+            own = role == "assistant"
+            turn = Recorded(
+                encode(value),
+                (read.line,),
+                when(read.value.get("timestamp")),
+                openai_usage(read.value.get("usage")) if own else None,
+                model if own else "",
+                human=role == "user",
+                original=read.raw,
+            )
+            yield spoken(turn, value)
 
 
 def _as_chat(value: dict[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {"role": value.get("role"), "content": value.get("content")}
     if value.get("role") == "tool":
         return {"role": "tool", "tool_call_id": value.get("id"), "content": said["content"]}
-    calls = value.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        said["tool_calls"] = [_call(each) if isinstance(each, dict) else each for each in calls]
-    return said
-
-
-def _call(each: dict[str, Any]) -> dict[str, Any]:
-    given = each.get("arguments")
-    function = {"name": word(each.get("name")), "arguments": given if isinstance(given, str) else spelled(given or {})}
-    return {"id": each.get("id"), "type": "function", "function": function}
+    given = value.get("tool_calls")
+    calls = list(given) if isinstance(given, list) else []
+    for index, each in enumerate(calls):
+        if isinstance(each, dict):
+            words = each.get("arguments")
+            arguments = words if isinstance(words, str) else spelled(words or {})
+            function = {"name": word(each.get("name")), "arguments": arguments}
+            calls[index] = {"id": each.get("id"), "type": "function", "function": function}
+    return {**said, "tool_calls": calls} if calls else said
