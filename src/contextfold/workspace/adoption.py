@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -38,11 +37,17 @@ class Adoptable(Struct, frozen=True):
 def look_over(home: str | os.PathLike[str]) -> Adoptable:
     """Say what could be taken over from there. Only reads names and small files; runs nothing."""
     place = resolved(home)
+    git = place / "git"
     with said_of_disks(f"the snapshots in {place}"):
-        found = tuple(sorted(_ids(place / "git")))
+        found = [path.name for path in (git / "refs" / "snapshots").glob("*") if is_id(path.name)]
+        packed = git / "packed-refs"
+        for line in packed.read_text(errors="replace").splitlines() if _is_plain(packed) else ():
+            id, _, name = line.partition(" ")
+            if is_id(id) and name == f"refs/snapshots/{id}":
+                found.append(id)
         if not found:
             raise NotFound(f"There are no snapshots in {place}. Name the directory that holds `git` and `left-out`.")
-        return Adoptable(str(place), found, tuple(foreign_parts(place / "git")))
+        return Adoptable(str(place), tuple(sorted(found)), tuple(foreign_parts(git)))
 
 
 def adopt(found: Adoptable, into: Snapshots) -> tuple[str, ...]:
@@ -58,27 +63,18 @@ def adopt(found: Adoptable, into: Snapshots) -> tuple[str, ...]:
     return new
 
 
-def _ids(directory: Path) -> Iterator[str]:
-    for path in (directory / "refs" / "snapshots").glob("*"):
-        if is_id(path.name):
-            yield path.name
-    packed = directory / "packed-refs"
-    for line in packed.read_text(errors="replace").splitlines() if _is_plain(packed) else ():
-        id, _, name = line.partition(" ")
-        if is_id(id) and name == f"refs/snapshots/{id}":
-            yield id
-
-
 def _checked(directory: Path, ids: tuple[str, ...], into: Snapshots) -> bytes:
     """The snapshots and all they hold as one pack, from copies in a repository that is ours alone."""
     half = Path(mkdtemp(prefix="adopting-", dir=into.home))
     try:
         git = Git(half / "git", into.root)
         git.make()
-        for path in _objects(directory / "objects"):
-            name = path.relative_to(directory / "objects")
+        for path in sorted((directory / "objects").glob("*/*")):
+            name = path.relative_to(directory / "objects").as_posix()
+            if not (_LOOSE.fullmatch(name) or _PACKED.fullmatch(name)) or not _is_plain(path):
+                continue
             (git.directory / "objects" / name).parent.mkdir(exist_ok=True)
-            if _PACKED.fullmatch(name.as_posix()):
+            if _PACKED.fullmatch(name):
                 git.run("index-pack", "--stdin", given=path.read_bytes())
             else:
                 shutil.copyfile(path, git.directory / "objects" / name, follow_symlinks=False)
@@ -86,13 +82,6 @@ def _checked(directory: Path, ids: tuple[str, ...], into: Snapshots) -> bytes:
         return git.run("pack-objects", "--revs", "--stdout", "-q", given="".join(f"{id}\n" for id in ids).encode())
     finally:
         shutil.rmtree(half, ignore_errors=True)
-
-
-def _objects(directory: Path) -> Iterator[Path]:
-    for path in sorted(directory.glob("*/*")):
-        name = path.relative_to(directory).as_posix()
-        if (_LOOSE.fullmatch(name) or _PACKED.fullmatch(name)) and _is_plain(path):
-            yield path
 
 
 def _is_plain(path: Path) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from contextfold.domain import Attachment, Detail, Turn
 from contextfold.errors import BadConfiguration
@@ -84,12 +84,9 @@ def read(root: Path, path: str, allowed: Allowed | None = None) -> FileContents:
         return FileContents(refusal="gone")
     except OSError as error:
         return FileContents(refusal="unreadable", detail=str(error.strerror))
-    return _text(content, Version(status.st_mtime_ns, len(content), sha256(content).hexdigest()))
-
-
-def _text(content: bytes, version: Version) -> FileContents:
     if holds_key(content):
         return FileContents(refusal="key")
+    version = Version(status.st_mtime_ns, len(content), sha256(content).hexdigest())
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -128,7 +125,9 @@ def excerpt(
     wanted = lines[start - 1 : last]
     kept = _longest(wanted, count, most)
     if kept < len(wanted) and kept == 0:
-        return _of_one_line(wanted[0], start, len(lines), count, most, words)
+        letters = _longest(list(wanted[0]), count, most)
+        left_out = words.letters_cut.format(many=f"{len(wanted[0]) - letters:,}", line=start)
+        return Excerpt(wanted[0][:letters], words.line_start.format(line=start, lines=len(lines)), left_out)
     stop = start + kept - 1
     shown = "".join(wanted[:kept]).removesuffix("\n")
     where = words.some_lines.format(first=start, last=stop, lines=len(lines)) if kept < len(lines) else words.whole
@@ -146,14 +145,6 @@ def _longest(lines: list[str], count: Callable[[str], int], most: int) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _of_one_line(
-    line: str, number: int, lines: int, count: Callable[[str], int], most: int, words: FilePhrases
-) -> Excerpt:
-    letters = _longest(list(line), count, most)
-    left_out = words.letters_cut.format(many=f"{len(line) - letters:,}", line=number)
-    return Excerpt(line[:letters], words.line_start.format(line=number, lines=lines), left_out)
 
 
 MOST_TOKENS = 50_000  # of all restored files together, whatever is asked for
@@ -183,12 +174,6 @@ class _Knowledge(Struct):
     is_sure: bool = True
 
 
-class _Spent(Struct):
-    room: int
-    files: int
-    chosen: list[Attachment] = field(default_factory=list)
-
-
 class Files:
     """Keeps a model in step with the files of a workspace. One for each session."""
 
@@ -212,8 +197,19 @@ class Files:
         return Files(self.root, restore=self._restore, tools=self._tools, allowed=self._allowed)
 
     def __call__(self, turn: Turn) -> Iterator[Attachment]:
-        self._follow(turn)
-        yield from self._changed(turn)
+        if self._uses.last and not turn.branch.has(self._uses.last):
+            self._uses.forget()
+            self._has_looked = False
+        for use in self._uses.follow(turn.branch.said(self._uses.last)):
+            if self._has_looked:  # it was used a moment ago: as it is now is how the model knows it
+                self._known[use.path] = _Knowledge(version_now(self.root, use.path, None))
+            else:
+                self._known[use.path] = self._then(use)
+        self._has_looked = True
+        lines = [line for use in self.used[:WATCHED] if (line := self._difference(turn, use))]
+        told = (turn.shown(CHANGED, CHANGED) or "").splitlines()
+        if any(line not in told for line in lines):
+            yield Attachment(CHANGED, "\n".join([FILE_PHRASES[turn.language].changed, *lines]), CHANGED)
         if turn.folded:
             yield from self._restored(turn)
 
@@ -223,18 +219,6 @@ class Files:
         return self._uses.latest()
 
     # -- what the model knows ---------------------------------------------------------------------------------------
-
-    def _follow(self, turn: Turn) -> None:
-        if self._uses.last and not turn.branch.has(self._uses.last):
-            self._uses.forget()
-            self._has_looked = False
-        for use in self._uses.follow(turn.branch.said(self._uses.last)):
-            self._known[use.path] = self._now(use) if self._has_looked else self._then(use)
-        self._has_looked = True
-
-    def _now(self, use: Use) -> _Knowledge:
-        """It was used a moment ago: as it is now is how the model knows it."""
-        return _Knowledge(version_now(self.root, use.path, None))
 
     def _then(self, use: Use) -> _Knowledge:
         """It was used while nobody looked: what the model was shown is the only witness."""
@@ -247,12 +231,6 @@ class Files:
         return _Knowledge(shown.version, is_sure=same is True)
 
     # -- what others changed ----------------------------------------------------------------------------------------
-
-    def _changed(self, turn: Turn) -> Iterator[Attachment]:
-        lines = [line for use in self.used[:WATCHED] if (line := self._difference(turn, use))]
-        told = (turn.shown(CHANGED, CHANGED) or "").splitlines()
-        if any(line not in told for line in lines):
-            yield Attachment(CHANGED, "\n".join([FILE_PHRASES[turn.language].changed, *lines]), CHANGED)
 
     def _difference(self, turn: Turn, use: Use) -> str:
         known, words = self._known[use.path].version, FILE_PHRASES[turn.language]
@@ -272,26 +250,27 @@ class Files:
         if not hidden:
             return
         limits, words = self._restore, FILE_PHRASES[turn.language]
-        spent = _Spent(min(limits.tokens, MOST_TOKENS, turn.room // SHARE), limits.files)
+        room = min(limits.tokens, MOST_TOKENS, turn.room // SHARE)
+        chosen: list[Attachment] = []
         listed: list[str] = []
         for use in hidden:
             shown = read(self.root, use.path, self._allowed)
-            self._choose(turn, use, shown, spent)
-            listed.append(_listing(use, shown, words))
+            version, most = shown.version, min(limits.tokens_each, room)
+            about = _mark(version) if version else ""
+            if shown.refusal:
+                about = words.refusals[shown.refusal].format(detail=shown.detail) or about
+            elif version is not None and len(chosen) < limits.files and most > 0:
+                text = self._shown_again(use, shown.text, version, turn, most)
+                if text:
+                    room -= turn.count(text)
+                    details: dict[str, Detail] = {"path": use.path, "hash": version.digest, "seq": use.seq}
+                    chosen.append(Attachment(FILE, text, use.path, details))
+            lines, action = words.lines_of(use.first, use.last), words.actions[use.action]
+            listed.append(words.file.format(path=_name(use.path), lines=lines, action=action, seq=use.seq, about=about))
         if len(listed) > LISTED:
             listed[LISTED:] = [words.more.format(many=len(listed) - LISTED)]
         yield Attachment(LIST, "\n".join([words.files, *listed]), LIST)
-        yield from reversed(spent.chosen)
-
-    def _choose(self, turn: Turn, use: Use, shown: FileContents, spent: _Spent) -> None:
-        most = min(self._restore.tokens_each, spent.room)
-        if shown.refusal or shown.version is None or len(spent.chosen) >= spent.files or most <= 0:
-            return
-        text = self._shown_again(use, shown.text, shown.version, turn, most)
-        if text:
-            spent.room -= turn.count(text)
-            details: dict[str, Detail] = {"path": use.path, "hash": shown.version.digest, "seq": use.seq}
-            spent.chosen.append(Attachment(FILE, text, use.path, details))
+        yield from reversed(chosen)
 
     def _shown_again(self, use: Use, text: str, version: Version, turn: Turn, most: int) -> str:
         words = FILE_PHRASES[turn.language]
@@ -320,14 +299,3 @@ def _name(path: str) -> str:
 def _mark(version: Version) -> str:
     """What tells one version from another."""
     return f"sha256 {version.digest[:12]}"
-
-
-def _listing(use: Use, shown: FileContents, words: FilePhrases) -> str:
-    about = words.refusals[shown.refusal].format(detail=shown.detail) if shown.refusal else ""
-    return words.file.format(
-        path=_name(use.path),
-        lines=words.lines_of(use.first, use.last),
-        action=words.actions[use.action],
-        seq=use.seq,
-        about=about or (_mark(shown.version) if shown.version else ""),
-    )

@@ -71,7 +71,9 @@ class Git:
 
     def __init__(self, directory: Path, root: Path) -> None:
         self.directory, self.root = directory, root
-        search = os.pathsep.join(_absolute(os.environ.get("PATH", os.defpath), root))
+        # Programs come from no directory that depends on where we stand, and from none inside the workspace.
+        given = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).is_absolute()]
+        search = os.pathsep.join(each for each in given if not Path(each).resolve().is_relative_to(root))
         self._program = shutil.which("git", path=search) if search else None
         if self._program is None:
             raise GitMissing(
@@ -119,11 +121,19 @@ class Git:
             pass_fds=self._inherited if sys.platform != "win32" else (),
             check=False,
         )
-        if done.returncode not in (0, also):
-            raise _failure(
-                next(word for word in arguments if word[0] != "-"), done.stderr.decode(errors="replace").strip()
+        if done.returncode in (0, also):
+            return done.stdout
+        command = next(word for word in arguments if word[0] != "-")
+        said = done.stderr.decode(errors="replace").strip()
+        if "No space left" in said:
+            raise DiskFull(
+                f"No room left on the disk: git {command} wrote nothing that counts. Free some and try again."
             )
-        return done.stdout
+        if "Read-only file system" in said:
+            raise ReadOnly(f"The disk is read-only, so git {command} could not write: {said}. Nothing was changed.")
+        if "Permission denied" in said:
+            raise WorkspaceError(f"git {command} was not allowed to: {said}. Check the owner and mode of these paths.")
+        raise WorkspaceError(f"git {command} failed: {said or 'it said nothing'}.")
 
     def text(self, *arguments: str, given: bytes = b"") -> str:
         """The one line that the command printed."""
@@ -169,23 +179,14 @@ def foreign_parts(directory: Path) -> list[str]:
     found = [name for name in _FOREIGN if os.path.lexists(directory / name)]
     found += [f"objects/pack/{path.name}" for path in (directory / "objects" / "pack").glob("*.promisor")]
     ours = {"config": _config_text(), "info/attributes": ATTRIBUTES, "HEAD": _HEAD}
-    return found + [name for name, text in ours.items() if not _is_file_of(directory / name, text)]
-
-
-def _is_file_of(path: Path, text: str) -> bool:
-    try:
-        return not path.is_symlink() and path.read_bytes() == text.encode()
-    except OSError:
-        return False
-
-
-def _absolute(path: str, root: Path) -> list[str]:
-    """The directories programs may come from: none that depends on where we stand, none inside the workspace."""
-    return [each for each in path.split(os.pathsep) if Path(each).is_absolute() and not _is_inside(Path(each), root)]
-
-
-def _is_inside(path: Path, root: Path) -> bool:
-    return path.resolve().is_relative_to(root)
+    for name, text in ours.items():
+        path = directory / name
+        try:
+            is_ours = not path.is_symlink() and path.read_bytes() == text.encode()
+        except OSError:
+            is_ours = False
+        found += [] if is_ours else [name]
+    return found
 
 
 def _environment(directory: Path, root: Path, search: str) -> dict[str, str]:
@@ -223,13 +224,3 @@ def _config_text() -> str:
         section, key = name.split(".")
         lines += [f"[{section}]", f"\t{key} = {value}"]
     return "\n".join(lines) + "\n"
-
-
-def _failure(command: str, said: str) -> Exception:
-    if "No space left" in said:
-        return DiskFull(f"No room left on the disk: git {command} wrote nothing that counts. Free some and try again.")
-    if "Read-only file system" in said:
-        return ReadOnly(f"The disk is read-only, so git {command} could not write: {said}. Nothing was changed.")
-    if "Permission denied" in said:
-        return WorkspaceError(f"git {command} was not allowed to: {said}. Check the owner and mode of these paths.")
-    return WorkspaceError(f"git {command} failed: {said or 'it said nothing'}.")

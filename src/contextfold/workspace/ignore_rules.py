@@ -59,7 +59,10 @@ def _patterns(directory: Path) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _rule(line: str) -> tuple[bool, bool, Names] | None:
     """(whether it takes back, whether it is about directories only, what it names); None where it names nothing."""
-    pattern = _without_blanks_behind(line.removesuffix("\r"))
+    line = line.removesuffix("\r")
+    pattern = line.rstrip(" ")
+    if pattern != line and (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        pattern += " "  # spaces at the end do not count, unless a backslash stands before them
     if not pattern or pattern.startswith("#"):
         return None
     is_negative = pattern.startswith("!")
@@ -83,13 +86,14 @@ def _names(pieces: list[str]) -> Names:
             names.append([])
         else:
             names[-1:] = [[*(names[-1] or ()), piece]]
-    return tuple(None if name is None else re.compile(_expression(name), re.DOTALL) for name in names)
-
-
-def _expression(pieces: list[str]) -> str:
-    """What comes between two stars is looked for once, from the left: where that does not fit, no other way does."""
-    first, *between = "".join(pieces).split(_STAR)
-    return first + "".join(f"(?>.*?{part})" for part in between[:-1]) + "".join(f".*{part}" for part in between[-1:])
+    compiled: list[re.Pattern[str] | None] = []
+    for name in names:
+        # What comes between two stars is looked for once, from the left: where that does not fit, no other way does.
+        first, *between = "".join(name or ()).split(_STAR)
+        middle = "".join(f"(?>.*?{part})" for part in between[:-1])
+        last = "".join(f".*{part}" for part in between[-1:])
+        compiled.append(None if name is None else re.compile(first + middle + last, re.DOTALL))
+    return tuple(compiled)
 
 
 def _fits(names: Names, parts: tuple[str, ...]) -> bool:
@@ -101,13 +105,6 @@ def _fits(names: Names, parts: tuple[str, ...]) -> bool:
         else:
             reached = {at + 1 for at in reached if at < len(parts) and name.fullmatch(parts[at])}
     return len(parts) in reached
-
-
-def _without_blanks_behind(line: str) -> str:
-    """Spaces at the end do not count, unless a backslash stands before them."""
-    plain = line.rstrip(" ")
-    escaped = (len(plain) - len(plain.rstrip("\\"))) % 2
-    return f"{plain} " if escaped and plain != line else plain
 
 
 def _pieces(pattern: str) -> list[str] | None:

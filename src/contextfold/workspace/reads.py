@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextfold.domain import Text, ToolCall, ToolKind, ToolResult, ViewMessage, touches_of
+from contextfold.domain import Text, ToolCall, ToolKind, ViewMessage, touches_of
 
 Action: TypeAlias = Literal["read", "write"]
 
@@ -102,7 +102,11 @@ class Uses:
                         self._waiting[call.id] = found
             elif self._waiting.keys() & set(shape.results):
                 for use in self._used(said):
-                    fresh[use.path] = self._uses[use.path] = self._joined(use)
+                    before = self._uses.get(use.path)
+                    if use.action == "write" and before is not None and use.first is None:
+                        # A write says nothing of lines: those that were looked at stay the ones to show.
+                        use = replace(use, first=before.first, last=before.last)
+                    fresh[use.path] = self._uses[use.path] = use
         return list(fresh.values())
 
     def latest(self) -> list[Use]:
@@ -112,18 +116,13 @@ class Uses:
     def _used(self, said: ViewMessage) -> Iterable[Use]:
         for result in said.message.results:
             text = "\n".join(block.text for block in result.blocks if isinstance(block, Text))
-            for call in self._waiting.pop(result.call, ()) if _worked(result, text) else ():
+            only_text = all(isinstance(block, Text) for block in result.blocks)
+            worked = only_text and not result.is_error and not text.lstrip().casefold().startswith(_REFUSED)
+            for call in self._waiting.pop(result.call, ()) if worked else ():
                 path = self._beneath(call.path)
                 if path is not None:
                     shown = text if call.action == "read" else call.content or ""
                     yield Use(path, call.action, said.seq, call.first, call.last, shown, call.content is not None)
-
-    def _joined(self, use: Use) -> Use:
-        """A write says nothing of lines: those that were looked at stay the ones to show."""
-        before = self._uses.get(use.path)
-        if use.action == "write" and before is not None and use.first is None:
-            return replace(use, first=before.first, last=before.last)
-        return use
 
     def _beneath(self, path: str) -> str | None:
         """The path inside the workspace as it is written, links not followed; None outside."""
@@ -133,11 +132,6 @@ class Uses:
             if not inside.startswith("..") and inside != "." and "\0" not in inside:
                 return inside
         return None
-
-
-def _worked(result: ToolResult, text: str) -> bool:
-    only_text = all(isinstance(block, Text) for block in result.blocks)
-    return not result.is_error and only_text and not text.lstrip().casefold().startswith(_REFUSED)
 
 
 # -- whether a file still is what was shown of it ---------------------------------------------------------------------

@@ -80,7 +80,17 @@ def shown(path: str) -> str:
 
 def find(git: Git, largest: int = LARGEST) -> Candidates:
     """What differs from the index."""
-    tracked, gone, others = _listed(git)
+    own = git.root / ".git" / "info" / "exclude"
+    more = [f"--exclude-from={own}"] if own.is_file() else []
+    tracked: set[str] = set()
+    gone: set[str] = set()
+    others: list[str] = []
+    for line in git.paths("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard", *more):
+        tag, path = line[0], line[2:]
+        if tag == "?":
+            others.append(path)
+        else:
+            (gone if tag == "R" else tracked).add(path)
     looks = {path: look(git.root / path) for path in sorted({*tracked, *gone, *_beneath(git, others)})}
     present: list[str] = []
     excluded: list[Excluded] = []
@@ -100,47 +110,28 @@ def is_gits_own(path: str) -> bool:
     return any(_DOT_GIT.match(part) for part in path.replace("\\", "/").split("/"))
 
 
-def _listed(git: Git) -> tuple[set[str], set[str], list[str]]:
-    """Changed and tracked, deleted, not tracked."""
-    own = git.root / ".git" / "info" / "exclude"
-    more = [f"--exclude-from={own}"] if own.is_file() else []
-    changed: set[str] = set()
-    gone: set[str] = set()
-    others: list[str] = []
-    for line in git.paths("ls-files", "-z", "-t", "-m", "-d", "-o", "--exclude-standard", *more):
-        tag, path = line[0], line[2:]
-        if tag == "?":
-            others.append(path)
-        else:
-            (gone if tag == "R" else changed).add(path)
-    return changed, gone, others
-
-
 def _beneath(git: Git, others: Iterable[str]) -> Iterator[str]:
     """The paths themselves, and for a nested repository the files in it that no ignore file names."""
-    nested: list[str] = []
+    nested: list[Path] = []
     for path in others:
-        if path.endswith("/"):
-            nested.extend(_walked(git.root, path))
-        else:
+        if not path.endswith("/"):
             yield path
+            continue
+        for directory, names, files in os.walk(git.root / path):
+            here = Path(directory)
+            links = [name for name in names if (here / name).is_symlink()]
+            names[:] = filter(_is_entered, names)
+            nested += [here / name for name in (*files, *links) if name != ".git"]
     if nested:
-        hidden = ignored(git, nested)
-        yield from (path for path in nested if path not in hidden)
+        inside = [str(path.relative_to(git.root)) for path in nested]
+        hidden = ignored(git, inside)
+        yield from (path for path in inside if path not in hidden)
 
 
 def ignored(git: Git, paths: Iterable[str]) -> set[str]:
     """Those that an ignore file names, as the workspace is now."""
     marked = (f"./{path}" for path in paths)  # no name then begins with what git takes for magic
     return {path[2:] for path in git.paths("check-ignore", "-z", "--no-index", "--stdin", given=marked, also=1)}
-
-
-def _walked(root: Path, beneath: str) -> Iterator[str]:
-    for directory, names, files in os.walk(root / beneath):
-        here = Path(directory)
-        links = [name for name in names if (here / name).is_symlink()]
-        names[:] = filter(_is_entered, names)
-        yield from (str((here / name).relative_to(root)) for name in (*files, *links) if name != ".git")
 
 
 def _is_entered(name: str) -> bool:
@@ -157,10 +148,6 @@ def why_not(path: Path, seen: Look, largest: int = LARGEST) -> str | None:
         return "secret by its name"
     if seen.size > largest:
         return f"larger than {largest:,} bytes"
-    return _why_not_its_content(path)
-
-
-def _why_not_its_content(path: Path) -> str | None:
     try:
         return "holds something shaped like a key" if holds_key(path.read_bytes()) else None
     except FileNotFoundError:
@@ -280,20 +267,15 @@ def is_taken(root: Path, path: str, leaving: AbstractSet[str]) -> bool:
     """Whether the place of `path`, or one on the way to it, is held by something that is not `leaving`."""
     place = root / path
     for parent in place.relative_to(root).parents:
-        if parent != Path() and _is_other_than_directory(root / parent) and str(parent) not in leaving:
+        way = root / parent
+        is_no_directory = way.is_symlink() or (way.exists() and not way.is_dir())
+        if parent != Path() and is_no_directory and str(parent) not in leaving:
             return True
-    if place.is_dir() and not place.is_symlink():
-        return any(str(file.relative_to(root)) not in leaving for file in _files_beneath(place))
-    return os.path.lexists(place) and path not in leaving
-
-
-def _is_other_than_directory(path: Path) -> bool:
-    return path.is_symlink() or (path.exists() and not path.is_dir())
-
-
-def _files_beneath(place: Path) -> list[Path]:
-    found: list[Path] = []
+    if not place.is_dir() or place.is_symlink():
+        return os.path.lexists(place) and path not in leaving
     for directory, names, files in os.walk(place):
-        links = [name for name in names if (Path(directory) / name).is_symlink()]
-        found += [Path(directory) / name for name in (*files, *links)]
-    return found
+        here = Path(directory)
+        links = [name for name in names if (here / name).is_symlink()]
+        if any(str((here / name).relative_to(root)) not in leaving for name in (*files, *links)):
+            return True
+    return False

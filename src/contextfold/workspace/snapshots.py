@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from .snapshot_files import (
     Excluded,
     FileChange,
     Kind,
-    Look,
     find,
     look,
     refuse_if_changed,
@@ -142,7 +141,21 @@ class Snapshots:
             before = self._taken(found, f"before restoring {id}")
             if before.id != since:
                 entries, looks = self._compared(before.id, target), {**looks, **found.looks}
-            return self._restored(target, before, entries, looks)
+            kept = to_keep(self.root, entries, {each.path for each in self._excluded(target)})
+            touched = [each for each in entries if each not in kept]
+            refuse_if_changed(self.root, touched, looks)
+            if touched:
+                # From here on a cut restore can be told, and undone.
+                self._forget_latest()
+                half = self.home / "restoring.new"
+                half.write_text(f"{before.id} {target}\n")
+                half.replace(self._journal)
+                kept += write(self._git, target, touched)
+            if not kept:
+                self._remember(_Latest(target, self._excluded(target)))
+            self._journal.unlink(missing_ok=True)
+            changed = tuple(FileChange(shown(each.path), each.kind) for each in entries if each not in kept)
+            return Restored(before, changed, tuple(Excluded(shown(each.path), "in no snapshot") for each in kept))
 
     @property
     def interrupted(self) -> str | None:
@@ -192,7 +205,11 @@ class Snapshots:
             self._forget_latest()
             latest = _Latest(self._stored(found, label), found.excluded)
             self._remember(latest)
-        return Snapshot(latest.id, self._indexed(), tuple(map(shown, found.paths)), found.excluded)
+        index, files = self._git.directory / "index", 0
+        if index.exists():  # its header says how many files it holds
+            with index.open("rb") as file:
+                files = int(struct.unpack(">4sLL", file.read(12))[2])
+        return Snapshot(latest.id, files, tuple(map(shown, found.paths)), found.excluded)
 
     def _stored(self, found: Candidates, label: str) -> str:
         git = self._git
@@ -204,41 +221,11 @@ class Snapshots:
         commit = git.text("commit-tree", tree, given=label.encode())
         self.note_left_out(commit, found.excluded)
         git.name(f"refs/snapshots/{commit}", commit)
-        if _loose(git.directory) > MANY_LOOSE:
+        drawer = git.directory / "objects" / "17"
+        loose = len(list(drawer.iterdir())) if drawer.exists() else 0
+        if loose > MANY_LOOSE:
             self._collect()
         return commit
-
-    def _indexed(self) -> int:
-        """How many files the index holds: its header says."""
-        index = self._git.directory / "index"
-        if not index.exists():
-            return 0
-        with index.open("rb") as file:
-            return int(struct.unpack(">4sLL", file.read(12))[2])
-
-    # -- restoring --------------------------------------------------------------------------------------------------
-
-    def _restored(
-        self, target: str, before: Snapshot, entries: Sequence[FileChange], looks: Mapping[str, Look | None]
-    ) -> Restored:
-        kept = to_keep(self.root, entries, {each.path for each in self._excluded(target)})
-        touched = [each for each in entries if each not in kept]
-        refuse_if_changed(self.root, touched, looks)
-        if touched:
-            self._begin(before.id, target)
-            kept += write(self._git, target, touched)
-        if not kept:
-            self._remember(_Latest(target, self._excluded(target)))
-        self._journal.unlink(missing_ok=True)
-        changed = tuple(FileChange(shown(each.path), each.kind) for each in entries if each not in kept)
-        return Restored(before, changed, tuple(Excluded(shown(each.path), "in no snapshot") for each in kept))
-
-    def _begin(self, before: str, target: str) -> None:
-        """From here on a cut restore can be told, and undone."""
-        self._forget_latest()
-        half = self.home / "restoring.new"
-        half.write_text(f"{before} {target}\n")
-        half.replace(self._journal)
 
     @property
     def _journal(self) -> Path:
@@ -313,8 +300,3 @@ class Snapshots:
 
 def _unknown(id: str, root: Path) -> NotFound:
     return NotFound(f"There is no snapshot {id} of {root}. It was forgotten, or taken of another workspace.")
-
-
-def _loose(directory: Path) -> int:
-    drawer = directory / "objects" / "17"
-    return len(list(drawer.iterdir())) if drawer.exists() else 0

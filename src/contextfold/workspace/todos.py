@@ -47,23 +47,19 @@ class ToDos:
         return ToDos()
 
     def __call__(self, turn: Turn) -> Iterator[Attachment]:
-        self._follow(turn)
-        still_open = [todo for todo in self._list if todo.is_open]
-        if still_open and not turn.branch.shows(self._seq):
-            head = FILE_PHRASES[turn.language].to_dos.format(seq=self._seq)
-            lines = (f"- [{' ' if todo.status == 'pending' else todo.status}] {todo.text}" for todo in still_open)
-            yield Attachment(TO_DOS, "\n".join([head, *lines]), TO_DOS)
-
-    def _follow(self, turn: Turn) -> None:
         if self._last and not turn.branch.has(self._last):
             self._last, self._seq, self._list = 0, 0, ()
         for said in turn.branch.said(self._last):
             self._last = said.seq
             if any(block.kind == "call" and _is_list(block.name) for block in said.item.shape.blocks):
-                for call in said.message.calls:
-                    found = to_dos(call)
-                    if found is not None:
-                        self._seq, self._list = said.seq, found
+                lists = [found for call in said.message.calls if (found := to_dos(call)) is not None]
+                if lists:
+                    self._seq, self._list = said.seq, lists[-1]
+        still_open = [todo for todo in self._list if todo.is_open]
+        if still_open and not turn.branch.shows(self._seq):
+            head = FILE_PHRASES[turn.language].to_dos.format(seq=self._seq)
+            lines = (f"- [{' ' if todo.status == 'pending' else todo.status}] {todo.text}" for todo in still_open)
+            yield Attachment(TO_DOS, "\n".join([head, *lines]), TO_DOS)
 
 
 def to_dos(call: ToolCall) -> tuple[ToDo, ...] | None:
@@ -76,30 +72,24 @@ def to_dos(call: ToolCall) -> tuple[ToDo, ...] | None:
         return None
     listed = next((given[name] for name in _LISTS if name in given), None) if isinstance(given, dict) else given
     if isinstance(listed, str):
-        return tuple(_boxes(listed))
+        marks = {"x": "completed", "-": "in_progress", "~": "in_progress"}
+        boxes = filter(None, map(_BOX.match, listed.splitlines()))
+        return tuple(ToDo(_line(box["text"]), marks.get(box["mark"].casefold(), "pending")) for box in boxes)
     if not isinstance(listed, list):
         return None
-    return tuple(todo for each in listed if (todo := _entry(each)) is not None)
+    found: list[ToDo] = []
+    for each in listed:
+        about: Mapping[str, Any] = each if isinstance(each, dict) else {}
+        named = next((about[name] for name in _WORDS if isinstance(about.get(name), str)), "")
+        text = each if isinstance(each, str) else named
+        status = about.get("status", "completed" if about.get("done") is True else "pending")
+        if text.strip():
+            found.append(ToDo(_line(text), str(status)))
+    return tuple(found)
 
 
 def _is_list(name: str) -> bool:
     return kind_of_tool(name) == "plans"
-
-
-def _entry(each: object) -> ToDo | None:
-    if isinstance(each, str):
-        return ToDo(_line(each)) if each.strip() else None
-    about: Mapping[str, Any] = each if isinstance(each, dict) else {}
-    text = next((about[name] for name in _WORDS if isinstance(about.get(name), str)), "")
-    status = about.get("status", "completed" if about.get("done") is True else "pending")
-    return ToDo(_line(text), str(status)) if text.strip() else None
-
-
-def _boxes(text: str) -> Iterator[ToDo]:
-    marks = {"x": "completed", "-": "in_progress", "~": "in_progress"}
-    for line in text.splitlines():
-        if box := _BOX.match(line):
-            yield ToDo(_line(box["text"]), marks.get(box["mark"].casefold(), "pending"))
 
 
 def _line(text: str) -> str:
