@@ -160,13 +160,8 @@ def allotted(
         more = max(0, min(spare, (wants or needs).get(layer.name, 0) - given[layer.name]))
         given[layer.name] += more
         spare -= more
-    return given if spare >= 0 else _within(layers, given, total)
-
-
-def _within(layers: Sequence[Layer], given: dict[str, int], total: int) -> dict[str, int]:
-    """What is critical took more than its share: the least important layers pay for it."""
-    over = sum(given.values()) - total
-    for layer in sorted(layers, key=lambda each: -each.priority):
+    over = max(0, -spare)  # what is critical took more than its share: the least important layers pay for it
+    for layer in sorted(layers, key=lambda each: -each.priority) if over else ():
         if layer.priority is not Priority.CRITICAL:
             less = min(over, given[layer.name])
             given[layer.name] -= less

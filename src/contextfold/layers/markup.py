@@ -51,8 +51,9 @@ def nonce_of(*parts: str) -> str:
 def escaped(text: str, nonce: str = "") -> str:
     """The text as it may stand between tags."""
     text = encodable(text)
-    if nonce and _may_hold(text, nonce):
-        text = _broken_up(text, nonce)
+    if nonce and nonce in (text if text.isascii() else _plain(text)).lower():
+        # Somebody wrote the thread's nonce, perhaps in disguise: the disguise goes, and the nonce is taken apart.
+        text = re.sub(nonce, lambda match: "·".join(match.group()), _plain(text), flags=re.IGNORECASE)
     if _TOUCHED.search(text):
         text = text.translate(_TEXT)
     return _BRACKETED.sub("&#91;", text) if "[" in text else text
@@ -74,19 +75,8 @@ def frame(name: str, nonce: str, body: str, note: str = "") -> str:
     return f"<{tag}{note}>\n{body}\n</{tag}>"
 
 
-def _may_hold(text: str, nonce: str) -> bool:
-    if text.isascii():
-        return nonce in text.lower()
-    return nonce in _plain(text).lower()
-
-
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
-
-
-def _broken_up(text: str, nonce: str) -> str:
-    """Somebody wrote the thread's nonce, perhaps in disguise: the disguise goes, and the nonce is taken apart."""
-    return re.sub(nonce, lambda match: "·".join(match.group()), _plain(text), flags=re.IGNORECASE)
 
 
 # -- one item ---------------------------------------------------------------------------------------------------------
@@ -146,18 +136,16 @@ def _listed(value: object) -> Sequence[object]:
 
 def _parts(name: str, values: Sequence[object], nonce: str) -> Iterator[str]:
     """One element for each value of a field; of many, each is named in the singular."""
+    tag = name
+    if name.endswith("ies"):
+        tag = f"{name[:-3]}y"
+    elif name.endswith("s") and not name.endswith("ss"):
+        tag = name.removesuffix("s")
     for value in values:
-        tag = _singular(name) if len(values) > 1 or name.endswith("s") else name
         if isinstance(value, Struct):
             yield _element(tag, value, nonce, "text", ())
         else:
             yield f"<{tag}>{escaped(_words(value), nonce)}</{tag}>"
-
-
-def _singular(name: str) -> str:
-    if name.endswith("ies"):
-        return f"{name[:-3]}y"
-    return name.removesuffix("s") if not name.endswith("ss") else name
 
 
 def _words(value: object) -> str:

@@ -138,11 +138,9 @@ class Shower:
 
     def framed(self, state: State) -> tuple[Section, ...]:
         """L0 and L1, for the system part."""
-        if self._framed is None or self._framed[0] is not state.system or self._framed[1] is not state.task:
-            self._framed = state.system, state.task, self._frame(state)
-        return self._framed[2]
-
-    def _frame(self, state: State) -> tuple[Section, ...]:
+        last = self._framed
+        if last is not None and last[0] is state.system and last[1] is state.task:
+            return last[2]
         made = []
         items = {"system": state.system, "task": state.task}
         for layer in self.layout.layers:
@@ -152,15 +150,13 @@ class Shower:
                 text = frame(layer.name, state.nonce, body)
                 size = self.renditions.size(text)
                 made.append(Section(layer, (LayerPage(layer.name, text, size),), size))
-        return tuple(made)
+        self._framed = state.system, state.task, tuple(made)
+        return self._framed[2]
 
     def show(self, state: State, total: int) -> Showing:
         """Every layer in at most `total` tokens. Raises `CannotFit` where what is critical does not fit."""
-        if self._last is None or self._last[0] is not state or self._last[1] != total:
-            self._last = state, total, self._show(state, total)
-        return self._last[2]
-
-    def _show(self, state: State, total: int) -> Showing:
+        if self._last is not None and self._last[0] is state and self._last[1] == total:
+            return self._last[2]
         defined, made = self.framed(state), self._fillings(state)
         given = self._given(defined, made, total)
         made = [self._filled(each, given[each.layer.name], state) for each in made]
@@ -168,7 +164,8 @@ class Shower:
         sections = [*defined, *(self._section(each, given, state) for each in made)]
         while sum(each.tokens for each in sections) > total and _drop_one(made):
             sections = [*defined, *(self._section(each, given, state) for each in made)]
-        return Showing(tuple(sections), total)
+        self._last = state, total, Showing(tuple(sections), total)
+        return self._last[2]
 
     def _filled(self, filling: Filling, limit: int, state: State) -> Filling:
         """The layer within its share; what did not change since the last time is not chosen again."""
@@ -185,20 +182,13 @@ class Shower:
         for layer in self.layout.layers:
             held = state.held.get(layer.name, ())
             if layer.name not in FRAMED and (held or (layer.name == "runtime" and runtime_lines(state))):
-                known = self._rank(layer, held, state)
+                last = self._ranked.get(layer.name)
+                if last is None or last[0] is not held or last[1] is not state.task:
+                    anew = ranked(layer, held, state, self.layout, self.renditions)
+                    last = self._ranked[layer.name] = held, state.task, anew
                 head = self.renditions.size(_framed(layer, state, (), 998)) + self._overhead
-                made.append(Filling(layer, known, head, waiting=known.groups))
+                made.append(Filling(layer, last[2], head, waiting=last[2].groups))
         return made
-
-    def _rank(self, layer: Layer, held: Sequence[Entry], state: State) -> Ranked:
-        last = self._ranked.get(layer.name)
-        if last is None or last[0] is not held or last[1] is not state.task:
-            last = self._ranked[layer.name] = (
-                held,
-                state.task,
-                ranked(layer, held, state, self.layout, self.renditions),
-            )
-        return last[2]
 
     def _given(self, defined: Sequence[Section], made: Sequence[Filling], total: int) -> dict[str, int]:
         needs = {section.layer.name: section.tokens for section in defined}
@@ -217,26 +207,24 @@ class Shower:
         return allotted(self.layout.layers, needs, total, wants)
 
     def _section(self, filling: Filling, given: Mapping[str, int], state: State) -> Section:
-        last = self._sections.get(filling.layer.name)
-        if last is not None and last[0] == filling and last[1].allotted == given[filling.layer.name]:
+        layer = filling.layer
+        last = self._sections.get(layer.name)
+        if last is not None and last[0] == filling and last[1].allotted == given[layer.name]:
             return last[1]
-        section = self._made(filling, given, state)
-        if not filling.says_something:
-            self._sections[filling.layer.name] = replace(filling, shown=list(filling.shown)), section
-        return section
-
-    def _made(self, filling: Filling, given: Mapping[str, int], state: State) -> Section:
-        layer, shown = filling.layer, tuple(sorted(filling.shown, key=lambda each: each.place))
+        shown = tuple(sorted(filling.shown, key=lambda each: each.place))
         pages: dict[int, list[ShownItem]] = {page: [] for page in sorted(filling.pages)}
         for each in shown:
             pages[each.page].append(each)
-        parts = tuple(self._part(layer, state, page, held) for page, held in pages.items())
-        return Section(layer, parts, given[layer.name], shown, tuple(filling.waiting))
-
-    def _part(self, layer: Layer, state: State, page: int, shown: Sequence[ShownItem]) -> LayerPage:
-        text = _framed(layer, state, shown, page)
-        key = f"{layer.name}/{page + 1}" if page else layer.name
-        return LayerPage(key, text, self.renditions.size(text) + self._overhead, frozenset(each.seq for each in shown))
+        parts: list[LayerPage] = []
+        for page, held in pages.items():
+            text = _framed(layer, state, held, page)
+            key = f"{layer.name}/{page + 1}" if page else layer.name
+            size = self.renditions.size(text) + self._overhead
+            parts.append(LayerPage(key, text, size, frozenset(each.seq for each in held)))
+        section = Section(layer, tuple(parts), given[layer.name], shown, tuple(filling.waiting))
+        if not filling.says_something:
+            self._sections[layer.name] = replace(filling, shown=list(filling.shown)), section
+        return section
 
 
 def _framed(layer: Layer, state: State, shown: Sequence[ShownItem], page: int) -> str:

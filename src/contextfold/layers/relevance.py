@@ -7,7 +7,7 @@ ten shared by two texts of the same length. No clock: what is older weighs less 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite, sqrt
 from typing import Protocol
@@ -35,7 +35,8 @@ class Lexical:
         asked = words_of(query)
         if not asked:
             return [1.0] * len(texts)
-        return [_shared(asked, words_of(text)) for text in texts]
+        given = map(words_of, texts)
+        return [len(asked & words) / sqrt(len(asked) * len(words)) if words else 0.0 for words in given]
 
 
 def scores(relevance: Relevance, query: str, texts: Sequence[str]) -> list[float]:
@@ -54,16 +55,11 @@ def decayed(score: float, newer: int) -> float:
 @lru_cache(maxsize=4096)
 def words_of(text: str) -> frozenset[str]:
     """The words of a text without case and common endings; scripts without spaces in pairs of letters."""
-    return frozenset(_words(text.lower()))
-
-
-def _words(text: str) -> Iterator[str]:
+    text = text.lower()
+    words: set[str] = set()
     for run in _UNSPACED.findall(text) if not text.isascii() else ():
-        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        words.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
         text = text.replace(run, " ")
     for word in _WORD.findall(text):
-        yield next((word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > 4), word)
-
-
-def _shared(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / sqrt(len(first) * len(second)) if second else 0.0
+        words.add(next((word.removesuffix(end) for end in _ENDINGS if word.endswith(end) and len(word) > 4), word))
+    return frozenset(words)

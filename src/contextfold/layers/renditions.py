@@ -149,7 +149,9 @@ class Renditions:
         fresh = [entry for entry in entries if entry.seq not in self._scores]
         if fresh:
             told = scores(relevance, query, [body_of(entry.item) or element(entry.item, "") for entry in fresh])
-            self._scores.update((entry.seq, _told(entry, score)) for entry, score in zip(fresh, told, strict=True))
+            for entry, score in zip(fresh, told, strict=True):
+                known = entry.item.told_relevance
+                self._scores[entry.seq] = score if known is None else min(1.0, max(0.0, known))
         return [self._scores[entry.seq] for entry in entries]
 
     def size(self, text: str) -> int:
@@ -160,8 +162,3 @@ class Renditions:
                 self._texts.clear()
             found = self._texts[text] = self.count(text)
         return found
-
-
-def _told(entry: Entry, score: float) -> float:
-    known = entry.item.told_relevance
-    return score if known is None else min(1.0, max(0.0, known))

@@ -18,7 +18,7 @@ from contextfold.errors import BadConfiguration, BadMessage
 
 from .contract import Entered, Failure, Granted, Moved, Revoked, Runtime, System, Task
 from .item import Item, identity_of, kind_of
-from .layer import Layer, Layout
+from .layer import Layout
 from .markup import nonce_of
 
 T = TypeVar("T", bound=Item)
@@ -146,16 +146,16 @@ class Projected:
             for seq in notes[known:]:
                 self._take(seq, body(seq))
             self._seqs.extend(notes[known:])
+            # A layer that did not change keeps its very tuple.
+            held = {**self._state.held, **{name: tuple(self._entries[name].values()) for name in self._changed}}
+            self._changed.clear()
             self._state = replace(
-                self._state, held=self._held(), unread=tuple(self._unread), nonce=self._state.nonce or nonce(notes[0])
+                self._state,
+                held={name: held[name] for name in self._entries if held.get(name)},
+                unread=tuple(self._unread),
+                nonce=self._state.nonce or nonce(notes[0]),
             )
         return self._state
-
-    def _held(self) -> dict[str, tuple[Entry, ...]]:
-        """The entries by layer; a layer that did not change keeps its very tuple."""
-        held = {**self._state.held, **{name: tuple(self._entries[name].values()) for name in self._changed}}
-        self._changed.clear()
-        return {name: held[name] for name in self._entries if held.get(name)}
 
     def _take(self, seq: int, body: bytes | None) -> None:
         item = None if body is None else _read(body, self._classes)
@@ -169,31 +169,27 @@ class Projected:
             case Entered() | Moved() | Granted() | Revoked():
                 self._state = replace(self._state, runtime=self._state.runtime.after(item))
             case Retracted():
-                self._drop(item.note)
+                if item.note in self._keys:
+                    layer, key = self._keys[item.note]
+                    self._entries[layer].pop(key, None)
+                    self._changed.add(layer)
             case _:
                 self._hold(seq, item, len(body or b""))
 
     def _hold(self, seq: int, item: Item, size: int) -> None:
         layer, key = self._layers[type(item)], identity_of(item) or seq
         known = self._entries[layer.name].get(key)
-        page = self._page(layer, size) if known is None else known.page
+        page, written = self._written.get(layer.name, (0, 0))
+        if known is not None:
+            page = known.page
+        else:
+            # The page follows from what was noted before, so that nothing ever changes its page.
+            if layer.page and written >= layer.page:
+                page, written = page + 1, 0
+            self._written[layer.name] = page, written + size
         self._keys[seq] = layer.name, key
         self._entries[layer.name][key] = Entry(seq, layer.name, item, page)
         self._changed.add(layer.name)
-
-    def _page(self, layer: Layer, size: int) -> int:
-        """The page for one more note. It follows from what was noted before, so that nothing ever changes its page."""
-        page, written = self._written.get(layer.name, (0, 0))
-        if layer.page and written >= layer.page:
-            page, written = page + 1, 0
-        self._written[layer.name] = page, written + size
-        return page
-
-    def _drop(self, note: int) -> None:
-        if note in self._keys:
-            layer, key = self._keys[note]
-            self._entries[layer].pop(key, None)
-            self._changed.add(layer)
 
 
 def first_nonce(thread: str, body: bytes) -> str:

@@ -55,7 +55,11 @@ def _file() -> dict[str, Any]:
 def listed() -> tuple[Model, ...]:
     """Every model of the catalogue."""
     sources = msgspec.convert(_file()["sources"], dict[str, FactSource])
-    return tuple(_resolved(dict(row), sources) for row in _file()["models"])
+    models: list[Model] = []
+    for row in map(dict, _file()["models"]):
+        named = {group: sources[name] for group, name in row.pop("sources").items()}
+        models.append(replace(msgspec.convert(row, Model), sources=named, assumed="window" not in named))
+    return tuple(models)
 
 
 @cache
@@ -65,30 +69,21 @@ def families() -> tuple[Family, ...]:
     return tuple(Family(re.compile(row.pop("pattern")), msgspec.convert(row, Model)) for row in rows)
 
 
-def _resolved(row: dict[str, Any], sources: Mapping[str, FactSource]) -> Model:
-    named = {group: sources[name] for group, name in row.pop("sources").items()}
-    model = msgspec.convert(row, Model)
-    return replace(model, sources=named, assumed="window" not in named)
-
-
 def read_catalogue(path: str | Path) -> dict[str, Model]:
     """The models of a newer catalogue, by key: a file like ours, whose rows may name their sources or leave it."""
     try:
         file = msgspec.json.decode(contents(path, MOST_TABLE), type=dict[str, Any])
         sources = msgspec.convert(file.get("sources", {}), dict[str, FactSource])
-        models = [_brought(dict(row), sources, FactSource(str(path))) for row in file["models"]]
+        own, models = FactSource(str(path)), []
+        for row in map(dict, file["models"]):
+            named = {group: sources.get(name, own) for group, name in row.pop("sources", {}).items()}
+            known = {group: named.get(group, own) for group in (*_GROUPS, "prices", "compaction") if group in row}
+            models.append(replace(msgspec.convert(row, Model), sources=known, assumed="window" not in known))
     except (OSError, msgspec.MsgspecError, RecursionError, KeyError, TypeError, ValueError) as error:
         raise BadConfiguration(
             f"{path} cannot be read as a catalogue: {error}. It is a JSON object with a list of `models`, like ours."
         ) from error
     return {key(name): model for model in models for name in (model.id, *model.aliases)}
-
-
-def _brought(row: dict[str, Any], sources: Mapping[str, FactSource], file: FactSource) -> Model:
-    named = {group: sources.get(name, file) for group, name in row.pop("sources", {}).items()}
-    model = msgspec.convert(row, Model)
-    known = {group: named.get(group, file) for group in (*_GROUPS, "prices", "compaction") if group in row}
-    return replace(model, sources=known, assumed="window" not in known)
 
 
 @cache
@@ -196,24 +191,19 @@ def _litellm_prices(row: Mapping[str, Any]) -> Prices | None:
     costs = {name: _million(row, f"{name}_cost_per_token") for name in ("input", "output")}
     if costs["input"] is None or costs["output"] is None:
         return None
+    steps: dict[int, dict[str, float | None]] = {}
+    for field in row:  # `input_cost_per_token_above_200k_tokens` and the like
+        name, _, rest = field.partition(f"_cost_per_token{_ABOVE}")
+        if name in ("input", "output") and rest.endswith("k_tokens") and rest[: -len("k_tokens")].isdecimal():
+            steps.setdefault(int(rest[: -len("k_tokens")]) * 1000, {})[name] = _million(row, field)
     return Prices(
         costs["input"],
         costs["output"],
         _million(row, "cache_read_input_token_cost"),
         _million(row, "cache_creation_input_token_cost"),
         _million(row, "cache_creation_input_token_cost_above_1hr"),
-        _litellm_tiers(row),
+        tuple(Tier(above, step.get("input"), step.get("output")) for above, step in sorted(steps.items())),
     )
-
-
-def _litellm_tiers(row: Mapping[str, Any]) -> tuple[Tier, ...]:
-    """`input_cost_per_token_above_200k_tokens` and the like."""
-    steps: dict[int, dict[str, float | None]] = {}
-    for field in row:
-        name, _, rest = field.partition(f"_cost_per_token{_ABOVE}")
-        if name in ("input", "output") and rest.endswith("k_tokens") and rest[: -len("k_tokens")].isdecimal():
-            steps.setdefault(int(rest[: -len("k_tokens")]) * 1000, {})[name] = _million(row, field)
-    return tuple(Tier(above, step.get("input"), step.get("output")) for above, step in sorted(steps.items()))
 
 
 def _million(row: Mapping[str, Any], field: str) -> float | None:
@@ -288,12 +278,8 @@ def _prices(row: Any) -> Prices | None:
     if fields["input"] is None or fields["output"] is None:
         return None
     base = {name: float(getattr(value, "base", value)) for name, value in fields.items() if value is not None}
-    return Prices(**base, tiers=_tiers(fields))
-
-
-def _tiers(fields: dict[str, Any]) -> tuple[Tier, ...]:
     steps: dict[int, dict[str, float]] = {}
     for name, value in fields.items():
         for tier in getattr(value, "tiers", ()):
             steps.setdefault(int(tier.start), {})[name] = float(tier.price)
-    return tuple(Tier(above, **step) for above, step in sorted(steps.items()))
+    return Prices(**base, tiers=tuple(Tier(above, **step) for above, step in sorted(steps.items())))

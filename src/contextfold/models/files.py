@@ -62,7 +62,12 @@ def settings_files(
     chosen = str(named or environ.get(CONFIG_VARIABLE, ""))
     near = Path(chosen or FILE)
     is_there = bool(chosen) or os.path.lexists(near)
-    own = _own_file(environ)
+    home = environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA")
+    if not home and environ.get("HOME"):
+        home = str(Path(environ["HOME"]) / ".config")
+    own = Path(home) / "contextfold" / FILE if home else None
+    if own is not None and not os.path.isfile(own):  # noqa: PTH113
+        own = None  # asked so, a home that may not be looked into has no file, as that of another user
     is_own = own is not None and is_there and near.exists() and near.resolve() == own.resolve()
     is_trusted = bool(chosen) or is_own or environ.get(TRUST_VARIABLE, "") not in ("", "0")
     return near if is_there else None, None if is_own else own, is_trusted
@@ -81,18 +86,11 @@ def read_settings(near: Path | None, own: Path | None, *, trusted: bool, is_ours
         if not trusted:
             nearer, left_out = _harmless(nearer, near, is_ours)
         nearer = _placed(nearer, near)
-        table = _over(nearer, table)
+        # The nearer file's word for every key; models and profiles are taken from both, one by one.
+        both = [name for name in TABLES if all(isinstance(each.get(name), Mapping) for each in (table, nearer))]
+        table = {**table, **nearer, **{name: {**table[name], **nearer[name]} for name in both}}
         origins = {**origins, **_origins(nearer, near)}
     return SettingsTable(table, origins, str(near or own or ""), left_out)
-
-
-def _own_file(environ: Mapping[str, str]) -> Path | None:
-    home = environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA")
-    if not home and environ.get("HOME"):
-        home = str(Path(environ["HOME"]) / ".config")
-    path = Path(home) / "contextfold" / FILE if home else None
-    # Asked so, a home that may not be looked into has no file, as that of another user.
-    return path if path is not None and os.path.isfile(path) else None  # noqa: PTH113
 
 
 def _decoded(path: Path) -> dict[str, Any]:
@@ -113,16 +111,6 @@ def _placed(table: dict[str, Any], path: Path) -> dict[str, Any]:
     return {**table, **beside}
 
 
-def _over(near: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The nearer file's word for every key; models and profiles are taken from both, one by one."""
-    both = {
-        name: {**own[name], **near[name]}
-        for name in TABLES
-        if isinstance(own.get(name), Mapping) and isinstance(near.get(name), Mapping)
-    }
-    return {**own, **near, **both}
-
-
 def _origins(table: Mapping[str, Any], path: Path) -> dict[str, str]:
     inner = [f"{name}.{each}" for name in TABLES if isinstance(table.get(name), Mapping) for each in table[name]]
     return dict.fromkeys((*table, *inner), str(path))
@@ -135,21 +123,16 @@ def _harmless(table: Mapping[str, Any], path: Path, is_ours: IsOurs) -> tuple[di
     left_out += [name for name in (*CONDENSING, *TRUSTED) if name in table]
     kept = {name: value for name, value in table.items() if name not in left_out}
     for inner in TABLES:
-        if isinstance(kept.get(inner), Mapping):
-            kept[inner] = {
-                name: _permitted(f'{inner}."{name}"', one, left_out, is_ours) for name, one in kept[inner].items()
-            }
+        if not isinstance(kept.get(inner), Mapping):
+            continue
+        kept[inner] = dict(kept[inner])
+        for name, one in kept[inner].items():  # what a stranger may say of one model or in one profile
+            if isinstance(one, Mapping):
+                foreign = [each for each in ("dialect", "tokenizer") if each in one and not is_ours(each, one[each])]
+                foreign += [each for each in CONDENSING if each in one]
+                left_out += [f'{inner}."{name}".{each}' for each in foreign]
+                kept[inner][name] = {each: value for each, value in one.items() if each not in foreign}
     return kept, tuple(left_out)
-
-
-def _permitted(place: str, settings: object, left_out: list[str], is_ours: IsOurs) -> object:
-    """What a stranger may say of one model or in one profile."""
-    if not isinstance(settings, Mapping):
-        return settings
-    foreign = [each for each in ("dialect", "tokenizer") if each in settings and not is_ours(each, settings[each])]
-    foreign += [each for each in CONDENSING if each in settings]
-    left_out += [f"{place}.{each}" for each in foreign]
-    return {each: value for each, value in settings.items() if each not in foreign}
 
 
 def _is_inside(value: object, directory: Path) -> bool:

@@ -60,7 +60,11 @@ def _agreed(environ: Mapping[str, str], current: Iterable[str], legacy: Iterable
     found = [(positive(environ[name], name), name) for name in current if environ.get(name, "").strip()]
     for name in legacy:
         if environ.get(name, "").strip():
-            _warn_of(name, current)
+            warnings.warn(
+                f"{name} is an older name and is read as a limit of input tokens. Use {next(iter(current))} instead.",
+                FutureWarning,
+                stacklevel=4,
+            )
             found.append((positive(environ[name], name), name))
     for other in found[1:]:
         if other[0] != found[0][0]:
@@ -68,14 +72,6 @@ def _agreed(environ: Mapping[str, str], current: Iterable[str], legacy: Iterable
                 f"{found[0][1]}={found[0][0]} and {other[1]}={other[0]} set the same limit and disagree. Keep one."
             )
     return found[0] if found else None
-
-
-def _warn_of(name: str, current: Iterable[str]) -> None:
-    warnings.warn(
-        f"{name} is an older name and is read as a limit of input tokens. Use {next(iter(current))} instead.",
-        FutureWarning,
-        stacklevel=5,
-    )
 
 
 def positive(text: str, name: str) -> int:
@@ -147,7 +143,10 @@ def _described(name: str, config: Config) -> Model:
     further = _among(config.litellm, _by_key_of_litellm, name)
     if further is not None:
         model = _filled(model, further)
-    return _filled(model, _from_the_extra(model)) if name else model
+    if not name or all(_is_known(model, group) for group in ("window", "prices")):
+        return model
+    # Asked only where something is lacking: importing `genai-prices` takes a third of a second.
+    return _filled(model, _priced(model.id, model.provider, model.window))
 
 
 _Table: TypeAlias = Mapping[str, Model]
@@ -191,21 +190,16 @@ def _priced(name: str, provider: str, window: int) -> Model | None:
     return from_genai_prices(Model(name, provider, window=window), datetime.now(UTC))
 
 
-def _from_the_extra(model: Model) -> Model | None:
-    """What `genai-prices` knows, asked only where something is lacking: importing it takes a third of a second."""
-    if all(_is_known(model, group) for group in ("window", "prices")):
-        return None
-    return _priced(model.id, model.provider, model.window)
-
-
 def _configured(model: Model, name: str, config: Config) -> Model:
     said = config.model(name)
     source = FactSource(config.origin_of_model(name))
+    # The model's own word, then the one for all models; -1 says nothing.
+    thresholds = (each for each in (said.threshold, config.for_all.threshold) if each not in (None, -1))
     told: dict[str, object] = {
         field: value
         for field, value in (
             ("output", said.max_output_tokens),
-            ("threshold", _threshold(said.threshold, config.for_all.threshold)),
+            ("threshold", next(thresholds, None)),
             ("tokenizer", said.tokenizer),
             ("provider", said.provider),
             ("dialect", said.dialect),
@@ -218,13 +212,6 @@ def _configured(model: Model, name: str, config: Config) -> Model:
     named = {**model.sources, **dict.fromkeys(told, source)}
     stand_in = model.stand_in and "tokenizer" not in told
     return replace(model, **told, stand_in=stand_in, sources=named)
-
-
-def _threshold(own: int | None, for_all: int) -> int | None:
-    """The model's own word, then the one for all models; None when nobody said anything."""
-    if own is not None and own != -1:
-        return own
-    return None if for_all == -1 else for_all
 
 
 def _limited(model: Model, name: str, environ: Mapping[str, str], config: Config) -> Model:

@@ -36,7 +36,7 @@ class AnthropicSdk:
         return bool(base_url) or find(model).provider == "anthropic"
 
     async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
-        asked = _shared(model, prompt) if prompt.shared is not None else _alone(model, prompt)
+        asked = _asked(model, prompt)
         # Always a stream: the SDK refuses to wait for a long answer in one piece.
         async with client.messages.stream(**asked) as stream:
             async for text in stream.text_stream:
@@ -66,14 +66,11 @@ def _longest(model: str, prompt: Prompt) -> int:
     return min(most, find(model).output or most)
 
 
-def _alone(model: str, prompt: Prompt) -> dict[str, Any]:
-    said = [{"role": "user", "content": prompt.text}]
-    return {"model": model, "max_tokens": _longest(model, prompt), "system": prompt.system, "messages": said}
-
-
-def _shared(model: str, prompt: Prompt) -> dict[str, Any]:
-    """The conversation with one message more. Nothing else may change, or its provider would read it anew."""
-    assert prompt.shared is not None  # noqa: S101  # asked for by the caller
+def _asked(model: str, prompt: Prompt) -> dict[str, Any]:
+    """The prompt alone; or the conversation with one message more, where its provider would read a change anew."""
+    if prompt.shared is None:
+        said = [{"role": "user", "content": prompt.text}]
+        return {"model": model, "max_tokens": _longest(model, prompt), "system": prompt.system, "messages": said}
     body: dict[str, Any] = decode(prompt.shared.body)
     messages = [*body.pop("messages"), {"role": "user", "content": [{"type": "text", "text": prompt.shared.text}]}]
     for name in ("model", "max_tokens", "stream"):

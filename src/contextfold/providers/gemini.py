@@ -33,7 +33,7 @@ class GeminiSdk:
         return bool(base_url) or find(model).dialect == "gemini"
 
     async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
-        asked = _shared(model, prompt) if prompt.shared is not None else _alone(model, prompt)
+        asked = _asked(model, prompt)
         if on_text is None:
             return _joined([await client.models.generate_content(**asked)])
         answers = []
@@ -60,14 +60,11 @@ def _longest(model: str, prompt: Prompt) -> int:
     return min(most, find(model).output or most)
 
 
-def _alone(model: str, prompt: Prompt) -> dict[str, Any]:
-    config = {"system_instruction": prompt.system, "max_output_tokens": _longest(model, prompt)}
-    return {"model": model, "contents": prompt.text, "config": config}
-
-
-def _shared(model: str, prompt: Prompt) -> dict[str, Any]:
-    """The conversation with one message more, past the SDK's types: signatures must stay byte for byte."""
-    assert prompt.shared is not None  # noqa: S101  # asked for by the caller
+def _asked(model: str, prompt: Prompt) -> dict[str, Any]:
+    """The prompt alone; or the conversation with one message more, past the SDK's types: signatures must stay as is."""
+    if prompt.shared is None:
+        config = {"system_instruction": prompt.system, "max_output_tokens": _longest(model, prompt)}
+        return {"model": model, "contents": prompt.text, "config": config}
     body: dict[str, Any] = decode(prompt.shared.body)
     body.pop("model", None)
     said = {"role": "user", "parts": [{"text": prompt.shared.text}]}

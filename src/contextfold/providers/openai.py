@@ -35,7 +35,10 @@ class OpenAISdk:
     async def ask(self, client: Any, model: str, prompt: Prompt, on_text: Listening) -> SpokenAnswer:
         if prompt.shared is not None and prompt.shared.dialect == "openai-responses":
             return await _respond(client, _shared(model, prompt, "input"), on_text)
-        asked = _shared(model, prompt, "messages") if prompt.shared is not None else _alone(model, prompt)
+        if prompt.shared is not None:
+            return await _complete(client, _shared(model, prompt, "messages"), on_text)
+        said = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.text}]
+        asked = {"model": model, "messages": said, _limit(model): _longest(model, prompt)}
         return await _complete(client, asked, on_text)
 
     async def compact(self, client: Any, model: str, body: Mapping[str, Any], dialect: str) -> Compacted:  # noqa: ARG002
@@ -49,11 +52,6 @@ class OpenAISdk:
 def _longest(model: str, prompt: Prompt) -> int:
     most = 2 * prompt.budget + _SPARE
     return min(most, find(model).output or most)
-
-
-def _alone(model: str, prompt: Prompt) -> dict[str, Any]:
-    said = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.text}]
-    return {"model": model, "messages": said, _limit(model): _longest(model, prompt)}
 
 
 def _limit(model: str) -> str:
@@ -110,14 +108,11 @@ def _response(response: Any) -> SpokenAnswer:
     parts = [part for item in response.output if item.type == "message" for part in item.content]
     refused = any(part.type == "refusal" for part in parts)
     called = any(item.type == "function_call" for item in response.output)
-    finish = "refusal" if refused else "tool_calls" if called else _finish(response)
+    details = response.incomplete_details
+    ended = str(details.reason) if details is not None and details.reason else "stop"
+    finish = "refusal" if refused else "tool_calls" if called else ended
     text = "".join(part.text for part in parts if part.type == "output_text")
     return SpokenAnswer(text, finish, _response_usage(response.usage))
-
-
-def _finish(response: Any) -> str:
-    details = response.incomplete_details
-    return str(details.reason) if details is not None and details.reason else "stop"
 
 
 def _chat_usage(usage: Any) -> TokenUsage:

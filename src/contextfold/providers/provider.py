@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.folding import Answer, Compacted
 from contextfold.models import Prices, find
-from contextfold.summaries import Prompt, Shared
+from contextfold.summaries import Prompt
 
 _AUTH: Final = frozenset({401, 403})
 _TRANSIENT: Final = frozenset({408, 409, 425, 429})
@@ -66,7 +66,7 @@ def kind_of(error: Exception) -> str:
     status = status_of(error)
     if status in _AUTH:
         return "auth"
-    if status == 413 or (status in (None, 400, 422) and _is_too_long(error)):
+    if status == 413 or (status in (None, 400, 422) and _TOO_LONG.search(str(error))):
         return "overflow"
     if status is None:
         return _without_status(error)
@@ -97,10 +97,6 @@ def _without_status(error: Exception) -> str:
 
 def _is_out_of_credit(error: Exception) -> bool:
     return getattr(error, "code", None) == "insufficient_quota" or _OUT_OF_CREDIT.search(str(error)) is not None
-
-
-def _is_too_long(error: Exception) -> bool:
-    return _TOO_LONG.search(str(error)) is not None
 
 
 def _retry_after(error: Exception) -> float | None:
@@ -198,18 +194,15 @@ class Provider(Struct, frozen=True):
         return self.speaker.compacts_in
 
     async def __call__(self, prompt: Prompt) -> Answer:
-        prompt = replace(prompt, shared=self._understood(prompt.shared))
+        shared = prompt.shared
+        if shared is not None:  # a conversation in a wire format of this provider's, whatever the flavour
+            dialect = shared.dialect.partition(":")[0]
+            is_known = dialect in self.speaker.dialects
+            prompt = replace(prompt, shared=replace(shared, dialect=dialect) if is_known else None)
         spoken = await self._within(lambda client: self.speaker.ask(client, self.model, prompt, self.on_text))
         usage = spoken.usage
         cost = usage.cost(find(self.model).prices)
         return Answer(spoken.text, spoken.finish, self.model, usage.input, usage.output, usage.read, cost)
-
-    def _understood(self, shared: Shared | None) -> Shared | None:
-        """A conversation in a wire format of this provider's, whatever the flavour."""
-        if shared is None:
-            return None
-        dialect = shared.dialect.partition(":")[0]
-        return replace(shared, dialect=dialect) if dialect in self.speaker.dialects else None
 
     async def compact(self, body: Mapping[str, Any], dialect: str) -> Compacted:
         """Have the provider shorten a conversation of this request in its own way."""
@@ -223,8 +216,10 @@ class Provider(Struct, frozen=True):
         """One question to a client of its own. What the SDK raises is told in our words: its own may repeat a key."""
         limit = asyncio.timeout(self.timeout)
         try:
-            async with limit, self._open() as client:
-                return await asking(client)
+            async with limit:
+                opened = self.client() if self.client is not None else self.speaker.open(self.base_url)
+                async with opened as client:
+                    return await asking(client)
         except ImportError as error:
             extra = f"pip install 'contextfold[{self.speaker.name}]'"
             raise BadConfiguration(f"The SDK of {self.speaker.name} is not installed: {extra}.") from error
@@ -232,6 +227,3 @@ class Provider(Struct, frozen=True):
             if limit.expired():
                 raise TimeoutError(f"{self.speaker.name} did not finish an answer of {self.model} in time.") from None
             raise failed(error, self.speaker.name, self.model) from None
-
-    def _open(self) -> AbstractAsyncContextManager[Any]:
-        return self.client() if self.client is not None else self.speaker.open(self.base_url)

@@ -64,24 +64,20 @@ def enforce(call: object, state: ToolState, tools: Sequence[Tool]) -> Ruling:
     hidden = refusal(tool, Phase.of(str(state.phase)), state.permissions, environment)
     if hidden is not None:
         return Ruling(asked, hidden.rule, hidden.reason)
-    return _checked(asked, tool, environment)
-
-
-def _checked(call: ToolCall, tool: Tool, environment: Environment) -> Ruling:
     try:
-        arguments = parsed(call.arguments)
+        arguments = parsed(asked.arguments)
     except ValueError as error:
-        return Ruling(call, "arguments", str(error))
+        return Ruling(asked, "arguments", str(error))
     try:
         found = list(problems(arguments, definition(tool, environment)["input_schema"]))
     except Unchecked as unchecked:
-        return Ruling(call, "arguments", str(unchecked))
+        return Ruling(asked, "arguments", str(unchecked))
     for limit in limits_in(tool, environment):
         found += limit.problems(arguments)
     if found:
         told = list(dict.fromkeys(found))[:MOST_PROBLEMS]
-        return Ruling(call, "arguments", "; ".join(told))
-    return Ruling(call, arguments=arguments)
+        return Ruling(asked, "arguments", "; ".join(told))
+    return Ruling(asked, arguments=arguments)
 
 
 def read_call(call: object) -> ToolCall:

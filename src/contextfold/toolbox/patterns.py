@@ -58,10 +58,6 @@ def has_pattern(pattern: str, text: str) -> bool:
         return re.search(pattern, text) is not None
     if len(steps) * (len(text) + 1) > MOST_STEPS:
         raise Unchecked(pattern, text)
-    return _is_found(steps, text)
-
-
-def _is_found(steps: tuple[_Step, ...], text: str) -> bool:
     now: set[int] = set()
     for place in range(len(text) + 1):
         now = _reached({0, *now}, steps, text, place)
@@ -120,7 +116,17 @@ def _choice(pattern: str, at: int, depth: int) -> tuple[list[_Step], int]:
 def _sequence(pattern: str, at: int, depth: int) -> tuple[list[_Step], int]:
     steps: list[_Step] = []
     while at < len(pattern) and pattern[at] not in "|)":
-        piece, at = _piece(pattern, at, depth)
+        if pattern[at] == "(":
+            piece, at = _choice(pattern, at + 3 if pattern.startswith("(?:", at) else at + 1, depth + 1)
+            if not pattern.startswith(")", at):
+                raise _Unfollowed
+            at += 1
+        elif (found := _ASSERTION.match(pattern, at)) is not None:
+            piece, at = [_Step(looks=found.group())], found.end()
+        elif (found := _ATOM.match(pattern, at)) is not None:
+            piece, at = [_Step(takes=re.compile(found.group()))], found.end()
+        else:
+            raise _Unfollowed
         repeat = _REPEAT.match(pattern, at)
         if repeat is not None:
             piece, at = _repeated(piece, repeat), repeat.end()
@@ -128,22 +134,6 @@ def _sequence(pattern: str, at: int, depth: int) -> tuple[list[_Step], int]:
         if len(steps) > MOST_INSTRUCTIONS:
             raise _Unfollowed
     return steps, at
-
-
-def _piece(pattern: str, at: int, depth: int) -> tuple[list[_Step], int]:
-    if pattern.startswith("(", at):
-        inside = at + 3 if pattern.startswith("(?:", at) else at + 1
-        steps, end = _choice(pattern, inside, depth + 1)
-        if not pattern.startswith(")", end):
-            raise _Unfollowed
-        return steps, end + 1
-    found = _ASSERTION.match(pattern, at)
-    if found is not None:
-        return [_Step(looks=found.group())], found.end()
-    found = _ATOM.match(pattern, at)
-    if found is None:
-        raise _Unfollowed
-    return [_Step(takes=re.compile(found.group()))], found.end()
 
 
 def _repeated(piece: list[_Step], repeat: re.Match[str]) -> list[_Step]:

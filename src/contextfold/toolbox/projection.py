@@ -116,7 +116,8 @@ def project(
         if reason is not None:
             hidden[tool.name] = reason
     allowed = [tool for tool in tools if tool.name not in hidden]
-    is_urgent = state.is_urgent or _is_near(state.deadline, now, urgent_within)
+    deadline = state.deadline
+    is_urgent = state.is_urgent or (deadline is not None and now is not None and deadline - now <= urgent_within)
     if is_urgent:
         allowed = _top(allowed, state, hidden)
     affordable = _affordable(allowed, state, budget, environment, counter)
@@ -155,10 +156,6 @@ def refusal(tool: Tool, phase: Phase, permissions: frozenset[str], environment: 
     if any(limit.is_denied for limit in limits_in(tool, environment)):
         return Hidden("environment", f"it is not allowed where the environment is {environment.value}")
     return None
-
-
-def _is_near(deadline: float | None, now: float | None, within: float) -> bool:
-    return deadline is not None and now is not None and deadline - now <= within
 
 
 def _top(allowed: Sequence[Tool], state: ToolState, hidden: dict[str, Hidden]) -> list[Tool]:
@@ -223,11 +220,8 @@ def tool_use(
 
 def _cost(mode: Mode, definitions: int, prompt: int, prices: Prices | None, *, is_new: bool) -> ToolCost:
     whole = definitions + prompt
-    return ToolCost(mode, definitions, whole if is_new else 0, _dollars(whole, prices, is_new))
-
-
-def _dollars(whole: int, prices: Prices | None, is_new: bool) -> float | None:
     if prices is None:
-        return None
+        return ToolCost(mode, definitions, whole if is_new else 0)
     known = prices.at(whole)
-    return whole * (known.write if is_new else known.read) / 1_000_000
+    dollars = whole * (known.write if is_new else known.read) / 1_000_000
+    return ToolCost(mode, definitions, whole if is_new else 0, dollars)

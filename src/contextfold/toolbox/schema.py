@@ -56,7 +56,13 @@ def problems(value: Any, schema: Any, root: Any = None, path: str = "", depth: i
     if isinstance(value, dict):
         yield from _object(value, schema, whole, path, depth)
     elif isinstance(value, list):
-        yield from _items(value, schema, whole, path, depth)
+        # Elements by their place, then the rest; `items` was a list of schemas before `prefixItems` was there.
+        first, rest = schema.get("prefixItems", ()), schema.get("items", True)
+        if isinstance(rest, list):
+            first, rest = rest, schema.get("additionalItems", True)
+        for at, each in enumerate(value):
+            own = first[at] if isinstance(first, Sequence) and at < len(first) else rest
+            yield from problems(each, own, whole, f"{path}[{at}]", depth + 1)
     yield from _combined(value, schema, whole, path, depth)
 
 
@@ -82,17 +88,6 @@ def _alone(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
             yield f"{path} must be more than {schema['exclusiveMinimum']}"
         if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
             yield f"{path} must be less than {schema['exclusiveMaximum']}"
-
-
-def _items(value: list[Any], schema: Mapping[str, Any], root: Any, path: str, depth: int) -> Iterator[str]:
-    """Elements by their place, then the rest; `items` was a list of schemas before `prefixItems` was there."""
-    rest = schema.get("items", True)
-    first = schema.get("prefixItems", ())
-    if isinstance(rest, list):
-        first, rest = rest, schema.get("additionalItems", True)
-    for at, each in enumerate(value):
-        own = first[at] if isinstance(first, Sequence) and at < len(first) else rest
-        yield from problems(each, own, root, f"{path}[{at}]", depth + 1)
 
 
 def _object(value: dict[str, Any], schema: Mapping[str, Any], root: Any, path: str, depth: int) -> Iterator[str]:
