@@ -8,7 +8,6 @@ the owner runs in an event loop, stores are read and written beside it.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import operator
 import os
 from collections import OrderedDict, deque
@@ -80,21 +79,22 @@ class OwnedObjects:
         self._out, self._fresh = list[Any](), 0
         self._sent, self._series = b"", object()  # the body that went out last, and of which series it is
         self._answer: tuple[Any, bytes] = (None, b"")  # written before it comes in the owner's list
+        self._around: tuple[System, Tools] = None, None  # what stood around them last
 
     def take(self, objects: Sequence[Any], form: OwnerFormat) -> None:
         """Write what is new in the list; what is equal to what stood there stays written as it is."""
-        objects = list(objects)
-        known = self._known(objects)
-        end = self._ends[known - 1] if known else 0
+        objects, known = list(objects), len(self._objects)
+        if len(objects) < known or not all(map(operator.is_, self._objects, objects)):
+            known = self._taken_anew(objects, form)
         fresh = [form.apart(each) for each in objects[known:]]
         known_answer, answer = self._answer
         written = [answer if piece is known_answer else form.write(piece) for pieces in fresh for piece in pieces]
-        if not all(map(operator.is_, self._objects[:known], objects)):  # equal, and not the owner's any more
-            self._sent, self._pieces[:end] = b"", [piece for each in objects[:known] for piece in form.apart(each)]
-        self._ends[known:] = itertools.accumulate(map(len, fresh), initial=end)
-        del self._ends[known]
-        self._pieces[end:] = itertools.chain.from_iterable(fresh)
-        self.bytes[end:] = written
+        end = self._ends[known - 1] if known else 0
+        del self._ends[known:], self._pieces[end:], self.bytes[end:]
+        for pieces in fresh:
+            self._pieces += pieces
+            self._ends.append(len(self._pieces))
+        self.bytes += written
         self._objects, self._fresh = objects, min(self._fresh, end)
 
     def answered(self, message: Any, form: OwnerFormat) -> bytes:
@@ -102,36 +102,44 @@ class OwnedObjects:
         self._answer = message, form.write(message)
         return self._answer[1]
 
+    def around(self, system: System, tools: Tools) -> tuple[System, Tools]:
+        """System and tools; where they say what they said last, those of last time, which are weighed already."""
+        if (system, tools) != self._around:
+            self._around = system, tools
+        return self._around
+
     def out(self, request: Request, form: OwnerFormat) -> list[Any]:
         """What a request shows: the owner's own objects wherever nothing was changed, else new ones."""
-        body = request.json
-        if self._is_longer(request):
-            self._out += self._given_back(b"[" + body[len(self._sent) - 1 : -1], form, self._fresh)
+        body, sent = request.json, self._sent
+        end = len(sent) - len("]}")
+        # It says more behind what went out last; within a series nobody has to look.
+        is_longer = sent and body[end : end + 1] == b","
+        if is_longer and (request.series is self._series or body.startswith(sent[:end])):
+            self._out += self._given_back(b"[" + body[end + 1 : -1], form, self._fresh)
         else:
             self._out = self._given_back(bytes(fields(body)[form.field]), form, 0)
         self._sent, self._series, self._fresh = body, request.series, len(self._pieces)
         return self._out[:]
 
-    def _is_longer(self, request: Request) -> bool:
-        """Whether it says more behind what went out last; within a series nobody has to look."""
-        body, end = request.json, len(self._sent) - len("]}")
-        if not self._sent or body[end : end + 1] != b",":
-            return False
-        return request.series is self._series or body.startswith(self._sent[:end])
-
-    def _known(self, objects: list[Any]) -> int:
-        shared = min(len(self._objects), len(objects))
-        if self._objects[:shared] == objects[:shared]:  # at next to no cost where they are the same objects
-            return shared
-        pairs = enumerate(zip(self._objects, objects, strict=False))
-        return next(place for place, (old, new) in pairs if old is not new and old != new)
+    def _taken_anew(self, objects: list[Any], form: OwnerFormat) -> int:
+        """How many objects at the front are equal to those of last time, in whose place they stand from now on."""
+        known = min(len(self._objects), len(objects))
+        if self._objects[:known] != objects[:known]:
+            pairs = enumerate(zip(self._objects, objects, strict=False))
+            known = next(place for place, (old, new) in pairs if old is not new and old != new)
+        if not all(map(operator.is_, self._objects[:known], objects)):
+            end = self._ends[known - 1]
+            self._sent, self._pieces[:end] = b"", [piece for each in objects[:known] for piece in form.apart(each)]
+        return known
 
     def _given_back(self, messages: bytes, form: OwnerFormat, since: int) -> list[Any]:
         """Of objects that are written alike the newest, none twice."""
+        sent, written, pieces = [bytes(raw) for raw in elements(messages)], self.bytes[since:], self._pieces[since:]
+        if sent == written:
+            return pieces
         owned: dict[bytes, list[Any]] = {}
-        for raw, piece in zip(self.bytes[since:], self._pieces[since:], strict=True):
+        for raw, piece in zip(written, pieces, strict=True):
             owned.setdefault(raw, []).append(piece)
-        sent = [bytes(raw) for raw in elements(messages)]
         found = [stack.pop() if (stack := owned.get(raw)) else form.read(raw) for raw in reversed(sent)]
         return found[::-1]
 
@@ -156,6 +164,7 @@ class Conversation(Struct, frozen=True):
         """The owner's objects that are to be sent. `usage` is what the first new answer among them was billed."""
         with self.lock:
             self.owned.take(objects, form)
+            system, tools = self.owned.around(system, tools)
             self.session.follow(self.owned.bytes, usage=usage)
             request = self.session.prepare(system=system, tools=tools, max_tokens=max_tokens)
             return self.owned.out(request, form)

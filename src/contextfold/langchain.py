@@ -98,7 +98,8 @@ class Fold(AgentMiddleware):
             tools=self._counted(request.tools),
             max_tokens=getattr(model, "max_tokens", None),
         )
-        return FoldedCall(conversation, request.override(messages=shown))
+        is_folded = shown != request.messages
+        return FoldedCall(conversation, request.override(messages=shown) if is_folded else request)
 
     def _counted(self, tools: Sequence[Any]) -> list[dict[str, Any]]:
         """The tools as a provider is told of them; asked of LangChain again only where they are others."""

@@ -105,7 +105,7 @@ def _caught_up(desk: Desk, given: Sequence[object], same: int) -> int:
     for item in items.items[place + 1 :] if place is not None else ():
         if item.kind != "message":
             continue
-        said = desk.lens.read(item)
+        said = owned.heard(item.seq, desk.lens.times_forgotten) or desk.lens.read(item)
         if same == len(given) or given[same] != said.raw or said.raw[:1] == b"[":
             break
         owned.go_on(same, [form_of(said) or SILENT])
@@ -116,13 +116,15 @@ def _caught_up(desk: Desk, given: Sequence[object], same: int) -> int:
 
 def _matched(desk: Desk, same: int) -> _Match:
     owned, branch = desk.owned, desk.thread.branch
-    is_there = owned.is_whole and branch.items.place(owned.end) is not None
-    known, seq = max((same, owned.end) if is_there else (0, 0), _looked_up(desk, same, is_there))
-    if seq and not branch.is_on_path(seq):
-        return _Match(known, Where(to=seq))
-    place = branch.items.place(seq) if seq else -1
-    assert place is not None  # noqa: S101  # a message on the path has its place there
-    known, differs = _walked(desk, known, place)
+    place = branch.items.place(owned.end) if owned.is_whole else None
+    known, seq = (0, 0) if place is None else (same, owned.end)
+    if place is None or not owned.is_alone(branch.events, branch.head):
+        found = _looked_up(desk, same, place is not None)
+        if found > (known, seq):
+            (known, seq), place = found, branch.items.place(found[1])
+            if place is None:
+                return _Match(known, Where(to=seq))
+    known, differs = _walked(desk, known, -1 if place is None else place)
     if differs is None:
         return _Match(known)
     return _matched_by_view(desk, known) or _Match(known, Where(before=differs.seq))
@@ -131,7 +133,8 @@ def _matched(desk: Desk, same: int) -> _Match:
 def _looked_up(desk: Desk, same: int, is_there: bool) -> tuple[int, int]:
     """The longest prefix of the list that was followed before, on whatever branch, and the seq of its last message.
 
-    Longer ones than are there already, then the one that ends where the list was left as it is, then all.
+    Longer ones than are there already, then the one that ends where the list was left as it is, then all. Where there
+    is one branch and the list is there, nobody has to be asked: whatever else was followed stands behind it.
     """
     found = _known(desk, same)
     if found == (0, 0) and same and not is_there:
