@@ -52,7 +52,9 @@ class Fold(BasePlugin):
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Ask with what fits. A request that goes on from what Google keeps is left as it is."""
         if llm_request.contents and not llm_request.previous_interaction_id:
-            llm_request.contents = await self.conversations.aside(self._folded, _thread(callback_context), llm_request)
+            llm_request.contents = await self.conversations.promptly(
+                self._folded, _thread(callback_context), llm_request
+            )
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
         """Keep what the model answered; pieces of a stream come once more as a whole."""
@@ -63,7 +65,7 @@ class Fold(BasePlugin):
         if conversation is not None:
             usage = llm_response.usage_metadata
             billed = None if usage is None else usage.model_dump(mode="json", by_alias=True, exclude_none=True)
-            await self.conversations.aside(conversation.answered_with, content, FORMAT, billed or None)
+            await self.conversations.promptly(conversation.answered_with, content, FORMAT, billed or None)
 
     async def on_model_error_callback(self, *, callback_context: Any, llm_request: Any, error: Exception) -> None:  # noqa: ARG002
         """A request that was too long makes the next one shorter."""

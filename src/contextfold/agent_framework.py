@@ -45,19 +45,19 @@ class Fold(ChatMiddleware):
         if not context.messages or (context.options or {}).get("conversation_id"):
             await call_next()
             return
-        conversation, owned, aside = self._conversation(context), context.messages, self.conversations.aside
-        context.messages = await aside(_folded, conversation, context, owned)
+        conversation, owned, promptly = self._conversation(context), context.messages, self.conversations.promptly
+        context.messages = await promptly(_folded, conversation, context, owned)
         if context.stream:
-            context.stream_result_hooks.append(lambda answer: aside(_keep, conversation, answer))
+            context.stream_result_hooks.append(lambda answer: promptly(_keep, conversation, answer))
         try:
             await call_next()
         except Exception as error:
             if context.stream or not conversation.overflowed(error):
                 raise
-            context.messages = await aside(_folded, conversation, context, owned)
+            context.messages = await promptly(_folded, conversation, context, owned)
             await call_next()
         if not context.stream:
-            await aside(_keep, conversation, context.result)
+            await promptly(_keep, conversation, context.result)
 
     def _conversation(self, context: Any) -> Conversation:
         thread = self._thread or getattr(context.session, "session_id", None)

@@ -2,7 +2,7 @@
 
 An owner's list is followed, a request that fits is made of it, and the answer is written behind it. The owner's
 messages are read and never changed. Safe from several threads: one conversation is one at a time, others go on. Where
-the owner runs in an event loop, stores are read and written beside it.
+the owner runs in an event loop, stores are read and written beside it; only what is in memory and short is done there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import partial
 from hashlib import sha256
 from queue import SimpleQueue
@@ -26,7 +26,8 @@ from contextfold import dialects
 from contextfold.dialects import elements, fields
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
-from contextfold.session import Hook, Hooks, Request, Session, System, Tools
+from contextfold.session import Hook, Hooks, Request, Session, Surroundings, System, Tools, preparation, telemetry
+from contextfold.session.drivers import StepsEnd, started
 from contextfold.session.rewind import place_behind, stand_at
 from contextfold.store import Store
 from contextfold.store import open as open_store
@@ -34,6 +35,7 @@ from contextfold.store import open as open_store
 BY_OWNER = "owner"
 _REFUSED = 400  # the status of a refusal that an error speaks of
 MOST_OPEN = 64  # conversations that are held ready; one that was let go is opened again from its store
+MOST_AT_ONCE = 16  # new messages that an event loop may be held up for
 MOST_THREADS = 32  # that work beside a loop at the same moment; what comes then waits for one of them
 
 P = ParamSpec("P")
@@ -144,11 +146,32 @@ class OwnedObjects:
         return found[::-1]
 
 
+_AT_ONCE: ContextVar[bool] = ContextVar("contextfold_at_once", default=False)  # whether an event loop is held up
+
+
+class _TakesTimeError(Exception):
+    """What an event loop asks for may take its time: it is asked for again beside the loop."""
+
+
+class TurnLock:
+    """Of whoever uses a conversation, as often as it likes. An event loop does not wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=not _AT_ONCE.get()):
+            raise _TakesTimeError
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
 class Conversation(Struct, frozen=True):
     """One conversation: its session, and whoever holds the lock may use it."""
 
     session: Session
-    lock: RLock = field(default_factory=RLock)
+    lock: TurnLock = field(default_factory=TurnLock)
     owned: OwnedObjects = field(default_factory=OwnedObjects)
 
     def folded(
@@ -163,10 +186,14 @@ class Conversation(Struct, frozen=True):
     ) -> list[Any]:
         """The owner's objects that are to be sent. `usage` is what the first new answer among them was billed."""
         with self.lock:
+            self._refuse_long_work(len(objects))
             self.owned.take(objects, form)
             system, tools = self.owned.around(system, tools)
             self.session.follow(self.owned.bytes, usage=usage)
-            request = self.session.prepare(system=system, tools=tools, max_tokens=max_tokens)
+            if not _AT_ONCE.get():
+                request = self.session.prepare(system=system, tools=tools, max_tokens=max_tokens)
+            else:
+                request = self._prepared_at_once(Surroundings(system, tools, max_tokens))
             return self.owned.out(request, form)
 
     def turn(
@@ -189,6 +216,7 @@ class Conversation(Struct, frozen=True):
     def answered_with(self, message: Any, form: OwnerFormat, usage: Mapping[str, Any] | None = None) -> int:
         """Write an object of the owner that came back, and what it was billed."""
         with self.lock:
+            self._refuse_long_work()
             return self.session.append(self.owned.answered(message, form), usage=usage)
 
     def answered(
@@ -224,6 +252,24 @@ class Conversation(Struct, frozen=True):
         with self.lock:
             self.session.overflowed(error)
         return True
+
+    def _refuse_long_work(self, listed: int = 0) -> None:
+        """Before anything is done: a loop is held up neither by many new messages, nor by a summary, nor by a span."""
+        if _AT_ONCE.get():
+            desk = self.session.desk
+            is_summarized = desk.background.wanted is not None or desk.background.ahead is not None
+            if is_summarized or listed > len(desk.owned.numbers) + MOST_AT_ONCE or telemetry.is_heard():
+                raise _TakesTimeError
+
+    def _prepared_at_once(self, around: Surroundings) -> Request:
+        """A request that asks for nothing, as most do. Where one does, nothing has happened yet, and all is left."""
+        steps = preparation.prepare(self.session.desk, around, None, {})
+        first = started(steps, self.session.desk)
+        if isinstance(first, StepsEnd):
+            request: Request = first.value
+            return request
+        steps.close()
+        raise _TakesTimeError
 
 
 class Aside:
@@ -323,6 +369,21 @@ class Conversations:
         self._lock = Lock()
         self.aside = Aside()
 
+    async def promptly(self, function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> T:
+        """A piece of a turn, for an owner in an event loop: at once where all is in memory and short, else aside.
+
+        The function begins with a conversation, and is called again if that turns out to take its time.
+        """
+        if self._place is None:
+            token = _AT_ONCE.set(True)
+            try:
+                return function(*arguments, **options)
+            except _TakesTimeError:
+                pass
+            finally:
+                _AT_ONCE.reset(token)
+        return await self.aside(function, *arguments, **options)
+
     @property
     def store(self) -> Store:
         """The store, opened by now."""
@@ -337,6 +398,8 @@ class Conversations:
         with self._lock:
             found = self._open.get(key)
             if found is None:
+                if _AT_ONCE.get():
+                    raise _TakesTimeError  # settings are read from files
                 how = self._folding
                 session = Session.on(
                     self.store,

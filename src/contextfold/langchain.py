@@ -76,15 +76,15 @@ class Fold(AgentMiddleware):
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """The same, awaited; the store is read and written on another thread."""
-        call = await self.conversations.aside(self._folded, request)
+        call = await self.conversations.promptly(self._folded, request)
         try:
             response = await handler(call.request)
         except Exception as error:
             if not call.conversation.overflowed(error):
                 raise
-            call = await self.conversations.aside(self._folded, request)
+            call = await self.conversations.promptly(self._folded, request)
             response = await handler(call.request)
-        await self.conversations.aside(_keep, call, response)
+        await self.conversations.promptly(_keep, call, response)
         return response
 
     def _folded(self, request: Any) -> FoldedCall:

@@ -86,7 +86,8 @@ class FoldSession(RunHooks):
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
         """What the model is asked with: the SDK's `call_model_input_filter`."""
-        return await self.conversations.aside(self._filtered, data)
+        usage, self._usage = self._usage, None
+        return await self.conversations.promptly(self._filtered, data, usage)
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:  # noqa: ARG002
         """Keep what an answer was billed until the answer itself comes."""
@@ -95,21 +96,18 @@ class FoldSession(RunHooks):
             read = usage.input_tokens_details.cached_tokens or 0
             self._usage = {"input": usage.input_tokens, "read": read, "output": usage.output_tokens}
 
-    def _filtered(self, data: CallModelData[Any]) -> ModelInputData:
+    def _filtered(self, data: CallModelData[Any], usage: dict[str, Any] | None) -> ModelInputData:
         given, agent = data.model_data, data.agent
         self._model = _model(agent)
-        conversation = self._conversation()
         settings = getattr(agent, "model_settings", None) or ModelSettings()
-        with conversation.lock:
-            usage, self._usage = self._usage, None
-            shown = conversation.folded(
-                given.input,
-                FORMAT,
-                system=given.instructions or "",
-                tools=_tools(agent),
-                max_tokens=settings.max_tokens,
-                usage=usage,
-            )
+        shown = self._conversation().folded(
+            given.input,
+            FORMAT,
+            system=given.instructions or "",
+            tools=_tools(agent),
+            max_tokens=settings.max_tokens,
+            usage=usage,
+        )
         return ModelInputData(shown, given.instructions)
 
     # -- the thread ---------------------------------------------------------------------------------------------------

@@ -46,12 +46,12 @@ class Fold(AbstractCapability):
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Ask with what fits the model that will answer."""
-        return replace(request_context, messages=await self.conversations.aside(self._folded, ctx, request_context))
+        return replace(request_context, messages=await self.conversations.promptly(self._folded, ctx, request_context))
 
     async def after_model_request(self, ctx: Any, *, request_context: Any, response: Any) -> Any:
         """Keep what the model answered."""
         conversation = self._conversation(ctx, request_context)
-        await self.conversations.aside(conversation.answered_with, response, FORMAT)
+        await self.conversations.promptly(conversation.answered_with, response, FORMAT)
         return response
 
     async def on_model_request_error(self, ctx: Any, *, request_context: Any, error: Exception) -> Any:

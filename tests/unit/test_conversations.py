@@ -12,6 +12,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.conversations import (
+    MOST_AT_ONCE,
     MOST_OPEN,
     MOST_THREADS,
     Aside,
@@ -20,7 +21,7 @@ from contextfold.conversations import (
     OwnedObjects,
     OwnerFormat,
 )
-from contextfold.domain import decode, encode
+from contextfold.domain import Folded, decode, encode
 
 MODEL = "claude-sonnet-5-5"
 Message = dict[str, str]
@@ -144,6 +145,84 @@ async def test_what_holds_a_loop_up_is_done_by_one_other_thread_which_knows_who_
     assert not worker.is_alive()
     assert await aside(int, "7") == 7, "whoever asks later has another one"
     aside.close()
+
+
+class Told:
+    """A format that notes which threads write and read with it."""
+
+    def __init__(self) -> None:
+        self.threads: set[threading.Thread] = set()
+        self.form = OwnerFormat(self._write, decode)
+
+    def _write(self, message: Message) -> bytes:
+        self.threads.add(threading.current_thread())
+        return encode(message)
+
+    def in_the_loop(self) -> bool:
+        """Whether all that was written since the last time was written in the loop's own thread."""
+        threads, self.threads = self.threads, set()
+        return threads == {threading.current_thread()}
+
+
+async def test_a_short_turn_in_memory_is_taken_in_the_loop_and_whatever_takes_its_time_beside_it(
+    tmp_path: Path,
+) -> None:
+    told, messages = Told(), [said("user", "a")]
+
+    async def turn(kept: Conversations, *more: Message) -> bool:
+        messages.extend(more)
+        shown = await kept.promptly(lambda: kept.of("t", "gpt-4.1", "openai-chat").folded(messages, told.form))
+        assert shown == messages
+        return told.in_the_loop()
+
+    memory, file = Conversations(None), Conversations(tmp_path / "agent.db")
+    assert not await turn(memory), "its settings are read first"
+    assert await turn(memory, said("assistant", "b"), said("user", "c"))
+    assert not await turn(memory, *[said("user", str(number)) for number in range(MOST_AT_ONCE + 1)])
+    assert await turn(memory, said("user", "d"))
+    conversation, taken, gate = memory.of("t", "gpt-4.1", "openai-chat"), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with conversation.lock:
+            taken.set()
+            gate.wait(LONGEST)
+
+    held = asyncio.ensure_future(asyncio.to_thread(hold))
+    await asyncio.to_thread(taken.wait, LONGEST)
+    waiting = asyncio.ensure_future(turn(memory, said("user", "e")))
+    await asyncio.sleep(0)  # it has asked, and the loop goes on
+    gate.set()
+    assert not await waiting, "somebody else was at it"
+    await held
+    answer = said("assistant", "f")
+    assert await memory.promptly(conversation.answered_with, answer, told.form) == conversation.session.view.head
+    assert told.in_the_loop()
+    assert await turn(memory, answer, said("user", "g"))
+    assert not await turn(file)
+    assert not await turn(file, said("user", "h")), "a file is waited for"
+    for each in (memory, file):
+        each.close()
+
+
+async def test_a_fold_is_made_and_told_beside_the_loop() -> None:
+    notices, threads = list[Any](), set[threading.Thread]()
+
+    def on_fold(notice: Any) -> None:
+        notices.append(notice)
+        threads.add(threading.current_thread())
+
+    kept = Conversations(None, FoldSettings(window=6_000, on_fold=on_fold))
+    form, messages, lengths = Notes().form, list[Message](), list[int]()
+    for number in range(40):
+        messages += [said("user", "go on"), said("assistant", f"answer {number} " + "word " * 200), said("user", "yes")]
+        folded = kept.of("t", "gpt-4.1", "openai-chat").folded
+        lengths.append(len(await kept.promptly(folded, messages, form, max_tokens=500)))
+    conversation = kept.of("t", "gpt-4.1", "openai-chat")
+    made = [each for each in conversation.session.thread.events if isinstance(each.event, Folded)]
+    assert len(made) == len(notices) > 0, "each of them is told once"
+    assert threading.current_thread() not in threads
+    assert max(lengths) < len(messages)
+    kept.close()
 
 
 async def test_an_error_beside_the_loop_is_raised_where_it_was_asked() -> None:
