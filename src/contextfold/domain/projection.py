@@ -102,6 +102,7 @@ class Projection:
         self.pins = Pins()
         self.notes: list[int] = []
         self.left: list[int] = []  # heads that were rewound from and can be returned to, newest last
+        self.has_others = False  # branches beside the live one: the head went elsewhere than on
         self.head = 0  # the event that the next one follows
         self._path = LivePath()
         self._edited: dict[int, ViewItem] = {}  # items with folded blocks, by position
@@ -255,7 +256,7 @@ class Projection:
 
     def _move(self, head: int) -> None:
         """Stand on another event: leave the path down to the common ancestor, then follow it up to the new head."""
-        ahead = []
+        ahead, self.has_others = [], True
         seq = head
         while seq and not self.is_on_path(seq):
             ahead.append(seq)
@@ -319,6 +320,11 @@ class LiveBranch(Protocol):
     @property
     def left(self) -> Sequence[int]:
         """Heads that were rewound from and can be returned to, newest last."""
+        ...
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are, or were, branches beside the live one."""
         ...
 
     def path_after(self, seq: int) -> tuple[int, ...]: ...

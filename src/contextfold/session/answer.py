@@ -209,7 +209,6 @@ def append(
 
     logged: tuple[Logged, ...] = yield Record(drafting, blobs)
     (seq,) = [entry.seq for entry in logged if isinstance(entry.event, Appended)]
-    desk.owned.hear(seq, lens.times_forgotten, message)
     if request is not None:
         desk.requests.answer()
         desk.turn.rest()

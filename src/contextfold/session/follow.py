@@ -118,7 +118,7 @@ def _matched(desk: Desk, same: int) -> _Match:
     owned, branch = desk.owned, desk.thread.branch
     place = branch.items.place(owned.end) if owned.is_whole else None
     known, seq = (0, 0) if place is None else (same, owned.end)
-    if place is None or not owned.is_alone(branch.events, branch.head):
+    if place is None or branch.has_others:
         found = _looked_up(desk, same, place is not None)
         if found > (known, seq):
             (known, seq), place = found, branch.items.place(found[1])

@@ -15,12 +15,10 @@ from msgspec.structs import replace
 
 from contextfold import dialects
 from contextfold.domain import (
-    BRANCH_EVENTS,
     NO_PREFIX,
     Appended,
     Attacher,
     AttachmentIndex,
-    Logged,
     Message,
     Shown,
     ToolsProjected,
@@ -202,7 +200,6 @@ class OwnedList:
         self.is_whole = False  # what is given now begins with all that was given then
         self._newest: tuple[int, int, Message] | None = None  # what was appended last, as it was read
         self._given: list[object] = []
-        self._events, self._looked, self._tip = list[Logged](), 0, 0  # how far they are one line, and its end
 
     def same(self, given: list[object]) -> int:
         """How many messages at the front are those of the last time."""
@@ -229,26 +226,13 @@ class OwnedList:
         self.end = end
 
     def hear(self, seq: int, times_forgotten: int, message: Message) -> None:
-        """A message was appended, by whomever; if it comes in the list next, it need not be read again."""
+        """A message was appended ahead of the list; if it comes there next, it need not be read again."""
         self._newest = seq, times_forgotten, message
 
     def heard(self, seq: int, times_forgotten: int) -> Message | None:
         """The message of this seq, if it was the last to be appended, and nothing was forgotten since."""
         newest = self._newest
         return newest[2] if newest is not None and newest[:2] == (seq, times_forgotten) else None
-
-    def is_alone(self, events: list[Logged], head: int) -> bool:
-        """Whether the thread has one branch: each event on it follows the one before. Only new events are looked at."""
-        if events is not self._events:
-            self._events, self._looked, self._tip = events, 0, 0
-        for place in range(self._looked, len(events)):
-            logged = events[place]
-            if isinstance(logged.event, BRANCH_EVENTS):
-                if logged.parent != self._tip:
-                    return False
-                self._tip = logged.seq
-            self._looked = place + 1
-        return self._tip == head
 
 
 UNLISTED = "unknown-role"  # the rule about roles that nobody listed: they go back as they came
