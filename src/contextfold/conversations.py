@@ -7,23 +7,20 @@ the owner runs in an event loop, stores are read and written beside it; only wha
 
 from __future__ import annotations
 
-import asyncio
 import operator
 import os
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from contextvars import ContextVar, copy_context
-from functools import partial
+from contextvars import ContextVar
 from hashlib import sha256
-from queue import SimpleQueue
-from threading import Lock, RLock, Thread
+from threading import Lock, RLock
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
 from contextfold import dialects
-from contextfold.dialects import elements, fields
+from contextfold.aio.worker import Aside
+from contextfold.dialects import elements, fields, understand
 from contextfold.folding import Policy
 from contextfold.preferences import Chosen
 from contextfold.session import Hook, Hooks, Request, Session, Surroundings, System, Tools, preparation, telemetry
@@ -36,7 +33,6 @@ BY_OWNER = "owner"
 _REFUSED = 400  # the status of a refusal that an error speaks of
 MOST_OPEN = 64  # conversations that are held ready; one that was let go is opened again from its store
 MOST_AT_ONCE = 16  # new messages that an event loop may be held up for
-MOST_THREADS = 32  # that work beside a loop at the same moment; what comes then waits for one of them
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,17 +50,13 @@ class FoldSettings(Struct, frozen=True):
     on_fold: Hook = None
 
 
-def _whole(message: Any) -> Sequence[Any]:
-    return (message,)
-
-
 class OwnerFormat(Struct, frozen=True):
     """How an owner's objects are written and read, in which field a request holds them, and which are cut apart."""
 
     write: Callable[[Any], bytes]
     read: Callable[[bytes], Any]
     field: str = "messages"
-    apart: Callable[[Any], Sequence[Any]] = _whole
+    apart: Callable[[Any], Sequence[Any]] = lambda message: (message,)
 
 
 class OwnedObjects:
@@ -217,7 +209,12 @@ class Conversation(Struct, frozen=True):
         """Write an object of the owner that came back, and what it was billed."""
         with self.lock:
             self._refuse_long_work()
-            return self.session.append(self.owned.answered(message, form), usage=usage)
+            desk = self.session.desk
+            lens = desk.lens
+            reply = understand(self.owned.answered(message, form), lens.dialect, lens.named)
+            seq = self.session.append(reply, usage=usage)
+            desk.owned.hear(seq, lens.times_forgotten, reply.message)
+            return seq
 
     def answered(
         self,
@@ -270,93 +267,6 @@ class Conversation(Struct, frozen=True):
             return request
         steps.close()
         raise _TakesTimeError
-
-
-class Aside:
-    """Threads for what would hold an event loop up: `await aside(function, …)`, like `asyncio.to_thread` and cheaper.
-
-    The thread that was done last is the next to be asked, so one conversation stays with one of them, near its memory.
-    A job whose caller is cancelled is finished all the same.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._idle: list[
-            SimpleQueue[_Job | None]
-        ] = []  # of the threads that have nothing to do; the last was done last
-        self._waiting: deque[_Job] = deque()  # for a thread
-        self._threads, self._times_closed = 0, 0
-
-    async def __call__(self, function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> T:
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
-        self._give((partial(copy_context().run, function, *arguments, **options), loop, answer))
-        return await answer
-
-    def close(self) -> None:
-        """Let the threads go as soon as they are done; whoever asks later has new ones."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-            self._threads -= len(idle)
-            self._times_closed += 1
-        for jobs in idle:
-            jobs.put(None)
-
-    def _give(self, job: _Job) -> None:
-        with self._lock:
-            if not self._idle and self._threads >= MOST_THREADS:
-                self._waiting.append(job)
-                return
-            jobs = self._idle.pop() if self._idle else self._begun()
-        jobs.put(job)
-
-    def _begun(self) -> SimpleQueue[_Job | None]:
-        jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads += 1
-        Thread(target=self._work, args=(jobs, self._times_closed), name="contextfold-aside", daemon=True).start()
-        return jobs
-
-    def _work(self, jobs: SimpleQueue[_Job | None], times_closed: int) -> None:
-        while (job := jobs.get()) is not None:
-            work, loop, answer = job
-            settle = _attempt(work)
-            self._done(jobs, times_closed)  # before the caller hears of it, and asks for more
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(settle, answer)
-            del job, work, loop, answer, settle  # nothing is held until the next job comes
-
-    def _done(self, jobs: SimpleQueue[_Job | None], times_closed: int) -> None:
-        """A thread may have what waits, or is idle, or was closed meanwhile and ends."""
-        with self._lock:
-            if self._waiting:
-                jobs.put(self._waiting.popleft())
-            elif times_closed == self._times_closed:
-                self._idle.append(jobs)
-            else:
-                self._threads -= 1
-                jobs.put(None)
-
-
-_Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
-
-
-def _attempt(job: Callable[[], Any]) -> Callable[[asyncio.Future[Any]], None]:
-    """Do a job; what is returned tells its caller how it ended."""
-    try:
-        value = job()
-    except BaseException as error:  # noqa: BLE001  # it is the caller's, and reaches the caller
-        return partial(_fail, error)
-    return partial(_succeed, value)
-
-
-def _succeed(value: Any, answer: asyncio.Future[Any]) -> None:
-    if not answer.done():  # its caller may have been cancelled
-        answer.set_result(value)
-
-
-def _fail(error: BaseException, answer: asyncio.Future[Any]) -> None:
-    if not answer.done():
-        answer.set_exception(error)
 
 
 class Conversations:

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from contextfold import dialects
-from contextfold.conversations import Aside, Conversation, Conversations, FoldSettings, Place, name_of
+from contextfold.aio.worker import Aside
+from contextfold.conversations import Conversation, Conversations, FoldSettings, Place, name_of
 from contextfold.dialects import Dialect, Heard, Listener
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
 from contextfold.domain import decode

@@ -2,7 +2,8 @@
 
 A file has one Python thread, in the order it was asked; jobs that wait at the same moment share one commit. A log on
 another machine mostly waits for it: there every conversation has a lane of its own, with its own lock, and lanes share
-as many Python threads as there are connections. No commit is of two conversations.
+as many Python threads as there are connections. No commit is of two conversations. What somebody else's loop asks of
+plain sessions is done aside, by whichever thread is idle.
 """
 
 from __future__ import annotations
@@ -11,19 +12,23 @@ import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import ContextVar
+from contextlib import suppress
+from contextvars import ContextVar, copy_context
+from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Condition, Thread
-from typing import Any, Protocol, TypeVar
+from threading import Condition, Lock, Thread
+from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 from contextfold.errors import StoreError
 from contextfold.store import Store, beside, unhurried
 from contextfold.thread.live import LiveThreads
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Job = tuple[Callable[[], Any], "Future[Any]"]
 
+MOST_THREADS = 32  # that work aside at the same moment; what comes then waits for one of them
 MOST_JOBS = 256  # in one batch, so that the first caller does not wait for an endless queue
 _SHARING: ContextVar[Store | None] = ContextVar("contextfold_sharing", default=None)  # whose batch a task is in
 
@@ -245,3 +250,74 @@ def _deliver(jobs: list[Job], results: list[tuple[Any, BaseException | None]]) -
             future.set_result(value)
         else:
             future.set_exception(error)
+
+
+class Aside:
+    """Threads for what would hold an event loop up: `await aside(function, …)`, like `asyncio.to_thread` and cheaper.
+
+    The thread that was done last is the next to be asked, so one conversation stays with one of them, near its memory.
+    A job whose caller is cancelled is finished all the same.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._idle: list[SimpleQueue[_Asked | None]] = []  # of threads with nothing to do; the last was done last
+        self._waiting: deque[_Asked] = deque()  # for a thread
+        self._threads, self._times_closed = 0, 0
+
+    async def __call__(self, function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        asked = partial(copy_context().run, function, *arguments, **options), loop, answer
+        with self._lock:
+            jobs = self._idle.pop() if self._idle else None
+            if jobs is None and self._threads < MOST_THREADS:
+                jobs = SimpleQueue()
+                self._threads += 1
+                begun = jobs, self._times_closed
+                Thread(target=self._work, args=begun, name="contextfold-aside", daemon=True).start()
+            if jobs is None:
+                self._waiting.append(asked)
+            else:
+                jobs.put(asked)
+        return await answer
+
+    def close(self) -> None:
+        """Let the threads go as soon as they are done; whoever asks later has new ones."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+            self._threads -= len(idle)
+            self._times_closed += 1
+        for jobs in idle:
+            jobs.put(None)
+
+    def _work(self, jobs: SimpleQueue[_Asked | None], times_closed: int) -> None:
+        while (asked := jobs.get()) is not None:
+            work, loop, answer = asked
+            try:
+                settle = partial(_settle, answer, work(), None)
+            except BaseException as error:  # noqa: BLE001  # it is the caller's, and reaches the caller
+                settle = partial(_settle, answer, None, error)
+            with self._lock:  # before the caller hears of it, and asks for more
+                if self._waiting:
+                    jobs.put(self._waiting.popleft())
+                elif times_closed == self._times_closed:
+                    self._idle.append(jobs)
+                else:  # closed meanwhile
+                    self._threads -= 1
+                    jobs.put(None)
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(settle)
+            del asked, work, loop, answer, settle  # nothing is held until the next job comes
+
+
+_Asked: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+def _settle(answer: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
+    if answer.done():  # its caller was cancelled
+        return
+    if error is None:
+        answer.set_result(value)
+    else:
+        answer.set_exception(error)
