@@ -32,7 +32,8 @@ ROOMS = ("domain", "folding", "dialects", "thread", "session")
 TURNS = ("tests/acceptance/test_session_turns.py", "tests/unit/seeds", "tests/unit/peers")  # that run all rooms
 FIRST = 60  # tests that are run together, one of each kind; all others only where these noticed nothing
 SECONDS, EACH = 120, 0.5  # for a run, and for each test in it; one that takes longer has noticed
-FAILED, BROKEN = 1, 2  # how a run of tests ends that notices: in a test, or where the tests are gathered
+UNKNOWN = 4  # how a run ends that does not find its tests
+UNREADABLE = ("ERROR collecting", "ImportError while loading conftest")  # they cannot even be read any more
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Lt: "<=",
@@ -106,8 +107,14 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _is_quiet(node: ast.AST) -> bool:
-    """What only a type checker reads."""
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    """What only a type checker reads, and how a class is made."""
+    match node:
+        case ast.If(test=test):
+            return "TYPE_CHECKING" in ast.dump(test)
+        case ast.keyword(arg="frozen" | "slots" | "tag" | "gc" | "eq" | "kw_only" | "omit_defaults" | "array_like"):
+            return True
+        case _:
+            return False
 
 
 def _is_kept(node: ast.AST) -> bool:
@@ -216,7 +223,7 @@ class Trial:
                 return False
             told = {line.removeprefix("FAILED ").partition(" - ")[0] for line in ended.stdout.splitlines()}
             failed = next((test for test in tests if test in told), None)
-            if ended.returncode not in (FAILED, BROKEN) and "ImportError while loading conftest" not in ended.stderr:
+            if ended.returncode == UNKNOWN and not any(sign in ended.stdout + ended.stderr for sign in UNREADABLE):
                 sys.exit(f"No such tests as were measured; delete {MEASURED.name}.\n{ended.stdout}{ended.stderr}")
             if failed is None or (again := _run([failed], self.whole)) is None or again.returncode == 0:
                 return True
@@ -240,18 +247,22 @@ def _run(tests: list[str], source: Path) -> subprocess.CompletedProcess[str] | N
             return None
 
 
+def _files(room: Path) -> list[Path]:
+    return [room] if room.is_file() else sorted(room.rglob("*.py"))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=100, help="how many mutants")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rooms", nargs="*", default=ROOMS)
+    parser.add_argument("--rooms", nargs="*", default=ROOMS, help="or files of them, as folding/economics.py")
     parser.add_argument("--least", type=float, default=0.85, help="the share that must be noticed")
     given = parser.parse_args()
     if not MEASURED.exists():
         measure(given.rooms)
     data = CoverageData(str(MEASURED))
     data.read()
-    found = [one for room in given.rooms for path in sorted((SOURCE / room).rglob("*.py")) for one in mutants(path)]
+    found = [one for room in given.rooms for path in _files(SOURCE / room) for one in mutants(path)]
     random.Random(given.seed).shuffle(found)  # noqa: S311  # a sample, not a secret
     reached = ((one, tests) for one in found if one.is_sound() and (tests := near_tests(one, data)))
     chosen = list(islice(reached, given.sample))
@@ -259,10 +270,11 @@ def main() -> int:
     noticed = 0
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(2) as pool:
         trial = Trial.at(place)
-        for (mutant, _), seen in zip(chosen, pool.map(lambda each: trial.notices(*each), chosen), strict=True):
+        tried = zip(chosen, pool.map(lambda each: trial.notices(*each), chosen), strict=True)
+        for number, ((mutant, _), seen) in enumerate(tried, 1):
             noticed += seen
             if not seen:
-                print(f"lives: {mutant}", flush=True)
+                print(f"lives ({noticed} of {number} noticed): {mutant}", flush=True)
     share = noticed / len(chosen)
     print(f"{noticed} of {len(chosen)} noticed: {share:.0%} (at least {given.least:.0%})")
     return int(share < given.least)

@@ -26,6 +26,7 @@ def changed(tmp_path: Path, source: str) -> list[str]:
         ("x: Literal[3] = 3\n", ["x: Literal[3] = 4\n"]),
         ("def f(x: Literal[3]) -> Literal[3]: ...\n", []),
         ("if TYPE_CHECKING:\n    x = 3\n", []),
+        ("class A(Struct, frozen=True):\n    x = 3\n", ["class A(Struct, frozen=True):\n    x = 4\n"]),
     ],
 )
 def test_each_small_change_is_made_once_and_nothing_else_moves(
