@@ -282,3 +282,55 @@ def test_an_attachment_that_a_newer_one_replaced_goes_and_the_newer_one_stays() 
 def test_negative_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(BadConfiguration):
         Clear(**options)  # type: ignore[arg-type]
+
+
+# -- thresholds -------------------------------------------------------------------------------------------------------
+
+OLD = work(step("a", BIG), *(step(f"s{n}", SMALL) for n in range(3)))
+
+
+def saved_in(scene: Scene) -> int:
+    """Raw tokens that clearing what is old saves."""
+    saved = scene.plan(EAGER).folds[0].details["saved"]
+    assert isinstance(saved, int)
+    return saved
+
+
+def test_clearing_that_was_found_to_pay_is_made_if_it_brings_half_of_what_was_hoped_for() -> None:
+    scene = Scene(OLD)
+    hoped = 2 * saved_in(scene)
+    assert scene.plan(EAGER, 0.0, used=hoped - 1, trigger="clearing-pays").folds
+    assert scene.plan(EAGER, 0.0, used=hoped, trigger="clearing-pays").refusal is Refusal.UNPROFITABLE
+
+
+def test_a_saving_is_enough_if_it_reaches_the_least_or_a_tenth_of_a_small_window() -> None:
+    scene = Scene(OLD)
+    saved = saved_in(scene)
+    assert scene.plan(Clear(keep_tokens=0, least_saving=saved)).folds
+    assert scene.plan(Clear(keep_tokens=0, least_saving=saved + 1)).refusal is Refusal.UNPROFITABLE
+    assert scene.plan(Clear(keep_tokens=0), window=10 * saved + 9).folds
+    assert scene.plan(Clear(keep_tokens=0), window=10 * saved + 10).refusal is Refusal.UNPROFITABLE
+
+
+def test_only_a_result_of_more_than_the_least_tokens_goes() -> None:
+    scene = Scene(OLD)
+    tokens = weigh(scene.view.item(2), 0)
+    assert scene.plan(Clear(keep_tokens=0, least_saving=0, least_tokens=tokens - 1)).folds
+    assert scene.plan(Clear(keep_tokens=0, least_saving=0, least_tokens=tokens)).refusal is Refusal.NOTHING_TO_FOLD
+
+
+def test_as_many_of_the_newest_tokens_stay_as_it_is_told_and_a_quarter_of_the_window_at_most() -> None:
+    scene = Scene(OLD)
+    tokens = sum(weigh(scene.view.item(place), 0) for place in (2, 4, 6, 8))
+    assert scene.plan(Clear(keep_tokens=tokens, least_saving=0)).refusal is Refusal.NOTHING_TO_FOLD
+    assert scene.plan(Clear(keep_tokens=tokens - 1, least_saving=0)).folds
+    assert scene.plan(Clear(least_saving=0), window=4 * tokens).refusal is Refusal.NOTHING_TO_FOLD
+    assert scene.plan(Clear(least_saving=0), window=4 * tokens - 1).folds
+
+
+def test_a_small_size_that_somebody_asks_for_is_left_to_a_digest_where_it_should_be() -> None:
+    scene, leaving = Scene(OLD), Clear(keep_tokens=0, least_saving=0, leaves_small_sizes=True)
+    assert scene.plan(leaving, 1.0, used=32_000, trigger="explicit").folds == ()
+    assert scene.plan(leaving, 1.0, used=32_001, trigger="explicit").folds
+    assert scene.plan(leaving, 1.0, used=32_000).folds
+    assert scene.plan(EAGER, 1.0, used=32_000, trigger="explicit").folds
