@@ -32,7 +32,8 @@ ROOMS = ("domain", "folding", "dialects", "thread", "session")
 TURNS = ("tests/acceptance/test_session_turns.py", "tests/unit/seeds", "tests/unit/peers")  # that run all rooms
 FIRST = 60  # tests that are run together, one of each kind; further ones only where these noticed nothing
 MOST = 300  # tests in all: a change that only some far test would notice counts as one that lives
-SECONDS, EACH = 120, 0.5  # for a run, and for each test in it; one that takes longer has noticed
+SECONDS, EACH = 60, 0.5  # of the processor for a run, and for each test in it; one that takes longer has noticed
+PATIENCE = 1_800  # seconds for one that waits for ever
 UNKNOWN = 4  # how a run ends that does not find its tests
 UNREADABLE = ("ERROR collecting", "ImportError while loading conftest")  # they cannot even be read any more
 
@@ -215,7 +216,7 @@ class Trial:
             return any(self._fails(piece, source) for piece in (tests[:FIRST], tests[FIRST:MOST]) if piece)
 
     def _fails(self, tests: list[str], source: Path) -> bool:
-        """Of the tests that fail the first one is run once more without the change, which it must not mind."""
+        """A test of time that fails is run once more without the change, which it must not mind."""
         while tests:
             ended = _run(tests, source)
             if ended is None:
@@ -226,23 +227,29 @@ class Trial:
             failed = next((test for test in tests if test in told), None)
             if ended.returncode == UNKNOWN and not any(sign in ended.stdout + ended.stderr for sign in UNREADABLE):
                 sys.exit(f"No such tests as were measured; delete {MEASURED.name}.\n{ended.stdout}{ended.stderr}")
-            if failed is None or (again := _run([failed], self.whole)) is None or again.returncode == 0:
+            if failed is None or not _is_of_time(failed):
+                return True
+            if (again := _run([failed], self.whole)) is None or again.returncode == 0:
                 return True
             tests = [test for test in tests if test != failed]
         return False
 
 
+def _is_of_time(test: str) -> bool:
+    return "tests.effort" in (ROOT / test.partition("::")[0]).read_text(encoding="utf-8")
+
+
 def _run(tests: list[str], source: Path) -> subprocess.CompletedProcess[str] | None:
     """None where it does not come to an end."""
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": ""}
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
         names.write("\n".join(tests))
         names.flush()
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", f"@{names.name}"]
-        seconds = SECONDS + EACH * len(tests)
+        limited = ["sh", "-c", 'ulimit -t "$0" && exec "$@"', f"{SECONDS + EACH * len(tests):.0f}", *command]
         try:
             return subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+                limited, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
             )
         except subprocess.TimeoutExpired:
             return None

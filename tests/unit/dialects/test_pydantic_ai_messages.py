@@ -170,3 +170,16 @@ def test_folded_thoughts_and_empty_words_leave_their_part_out() -> None:
     assert kinds(Edit(0, "[folded]")) == ["text", "tool-call"]
     assert kinds(Edit(1, "")) == ["thinking", "tool-call"]
     assert kinds(Edit(1, "[folded]")) == ["thinking", "text", "tool-call"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {**said(), "usage": {"input_tokens": 0}},
+        {**said(), "usage": None},
+        {**asked(), "usage": {"input_tokens": 9}},
+    ],
+)
+def test_only_a_response_with_a_bill_for_its_input_is_a_reply(body: Json) -> None:
+    assert dialects.find(NAME).reply(body) is None
+    assert dialects.find(NAME).reply({**said(), "usage": {"input_tokens": 1}}) is not None

@@ -264,3 +264,53 @@ def test_what_is_put_in_front_of_the_models_first_words_is_in_their_language(fir
     body, rules = repaired("anthropic", messages=[opened, other])
     assert rules == ["first-from-user"]
     assert body["messages"][0]["content"] == [text(OPENINGS[language])]
+
+
+@pytest.mark.parametrize(
+    ("empty", "rule"),
+    [
+        ({"role": "assistant", "content": None}, "null-content"),
+        ({"role": "assistant", "content": " "}, "empty-message"),
+        ({"role": "user", "content": [text("\n"), text("")]}, "empty-message"),
+        ({"role": "user", "content": None, "refusal": "No."}, "null-content"),
+    ],
+)
+def test_a_message_of_a_completion_that_says_nothing_is_left_out(empty: dict[str, Any], rule: str) -> None:
+    body, rules = repaired("openai-chat", messages=[USER, empty, USER])
+    assert body["messages"] == [USER, USER]
+    assert rules == [rule]
+
+
+@pytest.mark.parametrize("field", ["refusal", "audio"])
+def test_a_message_of_the_assistants_without_words_stays_for_what_stands_in_their_place(field: str) -> None:
+    stands = {"role": "assistant", "content": None, field: "No." if field == "refusal" else {"id": "audio_1"}}
+    assert repaired("openai-chat", messages=[USER, stands, USER])[0]["messages"] == [USER, stands, USER]
+
+
+def test_an_output_that_nobody_asked_for_becomes_words_and_keeps_its_pictures() -> None:
+    image = {"type": "input_image", "image_url": "https://example.org/a.png"}
+    output = [{"type": "input_text", "text": "seen"}, image]
+    late = {"type": "function_call_output", "call_id": "a", "output": output}
+    body, rules = repaired("openai-responses", input=[USER, late])
+    assert rules == ["orphan-output"]
+    told = {"type": "input_text", "text": "[Late result of tool call a]\nseen"}
+    assert body["input"][1] == {"role": "user", "content": [told, image]}
+
+
+def test_a_system_content_that_begins_with_a_picture_becomes_the_users_as_it_is() -> None:
+    picture = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+    hello = {"role": "user", "parts": [{"text": "hi"}]}
+    later = {"role": "system", "parts": [picture, {"text": "Look."}]}
+    body, _ = repaired("gemini", contents=[hello, {"role": "model", "parts": [{"text": "yes"}]}, later])
+    assert body["contents"][2] == {"role": "user", "parts": [picture, {"text": "Look."}]}
+
+
+def test_an_empty_last_message_of_the_assistants_is_a_prefill_and_one_that_became_empty_is_not() -> None:
+    empty = {"role": "assistant", "content": []}
+    body, rules = repaired("anthropic", model="claude-sonnet-4-5", messages=[USER, empty])
+    assert (body["messages"], rules) == ([USER, empty], [])
+    body, rules = repaired(
+        "anthropic", model="claude-sonnet-4-5", messages=[USER, {"role": "assistant", "content": [text(" ")]}]
+    )
+    assert body["messages"] == [USER]
+    assert rules == ["blank-text", "empty-message"]
