@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 import contextfold as cf
@@ -141,3 +142,8 @@ def test_a_message_that_says_nothing_adds_nothing_to_its_neighbour(silent: str |
     words = {"role": "assistant", "content": "See."}
     for pair in ((words, calls), (calls, words)):
         assert openai_chat.suit.merged(*pair)["content"] == "See."
+
+
+def test_a_habit_that_nobody_knows_is_refused_where_flavours_are_written() -> None:
+    with pytest.raises(msgspec.ValidationError, match="unheard_of"):
+        msgspec.json.decode(b'{"unheard_of": true}', type=openai_chat.ChatFlavour)

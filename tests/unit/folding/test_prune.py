@@ -282,3 +282,14 @@ def test_the_same_view_gives_the_same_plan() -> None:
 def test_impossible_options_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(BadConfiguration):
         Prune(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("goal", "fixed", "tokens"),
+    [(7_992, 0, 999), (8_000, 0, 1_000), (8_800, 0, 1_000), (8_000, 800, 900), (800, 0, 100), (600, 0, 100)],
+)
+def test_a_summary_of_gaps_takes_an_eighth_of_the_goal_within_its_bounds(goal: int, fixed: int, tokens: int) -> None:
+    scene = Scene(chat(120, 100))
+    situation = scene.situation(1.0, used=goal, budget=Budget(100_000, 0, fixed=fixed), trigger="ladder-90")
+    plan = Prune().plan(scene.view, replace(situation, used=90_000))
+    assert [fold.summary.budget for fold in plan.folds if fold.summary] == [tokens]

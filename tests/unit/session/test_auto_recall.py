@@ -108,3 +108,10 @@ def test_what_is_worth_attaching_grows_with_the_request_that_a_recall_repeats() 
     rates = Rates(read=0.3, write=3.75, output=15.0)
     assert [worth_attaching(size, rates) for size in (0, 10_000, 100_000)] == [753, 1_061, 3_830]
     assert worth_attaching(10_000, Rates(0.0, 0.0, 0.0)) == 600
+
+
+def test_a_request_without_anything_attached_tells_of_nothing_recalled() -> None:
+    with cf.Session.open(model=MODEL) as session:
+        session.append({"role": "user", "content": "hi"})
+        report = session.prepare().report
+        assert (report.recalled, report.recalled_tokens) == (0, 0)

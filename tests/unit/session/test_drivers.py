@@ -117,6 +117,18 @@ async def test_an_error_that_came_in_time_is_told_as_it_is(
 
 
 @both
+@pytest.mark.parametrize("error", [asyncio.CancelledError, GeneratorExit])
+async def test_a_summarizer_that_gives_up_by_itself_has_failed_and_cancels_nobody(
+    error: type[BaseException], is_async: bool
+) -> None:
+    async def giving_up(_prompt: Prompt) -> str:
+        raise error
+
+    came = await driven(asking(Summarize(giving_up, PROMPT)), is_async)
+    assert came == [(RuntimeError, f"The summarizer raised {error.__name__}.")]
+
+
+@both
 @pytest.mark.parametrize("limit", [None, PATIENCE])
 async def test_an_answer_reaches_the_step_whichever_way_it_is_given(limit: float | None, is_async: bool) -> None:
     async def later(prompt: Prompt) -> str:
@@ -197,3 +209,17 @@ async def test_the_log_is_looked_at_once_before_the_first_step_if_at_all(look: b
     await asyncio.to_thread(drive, asking(Tell(at_once, ()), Tell(at_once, ())), one, look=look)
     await drive_async(asking(Tell(at_once, ()), Tell(at_once, ())), other, run, look=look)
     assert one.looks == other.looks == [look, False, False]
+
+
+async def test_whoever_is_cancelled_while_a_summarizer_thinks_is_cancelled() -> None:
+    thinking = asyncio.Event()
+
+    async def slow(prompt: Prompt) -> str:
+        thinking.set()
+        return await never(prompt)
+
+    task = asyncio.ensure_future(drive_async(asking(Summarize(slow, PROMPT, PATIENCE)), Hands(), run))
+    await thinking.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

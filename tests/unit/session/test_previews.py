@@ -204,3 +204,24 @@ def test_the_awaited_twin_tells_the_same(tmp_path: Path) -> None:
             return await session.preview_fold(to=3_000), await session.preview_unfold(fold)
 
     assert asyncio.run(previews()) == expected
+
+
+def test_an_unfold_that_makes_a_request_smaller_is_never_refused(tmp_path: Path) -> None:
+    with opened(tmp_path / "store.db") as made:
+        fold = made.thread.fold([2, 3, 4, 5], "word " * 9_000)
+        before = made.preview().used
+    with cf.Session.open(tmp_path / "store.db", limit=before // 2) as session:
+        preview = session.preview_unfold(fold)
+        assert preview.after < preview.before
+        session.unfold(fold)
+        assert session.preview().used == preview.after
+
+
+def test_a_refused_unfold_tells_how_much_would_have_come_back(tmp_path: Path) -> None:
+    with opened(tmp_path / "store.db") as made:
+        made.fold(to=3_000)
+        fold = max(made.folds, key=lambda each: each.before).id
+        preview = made.preview_unfold(fold)
+    with cf.Session.open(tmp_path / "store.db", limit=6_000) as session, pytest.raises(CannotUnfold) as refused:
+        session.unfold(fold)
+    assert preview.after - preview.before in refused.value.parts.values()
