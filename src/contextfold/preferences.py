@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
-from contextfold import providers
 from contextfold.configuration import Configuration
+from contextfold.deferred import deferred
 from contextfold.errors import BadConfiguration
 from contextfold.folding import (
     Condense,
@@ -31,6 +31,11 @@ from contextfold.folding import (
     recipes,
 )
 from contextfold.models import INHERIT, Profile, nearest
+
+if TYPE_CHECKING:
+    from contextfold import providers
+else:
+    providers = deferred("contextfold.providers")
 
 MAIN = "main"  # a condensing model: the one that is spoken to
 LEAST_GOAL = 0.05  # of the usable input; nobody means less than that

@@ -16,6 +16,7 @@ import pytest
 
 import contextfold
 from contextfold.cli.checks import keys_in
+from contextfold.deferred import DeferredPattern
 from contextfold.dialects.assembly import partial
 from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
 from contextfold.replay.notes import literals_in, phrases_in, sentences_in, without_gutters
@@ -56,7 +57,9 @@ def patterns() -> dict[re.Pattern[str] | re.Pattern[bytes], str]:
     found: dict[re.Pattern[str] | re.Pattern[bytes], str] = {}
 
     def look(name: str, value: object, depth: int = 0) -> None:
-        if isinstance(value, re.Pattern):
+        if isinstance(value, DeferredPattern):
+            look(name, value.compiled())
+        elif isinstance(value, re.Pattern):
             found.setdefault(value, name)
         elif isinstance(value, type) and depth < 2 and value.__module__.startswith("contextfold"):
             for key, inner in vars(value).items():

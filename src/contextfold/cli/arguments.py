@@ -7,7 +7,6 @@ because formats are known by looking at them and conversations are read more tha
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +18,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, NoReturn
 
+from contextfold.deferred import expression
 from contextfold.errors import BadMessage, ContextFoldError, NotFound
 from contextfold.transcripts import API_FILE
 
 from .commands import OPTIONS, Command
 from .help_ja import DESCRIPTIONS, helped
 
-_NO_NUMBER = re.compile(r"invalid (?:int|float) value: ('[^']*')")  # as argparse says it
+_NO_NUMBER = expression(r"invalid (?:int|float) value: ('[^']*')")  # as argparse says it
 _FACTORS = {"k": 1_000, "m": 1_000_000}
 
 

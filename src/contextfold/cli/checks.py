@@ -24,6 +24,7 @@ from msgspec import Struct
 
 import contextfold as cf
 from contextfold.configuration import unknown_variables
+from contextfold.deferred import expression
 from contextfold.domain import Appended
 from contextfold.workspace import KEY_SHAPES
 
@@ -31,7 +32,7 @@ from .invocation import Invocation
 from .models import how_counted, told_source
 from .translation import advice_in
 
-_REQUIRED = re.compile(r"\A(?P<name>[\w.-]++)[^;]*+(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
+_REQUIRED = expression(r"\A(?P<name>[\w.-]++)[^;]*+(?:;.*extra\s*==\s*[\"'](?P<extra>[\w-]+)[\"'])?")
 LEAST_ROOM = 200 << 20
 
 Area: TypeAlias = Literal["installation", "settings", "store", "models", "keys"]
@@ -171,13 +172,13 @@ def _version(name: str) -> str:
 
 
 _SHAPES = tuple(
-    (kind, hints, re.compile(shape))
+    (kind, hints, expression(shape))
     for kind, hints, shape in (
         *KEY_SHAPES,
         ("signed token", ("eyJ",), r"\beyJ[\w-]{15,500}+\.eyJ[\w-]{15,20000}+\.[\w-]{20,}"),
     )
 )
-_NAMED = re.compile(
+_NAMED = expression(
     r"(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token)[\w-]{0,20}[\\\"']{0,3}\s{0,3}[:=]\s{0,3}"
     r"[\\\"']{0,3}([A-Za-z0-9+/_=.-]{20,200})",
     re.IGNORECASE,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration, BadMessage, KeyConflict
-from contextfold.store import RecordingTakeover, take_task, task_source
+from contextfold.store.takeover import RecordingTakeover, take_task, task_source
 from contextfold.transcripts import (
     API_FILE,
     Compaction,

@@ -1,12 +1,8 @@
 """Wire formats: a package each (parse, render, rules), found by name. No I/O; nothing here decides what to fold."""
 
 from . import neutral
-from .anthropic import AnthropicDialect
 from .assembly import Heard
 from .dialect import Dialect, MarkCarriers, Marks, Wish, newest_fold
-from .gemini import GeminiDialect
-from .openai_chat import OpenAIChatDialect
-from .openai_responses import OpenAIResponsesDialect
 from .registry import (
     all_known,
     asked_in,
@@ -31,16 +27,12 @@ from .wire import SETTINGS, bill, elements, fields, neutral_bill, tools_without_
 __all__ = [
     "OPENINGS",
     "SETTINGS",
-    "AnthropicDialect",
     "Dialect",
-    "GeminiDialect",
     "Heard",
     "IdFields",
     "Listener",
     "MarkCarriers",
     "Marks",
-    "OpenAIChatDialect",
-    "OpenAIResponsesDialect",
     "Repair",
     "Repaired",
     "Wish",

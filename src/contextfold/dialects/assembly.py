@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from contextfold.deferred import expression
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
@@ -124,9 +125,9 @@ def _listed(held: list[Any], pieces: list[Any], texts: GrowingTexts) -> list[Any
     return held
 
 
-_SPACE = re.compile(r"\s*")
-_QUOTE_OR_ESCAPE = re.compile(r'\\.|"', re.DOTALL)
-_ATOM = re.compile(r"[^\s,\]}]+")
+_SPACE = expression(r"\s*")
+_QUOTE_OR_ESCAPE = expression(r'\\.|"', re.DOTALL)
+_ATOM = expression(r"[^\s,\]}]+")
 
 
 class _Cut(Exception):

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import decode, encode
 from contextfold.errors import BadMessage
 
@@ -20,7 +21,7 @@ from .splices import Splice
 
 _BODY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
-_TOO_LONG = re.compile(
+_TOO_LONG = expression(
     rb"too long|too large|context.{0,10}(?:length|window|size|limit)|token count|maximum (?:prompt|number of)"
     rb"|prompt length|too many tokens|token limit",
     re.IGNORECASE,

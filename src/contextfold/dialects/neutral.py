@@ -16,6 +16,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Raw, Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import (
     LATE,
     Block,
@@ -236,7 +237,7 @@ def _of_call(call: ToolCall, wire: Carries) -> Iterator[str]:
 
 # Names under which one provider's models go.
 _SAME = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "computer": "gpt", "moonshot": "kimi", "codestral": "mistral"}
-_WORD = re.compile(r"[a-z]+")
+_WORD = expression(r"[a-z]+")
 
 
 @lru_cache(maxsize=256)
@@ -268,7 +269,7 @@ def split_data_url(url: str) -> tuple[str, str] | None:
 
 # Where a provider keeps what was given to it: nobody else is let in.
 _PRIVATE = ("generativelanguage.googleapis.com", "storage.googleapis.com/generativeai")
-_FILMS = re.compile(r"https?://(?:www\.|m\.)?(?:youtube\.com|youtu\.be)/", re.IGNORECASE)
+_FILMS = expression(r"https?://(?:www\.|m\.)?(?:youtube\.com|youtu\.be)/", re.IGNORECASE)
 
 
 def is_address(url: str) -> bool:

@@ -1,8 +1,9 @@
 """Which dialects there are, and how whatever a caller hands us is read as a message in one of them.
 
-A new dialect is its own package and one line here; others come by entry point, and are not imported before they are
-named. A dict, JSON bytes, an SDK's object or a provider's whole answer is read in the dialect that the caller names,
-else in the one that its shape tells. A list is what one side said in several items. Nothing of what is given changes.
+A new dialect is its own package and one line here; others come by entry point. None is imported before it is named, or
+asked whether a message is its own. A dict, JSON bytes, an SDK's object or a provider's whole answer is read in the
+dialect that the caller names, else in the one that its shape tells. A list is what one side said in several items.
+Nothing of what is given changes.
 """
 
 from __future__ import annotations
@@ -10,22 +11,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from contextfold.deferred import deferred
 from contextfold.domain import Message, Reply, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage
 from contextfold.models import Model
 
-from .anthropic import AnthropicDialect
 from .dialect import Dialect
-from .gemini import GeminiDialect
-from .openai_chat import OpenAIChatDialect
-from .openai_responses import OpenAIResponsesDialect
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = deferred("importlib.metadata")
 
 GROUP = "contextfold.dialects"
-# Frameworks' own messages: read where they are named, never guessed, and imported when they are.
+OURS: Mapping[str, tuple[str, str]] = {
+    "anthropic": ("contextfold.dialects.anthropic", "AnthropicDialect"),
+    "openai-chat": ("contextfold.dialects.openai_chat", "OpenAIChatDialect"),
+    "openai-responses": ("contextfold.dialects.openai_responses", "OpenAIResponsesDialect"),
+    "gemini": ("contextfold.dialects.gemini", "GeminiDialect"),
+}
+# Frameworks' own messages: read where they are named, never guessed.
 FRAMEWORKS: Mapping[str, tuple[str, str]] = {
     "agent-framework": ("contextfold.dialects.agent_framework", "AgentFrameworkDialect"),
     "langchain": ("contextfold.dialects.langchain", "LangChainDialect"),
@@ -35,18 +43,10 @@ MOST_SPOKEN = "openai-chat"
 _WORDS, _SIDES = {"role", "content"}, ("user", "assistant", "system")
 
 
-BUILT_IN: Mapping[str, Dialect] = {
-    "anthropic": AnthropicDialect(),
-    "openai-chat": OpenAIChatDialect(),
-    "openai-responses": OpenAIResponsesDialect(),
-    "gemini": GeminiDialect(),
-}
-
-
 def find(name: str) -> Dialect:
     """The dialect of this name; behind a colon, its flavour."""
     plain, colon, flavour = name.partition(":")
-    found = BUILT_IN.get(plain) or _from_outside(plain)
+    found = _loaded(plain)
     return found.in_flavour(flavour) if colon else found
 
 
@@ -63,47 +63,43 @@ def suited(dialect: str, model: Model) -> str:
 
 def all_known() -> tuple[Dialect, ...]:
     """Every dialect of this house."""
-    return tuple(BUILT_IN.values())
+    return tuple(map(_loaded, OURS))
 
 
 def known(name: str) -> str:
     """The name itself if there is such a dialect, ours looked at first; else nothing."""
     plain = name.partition(":")[0]
-    return name if plain in BUILT_IN or plain in FRAMEWORKS or (plain and plain in names()) else ""
+    return name if plain in OURS or plain in FRAMEWORKS or (plain and plain in names()) else ""
 
 
 def names() -> tuple[str, ...]:
     """Every dialect that can be found, ours first."""
-    return (*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN))
+    further = metadata.entry_points(group=GROUP)
+    return (*OURS, *sorted(entry.name for entry in further if entry.name not in OURS))
 
 
 @cache
-def _from_outside(name: str) -> Dialect:
-    if name in FRAMEWORKS:
-        module, cls = FRAMEWORKS[name]
-        found: Dialect = getattr(import_module(module), cls)()
-        return found
-    for entry in entry_points(group=GROUP, name=name):
-        return _load(entry)
+def _loaded(name: str) -> Dialect:
+    """The dialect of this plain name: ours, a framework's, or what an entry point names (itself, or its class)."""
+    if home := OURS.get(name) or FRAMEWORKS.get(name):
+        ours: Dialect = getattr(import_module(home[0]), home[1])()
+        return ours
+    for entry in metadata.entry_points(group=GROUP, name=name):
+        found = entry.load()
+        dialect: Dialect = found() if isinstance(found, type) else found
+        return dialect
     raise BadConfiguration(f"There is no dialect {name!r}. Use one of: {', '.join(names())}.")
-
-
-def _load(entry: EntryPoint) -> Dialect:
-    """What the entry point names: a dialect, or something to call for one."""
-    found = entry.load()
-    dialect: Dialect = found() if isinstance(found, type) else found
-    return dialect
 
 
 def first_asked(name: str) -> tuple[Dialect, ...]:
     """The dialect of this name, which may come from outside, then every other of this house."""
     own = [find(name)] if known(name) else []
-    return (*own, *(dialect for each, dialect in BUILT_IN.items() if each != name.partition(":")[0]))
+    return (*own, *(_loaded(each) for each in OURS if each != name.partition(":")[0]))
 
 
 def claimed_by(value: Mapping[str, Any]) -> Dialect | None:
     """The dialect of this house that a message is written in; None where it would read the same in several."""
-    claims = [dialect for dialect in BUILT_IN.values() if dialect.claims(value)]
+    claims = [dialect for dialect in all_known() if dialect.claims(value)]
     return claims[0] if len(claims) == 1 else None
 
 
@@ -119,9 +115,9 @@ def reading(value: Mapping[str, Any], default: str, named: str | None = None) ->
     A message that is written in two of them at once is refused: whoever read it would miss a part.
     """
     chosen = (named or default).partition(":")[0]
-    if chosen not in BUILT_IN and (named or find(default).claims(value)):
+    if chosen not in OURS and (named or find(default).claims(value)):
         return named or default  # what comes from outside knows its own
-    claims = [name for name, dialect in BUILT_IN.items() if dialect.claims(value)]
+    claims = [name for name in OURS if _loaded(name).claims(value)]
     if len(claims) > 1 or (named and claims and claims != [chosen]):
         raise BadMessage(_mixed(claims, named))
     if named or claims:
@@ -159,15 +155,15 @@ def is_words_only(value: Mapping[str, Any]) -> bool:
 
 def plain_reader(value: Mapping[str, Any], default: str) -> Dialect | None:
     """Who reads words that nobody claims, so that nobody else need be asked; None where all must be."""
-    if default.partition(":")[0] not in BUILT_IN or not is_words_only(value):
+    if default.partition(":")[0] not in OURS or not is_words_only(value):
         return None
     chosen = find(default)
-    return chosen if chosen.reads(value) else BUILT_IN[MOST_SPOKEN]
+    return chosen if chosen.reads(value) else _loaded(MOST_SPOKEN)
 
 
 def answer_in(body: Mapping[str, Any], default: str, named: str | None = None) -> Reply | None:
     """The message inside a whole API answer; None where the body is not an answer of the named API, or of any."""
-    is_ours = (named or default).partition(":")[0] in ("", *BUILT_IN)
+    is_ours = (named or default).partition(":")[0] in ("", *OURS)
     if is_ours and "role" in body and "type" not in body:  # a message: no API of this house answers so
         return None
     asked = (find(named),) if named else first_asked(default)

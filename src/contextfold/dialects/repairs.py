@@ -8,7 +8,6 @@ told as a problem. An id in a foreign alphabet is always spelled the same way, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.domain import LATE, Block, Language, Message, Problem, ToolCall, ToolResult, decode, encode
 from contextfold.summaries import language_of
 
@@ -102,7 +102,7 @@ def malformed(path: str, advice: str) -> Problem:
 
 
 LONGEST = 64
-_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+_ODD = expression(r"[^a-zA-Z0-9_-]")
 
 
 def short(call: str) -> str:

@@ -7,11 +7,11 @@ them; one that was not finished by an empty line was never sent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from contextfold.deferred import expression
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
@@ -20,7 +20,7 @@ from .registry import first_asked
 
 LONGEST_EVENT = 64 * 2**20  # bytes; a picture in one event is a tenth of it
 BOM = b"\xef\xbb\xbf"
-_LINE = re.compile(rb"\r\n|\n|\r")
+_LINE = expression(rb"\r\n|\n|\r")
 
 
 class ServerEvent(NamedTuple):

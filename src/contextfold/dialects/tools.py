@@ -6,20 +6,20 @@ nothing elsewhere: it is left out, and told.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Raw
 
+from contextfold.deferred import expression
 from contextfold.domain import decode
 
 from .wire import Json
 
 _EMPTY: Json = {"type": "object", "properties": {}}
 _FREE_TEXT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
-_DATED = re.compile(r"_\d{8}$")  # Anthropic's own tools carry the date of their version
-_DATED_LONG = re.compile(r"_\d{4}_\d{2}_\d{2}$")  # and some of OpenAI's
+_DATED = expression(r"_\d{8}$")  # Anthropic's own tools carry the date of their version
+_DATED_LONG = expression(r"_\d{4}_\d{2}_\d{2}$")  # and some of OpenAI's
 _ANTHROPIC = frozenset({"mcp_toolset", "tool_search_tool_bm25", "tool_search_tool_regex"})
 _RESPONSES = frozenset(
     {

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
+from contextfold.deferred import expression
 from contextfold.domain import Bill, Problem, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage
 
@@ -289,7 +290,7 @@ def _number(usage: Mapping[str, Any], name: str) -> int:
 RULE = "lone-surrogate"
 _ENCODER = msgspec.json.Encoder()
 # One escape at a time, so that an escaped backslash hides nothing: a pair, one half alone, or any other.
-_ESCAPE = re.compile(
+_ESCAPE = expression(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
 

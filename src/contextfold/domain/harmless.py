@@ -7,14 +7,15 @@ dropped, and each such character is shown in one way, by its number.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from contextfold.deferred import expression
 
 _KEPT = "\u200c\u200d\u3000\u00a0\u202f\u2009\u2003\u2002"  # joiners that scripts and emoji need, and plain spaces
 LONGEST = 200  # characters of a short line
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_IN_JSON = re.compile("[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
-_TAGS = re.compile("[\U000e0000-\U000e007f]")
+_IN_JSON = expression("[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_TAGS = expression("[\U000e0000-\U000e007f]")
 
 
 def line(text: str) -> str:

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from contextfold.deferred import expression
+
 from .messages import Block, Document, Message, Text, ToolCall, ToolResult
 from .tools import kind_of_tool
 
@@ -33,11 +35,11 @@ class UsersSide(NamedTuple):
 
 # -- texts of the user's side -----------------------------------------------------------------------------------------
 
-_NOTE = re.compile(r"<(system-reminder|environment_details|environment_context)>.*?(?:</\1>|\Z)", re.DOTALL)
-_MEANWHILE = re.compile(  # typed while the agent works, shown to it in a note
+_NOTE = expression(r"<(system-reminder|environment_details|environment_context)>.*?(?:</\1>|\Z)", re.DOTALL)
+_MEANWHILE = expression(  # typed while the agent works, shown to it in a note
     r"\A<system-reminder>\s*+The user sent (?:the following|a new) message[^\n]{0,80}\n(?P<words>.*+)", re.DOTALL
 )
-_PRODUCT = re.compile(
+_PRODUCT = expression(
     r"""\A\s*+(?:
         <(?:command-|local-command|system-reminder|task-notification|bash-|user-prompt-submit|environment_context
           |environment_details|user_instructions|permissions|collaboration|skill|turn_aborted|instructions\b|apps_
@@ -52,11 +54,11 @@ _PRODUCT = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-_WRAPPED = re.compile(r"\A\s*+<(?P<tag>[a-z][\w-]{0,60})>", re.IGNORECASE)
-_AROUND = re.compile(r"</?(?:task|feedback|user_message|user_query|userRequest|answer)>")
+_WRAPPED = expression(r"\A\s*+<(?P<tag>[a-z][\w-]{0,60})>", re.IGNORECASE)
+_AROUND = expression(r"</?(?:task|feedback|user_message|user_query|userRequest|answer)>")
 _ASKED = ("user_query", "userRequest")  # beside them a client puts what it adds
 _IN_IDE = "## My request for Codex:"
-_COMMAND = re.compile(r"\A\s*+<(?:command-(?:name|message|args)|bash-input)>")
+_COMMAND = expression(r"\A\s*+<(?:command-(?:name|message|args)|bash-input)>")
 
 
 def users_side(text: str) -> UsersSide:
@@ -117,12 +119,12 @@ def _inside(text: str, tag: str) -> str:
 
 # -- answers of tools that are written as text ------------------------------------------------------------------------
 
-_HEADING = re.compile(
+_HEADING = expression(
     r"\A\s*+\[(?P<tool>[\w-]{1,60})(?: for '(?P<about>[^'\n]{0,400}+)'[^\n]{0,400}?)?\] Result:\s*+(?P<text>.*+)",
     re.DOTALL,
 )
-_PROMPTS = re.compile(r"\A\s*+<command-message>")  # commands of the client itself begin with their name
-_LAUNCHES = re.compile(r"\A\s*+Launching skill: ")
+_PROMPTS = expression(r"\A\s*+<command-message>")  # commands of the client itself begin with their name
+_LAUNCHES = expression(r"\A\s*+Launching skill: ")
 _ABOUT: Mapping[str, str] = {"runs": "command", "searches": "query", "finds": "query", "asks": "question"}
 
 
@@ -191,17 +193,17 @@ _OPENINGS: Mapping[str, tuple[str, ...]] = {
     "copilot": (r"The user rejected this tool call\.\s{1,4}User feedback:",),
     "codex": (r"(?:exec command|patch|tool call) rejected by (?:the )?user(?: with (?:the )?(?:feedback|reason))?:",),
 }
-_OPENING = re.compile(
+_OPENING = expression(
     rf"\A\s*+(?:Error:\s*+)?(?:{'|'.join(each for one in _OPENINGS.values() for each in one)})\s*+(?P<words>.++)",
     re.DOTALL,
 )
 # What clients say about their user without a word of hers.
-_NOTHING_SAID = re.compile(
+_NOTHING_SAID = expression(
     r"\A\s*+(?:User has approved your plan|The user (?:has )?approved this operation\.?\s*+\Z"
     r"|The user wants to clarify these questions)"
 )
 # Any client: a call that failed, and says at once that its user spoke, and what.
-_GENERAL = re.compile(
+_GENERAL = expression(
     r"\A[^\n]{0,120}?(?:"
     r"\b(?:user|human) (?:rejected|denied|declined|refused|doesn't want|does not want|said|says|replied|responded"
     r"|answered|wrote|commented|instructed)\b[^\n:“\"]{0,120}"

@@ -25,6 +25,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
+
 from .messages import ToolCall
 
 ToolKind: TypeAlias = Literal[
@@ -79,7 +81,7 @@ _ALONE = frozenset({"notebookedit", "exitplanmode"})  # names that a policy list
 
 TOOL_KINDS: Mapping[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _FIRST = {kind: names.split()[0] for kind, names in _NAMES.items()}
-_SERVER = re.compile(r"__|[./:]")
+_SERVER = expression(r"__|[./:]")
 
 
 @lru_cache(maxsize=4_096)
@@ -124,14 +126,14 @@ _KEYS: Mapping[str, str] = {
 _KEY_KINDS = {key: kind for kind, keys in _KEYS.items() for key in keys.split()}
 _PLAN_KEYS = ("todos", "plan", "todo_list", "tasks", "items")
 
-_FILE = re.compile(r"\A(?:~|[A-Za-z]:)?[/\\]?+(?:[\w.@+~ -]++[/\\])*[\w.@+-]*+\Z")
-_ENDING = re.compile(r"\.\w{1,8}\Z")
-_FROM_ROOT = re.compile(r"\A(?:~|\.{1,2})?/[\w.@+/-]++\Z")
+_FILE = expression(r"\A(?:~|[A-Za-z]:)?[/\\]?+(?:[\w.@+~ -]++[/\\])*[\w.@+-]*+\Z")
+_ENDING = expression(r"\.\w{1,8}\Z")
+_FROM_ROOT = expression(r"\A(?:~|\.{1,2})?/[\w.@+/-]++\Z")
 _PART = r"""(?:head|tail)(?: -n ?\d+| -\d+)?|sed -n ['"]?[\d$,;p ]+['"]?"""
-_SHOWS = re.compile(  # commands that show a file, whole or in part, and do nothing else
+_SHOWS = expression(  # commands that show a file, whole or in part, and do nothing else
     rf"""(?:cat|nl(?: -ba)?|{_PART}) ['"]?(?P<path>(?:[\w.@+~-]*/)*[\w@+-]*\.\w{{1,8}})['"]?(?: \| (?:{_PART}))?"""
 )
-_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+)$", re.MULTILINE)
+_PATCHED = expression(r"^\*\*\* (Update|Add|Delete) File: (.+)$", re.MULTILINE)
 _SEVERAL = ("files", "paths", "file_paths")
 _PATHS = ("file_path", "path", "filePath", "absolute_path", "target_file", "filename", "file", "notebook_path", "uri")
 _FIRST_LINE = ("offset", "start_line", "startLine", "line_start", "start")
@@ -140,12 +142,12 @@ _CONTENT = ("content", "contents", "file_text", "text")
 _ACTIONS: dict[ToolKind, Action] = {"reads": "read", "writes": "written", "edits": "edited", "deletes": "deleted"}
 _ON_FILES = frozenset({*_ACTIONS, "views"})
 _NO_TOOLS: Mapping[str, ToolKind] = {}
-_WRAPPED = re.compile(r"\A(?:/bin/)?(?:ba|z)?sh -l?c ")
-_ENTERED = re.compile(r"\Acd (?P<where>[\w.@+~/-]++) && ")
-_PRINTED = re.compile(r"(?:sed -n ['\"]?(?P<first>\d{1,9})(?:,(?P<last>\d{1,9}))?p|head(?: -n ?| -)(?P<most>\d{1,9}))")
-_WRITES = re.compile(r"write|create|save|insert|append|new", re.IGNORECASE)
-_EDITS = re.compile(r"edit|replace|patch|update|modify|diff|insert", re.IGNORECASE)
-_DELETES = re.compile(r"delete|remove|unlink", re.IGNORECASE)
+_WRAPPED = expression(r"\A(?:/bin/)?(?:ba|z)?sh -l?c ")
+_ENTERED = expression(r"\Acd (?P<where>[\w.@+~/-]++) && ")
+_PRINTED = expression(r"(?:sed -n ['\"]?(?P<first>\d{1,9})(?:,(?P<last>\d{1,9}))?p|head(?: -n ?| -)(?P<most>\d{1,9}))")
+_WRITES = expression(r"write|create|save|insert|append|new", re.IGNORECASE)
+_EDITS = expression(r"edit|replace|patch|update|modify|diff|insert", re.IGNORECASE)
+_DELETES = expression(r"delete|remove|unlink", re.IGNORECASE)
 _PATCH_ACTIONS: dict[str, Action] = {"Update": "edited", "Add": "written", "Delete": "deleted"}
 
 

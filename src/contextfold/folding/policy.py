@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from importlib.metadata import entry_points
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
+from contextfold.deferred import deferred
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
 
@@ -26,6 +26,11 @@ from .plan import Strategy
 from .prune import Prune
 from .summary import Condense
 from .window import Window
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = deferred("importlib.metadata")
 
 
 class Answer(Struct, frozen=True):
@@ -126,14 +131,17 @@ def strategy(name: str, **options: Any) -> Strategy:
 
 def strategy_names() -> tuple[str, ...]:
     """Every strategy that can be found, ours first."""
-    return (*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN))
+    return (
+        *BUILT_IN,
+        *sorted(entry.name for entry in metadata.entry_points(group=GROUP) if entry.name not in BUILT_IN),
+    )
 
 
 def _maker(name: str) -> Maker:
     built_in = BUILT_IN.get(name)
     if built_in is not None:
         return built_in
-    for entry in entry_points(group=GROUP, name=name):
+    for entry in metadata.entry_points(group=GROUP, name=name):
         maker: Maker = entry.load()
         return maker
     raise BadConfiguration(f"There is no strategy {name!r}. Use one of: {', '.join(strategy_names())}.")

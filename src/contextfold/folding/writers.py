@@ -8,12 +8,12 @@ Nothing here knows a provider; names are found by whoever carries effects out.
 
 from __future__ import annotations
 
-import re
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.domain import Counter, View
 from contextfold.errors import ProviderFailed
 from contextfold.models import find
@@ -291,7 +291,7 @@ def refusal_of(error: Exception) -> Refusal:
     return Refusal.TIMED_OUT if isinstance(error, TimeoutError) else Refusal.FAILED
 
 
-_KEY_LIKE = re.compile(r"[A-Za-z0-9_+/=-]{16,}")
+_KEY_LIKE = expression(r"[A-Za-z0-9_+/=-]{16,}")
 
 
 def words_of(error: Exception) -> str:

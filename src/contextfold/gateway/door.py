@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
+from contextfold.deferred import expression
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
@@ -106,7 +107,7 @@ _NAMED_IN: Sequence[tuple[bytes, str]] = (
 )
 _AGENT_HEADER = b"x-claude-code-agent-id"
 _TURN_HEADER = b"x-codex-turn-metadata"
-_WANTS_A_SUMMARY = re.compile(rb"Respond with TEXT ONLY")  # what Claude Code says when it compacts
+_WANTS_A_SUMMARY = expression(rb"Respond with TEXT ONLY")  # what Claude Code says when it compacts
 _MOST_LETTERS = 80
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from contextfold.configuration import configure
+from contextfold.deferred import expression
 from contextfold.dialects import Dialect, find
 from contextfold.dialects.endpoint import Endpoint, Envelope
 from contextfold.domain import decode
@@ -39,7 +40,7 @@ from .status import ConversationStatus
 ASIDE = "aside"
 _MOST_FAMILIES, _MOST_THREADS = 200, 32  # held for each tenant; others are read again when they come
 _MOST_LOOKED = 200  # threads in which an answer from before a restart is looked for
-_NUMBERED = re.compile(r"/\d+$")  # a further thread of a family
+_NUMBERED = expression(r"/\d+$")  # a further thread of a family
 
 _Chained = tuple[PrefixIndex, KnownAnswer]
 

@@ -10,7 +10,6 @@ what was written since it was last looked at. Nothing is written here.
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from contextfold.deferred import expression
 from contextfold.dialects import Dialect
 from contextfold.domain import Appended, form_of
 from contextfold.errors import ContextFoldError
@@ -31,8 +31,8 @@ _MOST_BYTES = 16 << 20  # of histories that are remembered as they came
 _BEGINNING = 2  # messages by which a history is found again
 
 # What clients put into messages by themselves, and change without a word of the user's: reminders, dates, surroundings.
-_REMINDER = re.compile(r"<(system-reminder|environment_details|env|context)>")
-_DATED = re.compile(r"(?m)^(?:Today's date|Current (?:date|time)|Today is)[^\n]{0,200}$")
+_REMINDER = expression(r"<(system-reminder|environment_details|env|context)>")
+_DATED = expression(r"(?m)^(?:Today's date|Current (?:date|time)|Today is)[^\n]{0,200}$")
 
 
 class _History(NamedTuple):

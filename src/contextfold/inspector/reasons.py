@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
+
+from contextfold.deferred import expression
 
 _TRIGGERS = {
     "percent": "the window was filling up",
@@ -23,7 +24,7 @@ _TRIGGERS = {
     "unfold": "room was made for what was unfolded",
     "door": "it was too large to be taken in as it came",
 }
-_NUMBERED = re.compile(r"-\d+$")  # steps of a ladder
+_NUMBERED = expression(r"-\d+$")  # steps of a ladder
 _AT_NOTHING = "folding begins at 0"  # where no size set it off
 
 

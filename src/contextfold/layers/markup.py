@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields
 
+from contextfold.deferred import expression
 from contextfold.domain import encodable, encode
 
 from .item import DIRECTIONS, Item, kind_of
@@ -32,13 +33,13 @@ _TEXT = str.maketrans(
     {**_MEANT, **{sign: f"&#{ord(sign)};" for sign in _LOOK_ALIKES}, **{chr(code): "\ufffd" for code in _UNPRINTABLE}}
 )
 _ATTRIBUTE = str.maketrans({'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;", "\x85": "&#133;"})
-_TOUCHED = re.compile("[&<>" + re.escape(_LOOK_ALIKES) + "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+_TOUCHED = expression("[&<>" + re.escape(_LOOK_ALIKES) + "\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 # The bracketed control tokens of chat templates; those with angle brackets are broken by the escapes above.
-_BRACKETED = re.compile(
+_BRACKETED = expression(
     r"\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CONTENT|IMG)\b)", re.IGNORECASE
 )
-_INVISIBLE = re.compile(
+_INVISIBLE = expression(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
 

@@ -6,17 +6,18 @@ ten shared by two texts of the same length. No clock: what is older weighs less 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite, sqrt
 from typing import Protocol
 
+from contextfold.deferred import expression
+
 THRESHOLD = 0.3  # seed 000
 HALF_LIFE = 32  # after so many newer items of its layer, an item counts half
 
-_WORD = re.compile(r"[^\W\d_]{3,}|\d{2,}")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WORD = expression(r"[^\W\d_]{3,}|\d{2,}")
+_UNSPACED = expression("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _ENDINGS = ("ing", "ed", "es", "s")
 
 

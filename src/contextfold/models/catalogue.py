@@ -26,12 +26,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.errors import BadConfiguration
 
 from .files import MOST_TABLE, contents
 from .model import ASSUMED_WINDOW, Cache, FactSource, Model, Prices, Tier, candidates, core, key
 
-_LETTERS = re.compile(r"[a-z]+")
+_LETTERS = expression(r"[a-z]+")
 _LONGEST_NAME = 100
 _ALIKE = 0.66  # of two words: gtp and gpt, sonet and sonnet; not mini and nano
 ASSUMED = "assumed"  # how the source of a fact begins that nobody has published

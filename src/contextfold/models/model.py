@@ -19,11 +19,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.domain import Bill
 from contextfold.errors import BadConfiguration
 
 # Who may stand before a name; anybody else's prefix makes it another model.
-_ROUTE = re.compile(
+_ROUTE = expression(
     r"alibaba|anthropic|azure|azure_ai|bedrock|bedrock_converse|cerebras|converse|databricks|deepinfra"
     r"|deepseek|fireworks|fireworks_ai|gemini|github|github_copilot|google|google-gla|google-vertex"
     r"|google_genai|google_vertexai|groq|hosted_vllm|litellm_proxy|lmstudio|lm_studio|meta-llama|minimax"
@@ -31,13 +32,13 @@ _ROUTE = re.compile(
     r"|openai-chat|openai-responses|openrouter|qwen|sambanova|together|together_ai|vertex|vertex_ai|vllm"
     r"|x-ai|xai|z-ai|zai|zai-org"
 )
-_REGION = re.compile(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.")
-_BEDROCK = re.compile(r"^(?:amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|openai|qwen|zai)\.")
-_VERSION = re.compile(r"-v\d+(?::\d+)?$")
-_DATE = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|00\d|latest|default)$")
-_PREVIEW = re.compile(r"-preview(?:-\d\d-(?:20)?\d\d)?$")
-_TAG = re.compile(r":[^:/]+$")  # Ollama's tags, OpenRouter's variants
-_OTHER = re.compile(r"[^a-z0-9]+")
+_REGION = expression(r"^(?:us|us-gov|eu|apac|jp|au|ca|global)\.")
+_BEDROCK = expression(r"^(?:amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|openai|qwen|zai)\.")
+_VERSION = expression(r"-v\d+(?::\d+)?$")
+_DATE = expression(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d|\d{4}|00\d|latest|default)$")
+_PREVIEW = expression(r"-preview(?:-\d\d-(?:20)?\d\d)?$")
+_TAG = expression(r":[^:/]+$")  # Ollama's tags, OpenRouter's variants
+_OTHER = expression(r"[^a-z0-9]+")
 _LONGEST = 500  # signs of a name that are looked at: nobody lists a longer one, and names come from requests
 
 
@@ -254,7 +255,7 @@ def paid_for(bill: Bill, prices: Prices) -> Paid:
 
 _NUMBER = r"(\d[\d,_]*)"
 _SAID = tuple(
-    re.compile(pattern.replace("#", _NUMBER), re.IGNORECASE)
+    expression(pattern.replace("#", _NUMBER), re.IGNORECASE)
     for pattern in (
         r"tokens?\s*>\s*# maximum",  # Anthropic: prompt is too long
         r"exceed context limit: \d+ \+ \d+ > #",  # Anthropic, together with the answer

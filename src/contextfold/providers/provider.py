@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol, Self, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.folding import Answer, Compacted
 from contextfold.models import Prices, find
@@ -28,18 +29,18 @@ from contextfold.summaries import Prompt
 
 _AUTH: Final = frozenset({401, 403})
 _TRANSIENT: Final = frozenset({408, 409, 425, 429})
-_TOO_LONG: Final = re.compile(
+_TOO_LONG: Final = expression(
     r"too long|too large|context.{0,10}(?:length|window|size|limit)|(?:input )?token count|maximum (?:prompt|number of)"
     r"|prompt length|too many tokens|token limit",
     re.IGNORECASE,
 )
 # Errors of the transport below the SDKs, by name: which library it is depends on the SDK and its version.
-_OUT_OF_REACH: Final = re.compile(
+_OUT_OF_REACH: Final = expression(
     r"Connect|Timeout|TimedOut|Transport|Protocol|ReadError|WriteError|NetworkError|Disconnected|Payload|Closed"
 )
-_CANNOT_LOG_IN: Final = re.compile(r"api_key|auth_token|api key|credential", re.IGNORECASE)
+_CANNOT_LOG_IN: Final = expression(r"api_key|auth_token|api key|credential", re.IGNORECASE)
 # The account, not the moment, is at fault: trying again would not help.
-_OUT_OF_CREDIT: Final = re.compile(r"insufficient_quota|credit balance|exceeded your current quota", re.IGNORECASE)
+_OUT_OF_CREDIT: Final = expression(r"insufficient_quota|credit balance|exceeded your current quota", re.IGNORECASE)
 _ADVICE: Final = {
     "auth": "Set the key that its SDK reads.",
     "overflow": "Give it less, or choose a model with a larger window.",

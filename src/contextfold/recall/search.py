@@ -14,7 +14,6 @@ neighbours that were cut apart are joined again. The same history and the same q
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, tee
@@ -22,6 +21,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import Message
 
 from . import index
@@ -96,7 +96,7 @@ _MEANT = {
     "user": frozenset({"i", "me", "my", "mine", "we", "our", "us", "user"}),
     "assistant": frozenset({"you", "your", "yours", "assistant"}),
 }
-_SHORT_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_SHORT_NAME = expression(r"\b[A-Z][a-z]{2,}\b")
 
 
 class Stretch(NamedTuple):

@@ -19,6 +19,7 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
+from contextfold.deferred import expression
 from contextfold.domain import Block, Document, Message, Reasoning, Text, ToolCall, ToolResult
 
 LENGTH = 1_200  # characters of a passage, about 300 tokens
@@ -86,15 +87,15 @@ def stretches(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
 LONGEST = 64  # characters of a term; longer runs are data, and their beginning is enough to find them again
 
 _DATED = 10_000  # characters of a text that are searched for dates
-_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][A-Za-z]{2,}")
+_NAME = expression(r"(?<=[a-z,;:] )[A-Z][A-Za-z]{2,}")
 _DEEPEST = 8  # parts of an identifier that count as one term together
 
 _CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_RUN = re.compile(rf"[{_CJK}ー々]+|(?:(?![{_CJK}])[^\W_])+")
+_RUN = expression(rf"[{_CJK}ー々]+|(?:(?![{_CJK}])[^\W_])+")
 _JOINS = frozenset("_-.@#+")  # inside one identifier; a slash parts a path into its names
-_HUMP = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
-_IS_CJK = re.compile(f"[{_CJK}]")
-_ONLY_HIRAGANA = re.compile("[\u3040-\u309fー]+")
+_HUMP = expression(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
+_IS_CJK = expression(f"[{_CJK}]")
+_ONLY_HIRAGANA = expression("[\u3040-\u309fー]+")
 
 # What questions are made of. They stand in every text, or say only that something is asked.
 _PLAIN_WORDS = """
@@ -119,7 +120,7 @@ _MONTH += "oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?P<year>(?:19|20)\d\d)"
 # How people write a day: 2023-05-08, 8 May 2023, May 8th, May 2023, 2023年5月8日. A month alone is a word like others.
 _DATES = tuple(
-    re.compile(pattern, re.IGNORECASE | re.ASCII)
+    expression(pattern, re.IGNORECASE | re.ASCII)
     for pattern in (
         rf"\b{_YEAR}[-/.](?P<number>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?!\d)",
         rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+{_YEAR}\b)?",

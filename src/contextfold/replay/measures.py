@@ -12,12 +12,12 @@ they show to the model are taken at their word and asked for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import View
 from contextfold.errors import NotFound
 from contextfold.models import Model, Prices
@@ -147,7 +147,7 @@ REACH = 100  # characters to each side of a literal
 MOST_FOUND = 200
 SHARED = 3  # content words that make a surrounding the same
 
-_WORD = re.compile(r"[A-Za-z]{3,}")
+_WORD = expression(r"[A-Za-z]{3,}")
 _COMMON = frozenset(
     _WORD.findall(
         "the and for with that this from not are was has have but you all can new its use via into out now get set let "
@@ -281,7 +281,7 @@ def surroundings(text: str, key: str) -> Iterable[frozenset[str]]:
 
 # -- what comes back -----------------------------------------------------------------------------------------------
 
-_HANDLE = re.compile(r"recall\((fold|seq)=(\d+)\)")
+_HANDLE = expression(r"recall\((fold|seq)=(\d+)\)")
 
 
 def recallable(session: Session, seqs: Sequence[int]) -> Share:

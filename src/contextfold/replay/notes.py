@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from contextfold.deferred import expression
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode, said_in_result, users_side
 from contextfold.errors import BadMessage
 
@@ -40,15 +41,15 @@ _CANDIDATES = (
     r"[a-z0-9]++(?:-[a-z0-9]++){2,}",  # a name in kebab case
     r"\w{4,}+",  # any other word; most are none
 )
-_TOKEN = re.compile("|".join(_CANDIDATES))
-_ENDS_AS_FILE = re.compile(_SUFFIX + r"\Z")
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
-_HASH = re.compile(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
-_CODE = re.compile(r"\A(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
-_ERROR = re.compile(r"Err|Exception")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_QUOTES = re.compile(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'")
-_GUTTER = re.compile(r"(?m)^[^\S\n]*+\d++(?:→|\t|:)")
+_TOKEN = expression("|".join(_CANDIDATES))
+_ENDS_AS_FILE = expression(_SUFFIX + r"\Z")
+_UUID = expression(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+_HASH = expression(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
+_CODE = expression(r"\A(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
+_ERROR = expression(r"Err|Exception")
+_HUMP = expression(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_QUOTES = expression(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'")
+_GUTTER = expression(r"(?m)^[^\S\n]*+\d++(?:→|\t|:)")
 _NOWHERE = ("", ".", "..", "~", "...")
 
 
@@ -133,17 +134,17 @@ MOST = 400  # of the newest sentences are looked at
 MOST_UNITS = 4_000  # of new text are compared
 ALIKE = 0.8
 
-_ENDS = re.compile(r"(?<=[.!?])\s+|\n+")
-_WORD = re.compile(r"\w+")
+_ENDS = expression(r"(?<=[.!?])\s+|\n+")
+_WORD = expression(r"\w+")
 _NOT_SAID = (("```", "```"), ("<system-reminder>", "</system-reminder>"))  # what stands between is not typed
-_OPENS = re.compile("|".join(opening for opening, _ in _NOT_SAID))
+_OPENS = expression("|".join(opening for opening, _ in _NOT_SAID))
 _OPENINGS = (
     "please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|write|"
     "read|create|update|change|move|keep|look|implement|review|rename|delete|commit|push|test|try|stop|continue|show|find|"
     "explain|investigate|refactor|undo|revert|merge|rebase|ask|tell|put|avoid|leave|start|go|give|take|set|replace|open"
 )
 _ANYWHERE = "should|must|need to|needs to|have to|want|don'?t|do not|never|always|make sure|instead|only|please|without"
-_ORDER = re.compile(rf"\A(?:(?:{_OPENINGS})\b|.*?\b(?:{_ANYWHERE})\b)", re.IGNORECASE | re.DOTALL)
+_ORDER = expression(rf"\A(?:(?:{_OPENINGS})\b|.*?\b(?:{_ANYWHERE})\b)", re.IGNORECASE | re.DOTALL)
 
 
 class Sentence(NamedTuple):
@@ -314,7 +315,7 @@ def _people(block: Block, is_typed: bool, tools: Mapping[str, str]) -> tuple[str
     return tuple(_COMMAND.sub("", said) if is_command else said for said in users_side(block.text).typed)
 
 
-_COMMAND = re.compile(r"\A/\S+ ")  # the name of a command is no part of what was said with it
+_COMMAND = expression(r"\A/\S+ ")  # the name of a command is no part of what was said with it
 
 
 def _arguments(words: str) -> Any:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from typing import Literal, TypeAlias
 
+from contextfold.deferred import expression
 from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import BadConfiguration
 
@@ -166,7 +166,7 @@ _COUNTS = (
 _SHARES = ("strict", "grounded", "imperatives", "recallable")
 _COSTS = ("read", "write", "summaries", "output", "total")
 _FORMULA = ("=", "+", "-", "@")
-_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~!])")
+_MARKS = expression(r"([\\`*_{}\[\]<>#|~!])")
 
 MARKDOWN = ("sessions", "requests", "invalid", "unfit", "refused", "lost", "folds", "offloads", "tokens", "peak")
 

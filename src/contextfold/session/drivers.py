@@ -6,7 +6,6 @@ while cleaning up. Both leave the thread as it was, or with what was already wri
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import os
 import time
@@ -18,20 +17,28 @@ from errno import EDQUOT, EFBIG, ENOSPC
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread, active_count
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
+from contextfold.deferred import deferred
 from contextfold.domain import Logged
 from contextfold.errors import BadConfiguration, DiskFull, StoreError
 from contextfold.folding import Begin, Effect, Record, Save, Steps, Summarize, Summarizer, Tell, Wait, Work, Writer
-from contextfold.providers import named
 from contextfold.summaries import no_rest
 from contextfold.thread import Drafting
 
 from . import telemetry
 
-S, T = TypeVar("S"), TypeVar("T")
+if TYPE_CHECKING:
+    import asyncio
+
+    from contextfold import providers
+else:
+    asyncio, providers = deferred("asyncio"), deferred("contextfold.providers")
+
+S = TypeVar("S")
+T = TypeVar("T")
 _GRACE: Final = 1.0  # seconds in which what is cancelled may clean up
 _LATE: Final = "The summarizer did not answer in time."
 
@@ -196,7 +203,7 @@ def _asked(effect: Summarize) -> object:
 
 
 def _who(writer: Writer) -> Summarizer:
-    return named(writer) if isinstance(writer, str) else writer
+    return providers.named(writer) if isinstance(writer, str) else writer
 
 
 def _aside(work: Callable[[], object]) -> Future[object]:

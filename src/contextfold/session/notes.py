@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.domain import Attachment, Detail, Environment, Message, NewEvent, Noted, Phase, Projection, Text, Turn
 from contextfold.errors import BadConfiguration, NotFound
 from contextfold.folding import Steps, record
@@ -42,7 +43,7 @@ from .desk import Desk
 from .layer_state import KIND
 
 # Markup begins with this sign and text cannot hold it, so what stands here is ours.
-_NOTES = re.compile(r'^<\w+ id="(\d+)"', re.MULTILINE)
+_NOTES = expression(r'^<\w+ id="(\d+)"', re.MULTILINE)
 LEAVES = 2  # layers take one part in so many of what is free, so that the next turn does not have to fold for them
 
 

@@ -10,7 +10,6 @@ from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
 from .open import open, postgres_logs
 from .recollection import Recollection
 from .store import Store, beside, end_of, past_of
-from .takeover import RecordingTakeover, Taken, take_task, task_source
 from .thread_end import ThreadEnd
 
 __all__ = [
@@ -20,10 +19,8 @@ __all__ = [
     "Memory",
     "MemoryEntry",
     "Recollection",
-    "RecordingTakeover",
     "Scope",
     "Store",
-    "Taken",
     "ThreadEnd",
     "as_plain",
     "beside",
@@ -34,7 +31,5 @@ __all__ = [
     "postgres_logs",
     "shared_commit",
     "snapshots_in",
-    "take_task",
-    "task_source",
     "unhurried",
 ]

@@ -7,7 +7,6 @@ from anywhere and name any directory, so a file is erased only if its name is ma
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,6 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import Attached, Checkpointed, Folded, Logged, Noted, Rewound, Sent
 from contextfold.errors import NotFound, WorkspaceError
 from contextfold.loggers import logger
@@ -61,7 +61,7 @@ def snapshots_in(entries: Iterable[Logged]) -> set[NamedSnapshot]:
 
 artifacts_log = logger("artifacts")
 
-_NAME: Final = re.compile(r"([0-9a-f]{16})\.txt")
+_NAME: Final = expression(r"([0-9a-f]{16})\.txt")
 
 
 class NamedArtifact(Struct, frozen=True):

@@ -10,18 +10,19 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
+from contextfold.deferred import expression
 from contextfold.domain import Message, Text
 
 Harvested: TypeAlias = Literal["preference", "decision", "procedure"]
 
 LEAST, MOST = 8, 300  # characters of a sentence that can stand alone
-_ENDS: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_ENDS: Final = expression(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _MARKUP: Final = ("<", "{", "/", "`", "|", "$")
 _BULLETS: Final = " \t-*>#•・"
 # In order: the first that matches says the kind.
 _RULES: Final[tuple[tuple[re.Pattern[str], Harvested], ...]] = (
     (
-        re.compile(
+        expression(
             r"\b(?:we|i) (?:have )?(?:decided|chose|agreed|settled)\b|\bdecision:"
             r"|に決めました|に決めた|ことにしました|に決定",
             re.IGNORECASE,
@@ -29,13 +30,13 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Harvested], ...]] = (
         "decision",
     ),
     (
-        re.compile(
+        expression(
             r"\b(?:i|we) (?:always )?(?:prefer|like|want you to)\b|の方が好き|が好みです|好きです", re.IGNORECASE
         ),
         "preference",
     ),
     (
-        re.compile(
+        expression(
             r"\b(?:from now on|in future|in the future|always|never|every time|whenever)\b"
             r"|今後は|必ず|常に|絶対に|いつも|毎回",
             re.IGNORECASE,

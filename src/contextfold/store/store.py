@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from contextfold import logs, models, tokens, transcripts
+from contextfold import logs, models, tokens
+from contextfold.deferred import deferred
 from contextfold.domain import (
     Counter,
     DeferringLog,
@@ -37,8 +38,14 @@ from .far import one_look
 from .library import Library, descent, lineage
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
-from .takeover import outline_for, take_task
 from .thread_end import ThreadEnd, read_end
+
+if TYPE_CHECKING:
+    from contextfold import transcripts
+
+    from . import takeover
+else:
+    transcripts, takeover = deferred("contextfold.transcripts"), deferred("contextfold.store.takeover")
 
 Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
 _MOST_NAMES = 10  # in an error
@@ -292,14 +299,14 @@ class Store:
             raise BadConfiguration(f"There is a thread {chosen!r} already. Import the task under another name.")
         thread = self.thread(chosen)
         with self.batch():
-            take_task(thread, task)
+            takeover.take_task(thread, task)
         return thread
 
     def _import_lines(self, path: Path, name: str | None) -> Thread:
         """All or nothing, looked at whole before it is kept: a forged file may be sealed like any other."""
         try:
             with self.batch():
-                thread = self.thread(logs.import_thread(self._log, path, name, outline_for))
+                thread = self.thread(logs.import_thread(self._log, path, name, takeover.outline_for))
                 thread.body()
                 thread.view.count  # noqa: B018  # raises where something cannot be counted
         except (ContextFoldError, OSError):

@@ -7,13 +7,14 @@ passage by passage, so that one more costs what it says; a chance is worked out 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from functools import lru_cache
 from math import exp, log, log1p
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+
+from contextfold.deferred import expression
 
 from .journal import Journal, put
 from .passages import HistoryPassage, Topic
@@ -200,4 +201,4 @@ def plain_words(text: str) -> list[str]:
 
 
 _RARE = 6
-_WORDS = re.compile(r"[a-z]{5,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")
+_WORDS = expression(r"[a-z]{5,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import enum
 import re
 
+from contextfold.deferred import expression
+
 from .cuts import Count
 from .prompt import instructions
 from .request import SummaryRequest, language_of
@@ -61,7 +63,7 @@ _TOOL_REASONS = frozenset(
 )
 _UNKNOWN_REASONS = frozenset({"", "unknown", "none", "null", "other", "finish_reason_unspecified"})
 
-_REFUSES = re.compile(
+_REFUSES = expression(
     r"\A\W*(?:(?:i'?m|i am|we'?re)\s+(?:very\s+|truly\s+)?(?:sorry|afraid|unable|not able)\b"
     r"|(?:sorry|apologies|unfortunately)\b[^.\n]{0,80}\b(?:can(?:no|')t|cannot|unable|won'?t|not able)\b"
     r"|i\s+(?:can(?:no|')t|cannot|can not|won'?t|will not|must decline|have to decline|decline)\b"
@@ -71,7 +73,7 @@ _REFUSES = re.compile(
     r"|お(?:手伝い|答え)(?:は|することは|することが)?でき(?:ません|かね))",
     re.IGNORECASE,
 )
-_TOOL_MARKUP = re.compile(
+_TOOL_MARKUP = expression(
     r"</?(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_code|function_results?)\b[^>\n]{0,200}+>"
     r"|<parameter\s+name=|<\|tool_call|<｜tool|\[TOOL_CALLS\]|<function=|to=functions\.\w"
     r"|\A\s*+(?:```(?:json)?\s*+)?\[?\s*+\{\s*+\"type\"\s*+:\s*+\"(?:tool_use|tool_call|function_call|function)\""
@@ -79,11 +81,11 @@ _TOOL_MARKUP = re.compile(
     r"\"(?:arguments|args|parameters|input|tool_input|function)\"",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*+`", re.DOTALL)
-_PLACEHOLDER = re.compile(
+_CODE = expression(r"```.*?(?:```|\Z)|`[^`\n]*+`", re.DOTALL)
+_PLACEHOLDER = expression(
     r"\[(?:detailed description|concept \d|file name \d|task \d[^\]]{0,200}+|\.\.\.)\]", re.IGNORECASE
 )
-_FINISHED = re.compile(r"[.!?。！？…:：;)\]}）」』】\"'”’`*_>|~\d-]\s*\Z|[\u3040-\u30ff\u4e00-\u9fff]\s*\Z")
+_FINISHED = expression(r"[.!?。！？…:：;)\]}）」』】\"'”’`*_>|~\d-]\s*\Z|[\u3040-\u30ff\u4e00-\u9fff]\s*\Z")
 
 
 def check(text: str, request: SummaryRequest, count: Count, *, finish: str = "stop", before: int) -> Refusal | None:

@@ -7,12 +7,13 @@ once. A line pays for the heading it opens; the lines after it under the same he
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct, field
+
+from contextfold.deferred import expression
 
 from .chances import Chances, WordChances
 from .passages import DigestLine, Topic
@@ -202,7 +203,7 @@ class Coverage:
 
 # -- lines that say the same of other numbers -------------------------------------------------------------------------
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = expression(r"\d+")
 _LEAST_ALIKE = 4
 
 

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from contextfold.deferred import expression
+
 Count: TypeAlias = Callable[[str], int]
 
 MARK = "…"
@@ -105,18 +107,18 @@ def _below(root: str) -> re.Pattern[str]:
 
 
 _BEGIN = r"(?<![^\s=\"'`])"
-_MARKED = re.compile(rf"{_BEGIN}{MARK}(?=/)")
+_MARKED = expression(rf"{_BEGIN}{MARK}(?=/)")
 
 
 # -- lines ------------------------------------------------------------------------------------------------------------
 
 LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
 
-_GUTTER = re.compile(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")
-_CLAUSE = re.compile(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
-_BLANK = re.compile(r"\A[\W_]*+\Z")
-_RUN = re.compile(r"(\S)\1{15,}")
+_GUTTER = expression(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
+_SENTENCE = expression(r"(?<=[.!?;])\s+|(?<=[。！？])")
+_CLAUSE = expression(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
+_BLANK = expression(r"\A[\W_]*+\Z")
+_RUN = expression(r"(\S)\1{15,}")
 
 
 def split(text: str) -> Iterator[str]:

@@ -12,15 +12,17 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
+
 from .cuts import MARK, restored
 from .texts import ENGLISH, JAPANESE, Wording
 
 _SPEECH = frozenset({"requests", "decisions", "work"})
-_TOLD = re.compile(r"(?:#(\d+) )?([>-]) (.*)")
-_FILE = re.compile(r"\A(?P<name>.+) \((?P<done>[^()]*+)\)")
-_COMMAND = re.compile(r"#(?P<seq>\d+) (?P<name>.+)")
-_EDGE = re.compile(r"^<(?P<closes>/?)folded-(?P<nonce>\w++)[^>\n]*+>", re.MULTILINE)
-_DONE = re.compile(r"(.+?)(?: (\d+)×)?")
+_TOLD = expression(r"(?:#(\d+) )?([>-]) (.*)")
+_FILE = expression(r"\A(?P<name>.+) \((?P<done>[^()]*+)\)")
+_COMMAND = expression(r"#(?P<seq>\d+) (?P<name>.+)")
+_EDGE = expression(r"^<(?P<closes>/?)folded-(?P<nonce>\w++)[^>\n]*+>", re.MULTILINE)
+_DONE = expression(r"(.+?)(?: (\d+)×)?")
 
 
 class DigestEntry(Struct, frozen=True):

@@ -12,15 +12,17 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 
+from contextfold.deferred import expression
+
 NONCE_LENGTH = 12
 
 _INVISIBLE = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
 )
-_UNSEEN = re.compile(_INVISIBLE.removesuffix("*"))
-_WIDE = re.compile("[\uff01-\uff5e]")
-_CONTROL = re.compile(
+_UNSEEN = expression(_INVISIBLE.removesuffix("*"))
+_WIDE = expression("[\uff01-\uff5e]")
+_CONTROL = expression(
     rf"[<＜]{_INVISIBLE}(?=[|｜¦][^\s|｜¦<>＜＞]{{1,60}}[|｜¦]{_INVISIBLE}[>＞])"
     r"|<(?=/?(?:start_of_turn|end_of_turn|bos|eos|pad|s)>|</?SYS>>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\])"

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.domain import (
     Document,
     Image,
@@ -42,7 +43,7 @@ from .terms import Term, outcome_in, terms_in
 _STEP_KEYS = ("content", "step", "subject", "title", "task", "text", "description", "name")
 _STATUS_KEYS = ("status", "state")
 _ID_KEYS = ("taskId", "task_id", "id")
-_TOLD = re.compile(r"\A\[([^\]]*+)\] (.*)")
+_TOLD = expression(r"\A\[([^\]]*+)\] (.*)")
 _DONE = frozenset({"completed", "done", "deleted", "cancelled", "canceled", "finished"})
 
 
@@ -106,7 +107,7 @@ def _step(item: Any) -> tuple[str, str] | None:
 
 Speaker: TypeAlias = Literal["user", "assistant", "call", "result", "note", "previous"]
 
-_FAILED = re.compile(
+_FAILED = expression(
     r"\b(?:exited with code|exit code|exit status|returncode)[:= ]+(?!0\b)-?\d+|^(?:Error|Exit code [1-9])\b",
     re.IGNORECASE,
 )
@@ -325,11 +326,11 @@ def _texts(result: ToolResult) -> Iterator[str]:
 
 # -- lines ------------------------------------------------------------------------------------------------------------
 
-DEFINES = re.compile(
+DEFINES = expression(
     r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
     r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
 )
-_FAILS = re.compile(
+_FAILS = expression(
     r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
     re.IGNORECASE,
 )

@@ -15,18 +15,19 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import Language, Message
 
 __all__ = ["Language", "language_of"]
 
 
 # A path is tried only where a word begins: tried at each of its letters, 40 kB without a slash take seconds.
-_NOT_WORDS = re.compile(
+_NOT_WORDS = expression(
     r"```.*?(?:```|\Z)|`[^`\n]*+`|https?://\S++|(?<![\w.~-])[\w.~-]*+/[\w./~-]++|<[^>\n]{1,200}+>", re.DOTALL
 )
-_KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]")
-_IDEOGRAPHS = re.compile(r"[々㐀-䶿一-鿿]")
-_LATIN_WORDS = re.compile(r"[A-Za-z]{2,}")
+_KANA = expression(r"[぀-ヿㇰ-ㇿｦ-ﾟ]")
+_IDEOGRAPHS = expression(r"[々㐀-䶿一-鿿]")
+_LATIN_WORDS = expression(r"[A-Za-z]{2,}")
 
 
 def language_of(texts: Iterable[str]) -> Language:

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
+
 from .cuts import MARK, Count, head
 from .passages import HistoryPassage
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
-_ASKS = re.compile(
+_SENTENCE = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
+_ASKS = expression(
     r"^(?:please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|"
     r"write|read|create|update|change|move|keep|look|implement|review|rename|delete|commit|push|test|try|stop|continue|"
     r"show|find|explain|investigate|refactor|undo|revert|merge|rebase|ask|tell|put|avoid|leave|start|go|give|take|set|"
@@ -27,14 +29,14 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _BULLETS = " \t-*>#•・`0123456789.)("  # what may stand before the words of an order in a list
-_FENCE = re.compile(r"```")
-_BARE_FENCE = re.compile(r"`{3,}+\w*+")  # says nothing without what stood in it
-_PROSE = re.compile(r"[^\W\d_]")
+_FENCE = expression(r"```")
+_BARE_FENCE = expression(r"`{3,}+\w*+")  # says nothing without what stood in it
+_PROSE = expression(r"[^\W\d_]")
 LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
 PROTECTED = 4.0  # from it on a sentence is an order, or all that was said at once
 TASK, _OPENING = 1_000.0, 4  # what the first sentences of all weigh, and how many they are: everything serves them
 _BRIEF, _FEW = 600, 6  # characters and sentences of a message that is an order or an answer as a whole
-_LOGGED = re.compile(  # lines that somebody pasted: traces, logs, numbered code, tables, JSON
+_LOGGED = expression(  # lines that somebody pasted: traces, logs, numbered code, tables, JSON
     r"""\A(?:at \S+[ (]|File ".*", line \d|\d{4}-\d\d-\d\d[T ]\d|\[?\d\d:\d\d:\d\d|\s*\d{1,6}\s?[|→:]\s|[\[{}"|]
     |goroutine \d|Traceback |\w+(?:\.\w+)+(?:Error|Exception)\b|npm (?:ERR|warn)|\$ |[+-]{3} |@@ )""",
     re.VERBOSE,

@@ -17,13 +17,15 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
+
 _EXTENSIONS = (
     "go|py|pyi|ts|tsx|js|jsx|mjs|cjs|json|jsonl|md|mdx|yml|yaml|sh|bash|toml|rs|java|kt|swift|txt|sql|html|css|scss|mod|sum|"
     "lock|cfg|ini|env|rb|php|cs|c|h|cc|cpp|hpp|ipynb|rst|xml|csv|tsv|log|pl|lua|tmpl|proto|traj|vue|svelte|ex|exs|hs|scala"
 )
 # Linear by construction: a path is tried only where a run of its letters begins (or at a slash with no part before it),
 # a file only where its dotted name begins. What fails there fails at every later letter of the same run too.
-_TERM = re.compile(
+_TERM = expression(
     r"https?://[^\s\"'`<>)\]}\\]+"
     r"|(?:(?<![\w.@+~/-])|(?<![\w.@+~-])(?=/))/?(?:[\w.@+~-]++/)+[\w.@+-]++|(?<![\w/])/[\w.@+-]{4,}+"
     rf"|(?<![\w-])(?<![\w-]\.)[\w-]++(?:\.[\w-]++)*\.(?:{_EXTENSIONS})\b"
@@ -32,14 +34,14 @@ _TERM = re.compile(
     r"|[a-z0-9]++(?:-[a-z0-9]++){2,}"
     r"|\w{4,}+"
 )
-_QUOTED = re.compile(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'|「([^」\n]{4,40})」")
-_HAS_EXTENSION = re.compile(rf"\.(?:{_EXTENSIONS})\Z")
-_HEX = re.compile(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
-_ERROR = re.compile(r"Err|Exception")
-_CODE = re.compile(r"\A(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
-_DIGIT = re.compile(r"\d")
+_QUOTED = expression(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'|「([^」\n]{4,40})」")
+_HAS_EXTENSION = expression(rf"\.(?:{_EXTENSIONS})\Z")
+_HEX = expression(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
+_UUID = expression(r"[0-9a-f]{8}-[0-9a-f]{4}-")
+_ERROR = expression(r"Err|Exception")
+_CODE = expression(r"\A(?:E[A-Z]{4,10}|(?!RFC|SHA|UTF|ISO|MD|HTTP|CVE|AES|RSA)[A-Z]{1,4}\d{3,5})\Z")
+_HUMP = expression(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_DIGIT = expression(r"\d")
 
 
 class Term(Struct, frozen=True, order=True, cache_hash=True, gc=False):
@@ -112,7 +114,7 @@ def _name(token: str) -> tuple[Term, ...]:
 
 
 # Letters one by one among digits: coordinates of drawings, keys, packed data; nobody names a thing so.
-_NOISE = re.compile(r"\A(?:[A-Za-z]{0,2}\d++){2,20}[A-Za-z]{0,2}\Z")
+_NOISE = expression(r"\A(?:[A-Za-z]{0,2}\d++){2,20}[A-Za-z]{0,2}\Z")
 
 
 def sub_words(key: str) -> frozenset[str]:
@@ -120,22 +122,22 @@ def sub_words(key: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _SUB_WORDS.findall(key) if len(word) > 2)
 
 
-_SUB_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
+_SUB_WORDS = expression(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
-_OPENS = re.compile(
+_OPENS = expression(
     r"(?:ok|PASS|FAIL|PASSED|FAILED|SUCCESS)\b|(?:Tests?|Test Suites|test result|BUILD)[: ]", re.IGNORECASE
 )
-_TALLY = re.compile(
+_TALLY = expression(
     r"\b\d{1,7} (?:tests? |specs? )?(?:passed|passing|failed|failing|failures?|errors?|problems?|warnings?|skipped)\b"
     r"|\bRan \d{1,7} tests?\b|\bAll checks passed|\bbuild (?:succeeded|failed)\b|成功|失敗",
     re.IGNORECASE,
 )
-_FAULT = re.compile(
+_FAULT = expression(
     r"(?:error|exception|panic|fatal|failed|not found|denied|undefined)\b|エラー|例外|失敗", re.IGNORECASE
 )
-_BAD = re.compile(r"(?<!\b0 )(?:fail|error|problem)|失敗", re.IGNORECASE)  # but not: 0 failed
-_CHECKS = re.compile(
+_BAD = expression(r"(?<!\b0 )(?:fail|error|problem)|失敗", re.IGNORECASE)  # but not: 0 failed
+_CHECKS = expression(
     r"\b(?:tests?|pytest|jest|vitest|mocha|tox|nox|lint|ruff|eslint|mypy|pyright|tsc|build|compile|check|vet|clippy|make|"
     r"cargo|gradle|mvn|verify|typecheck)\b|テスト",
     re.IGNORECASE,

@@ -54,7 +54,8 @@ Drafting = Callable[[Projection], Sequence[NewEvent]]
 _REPEATING = (Folded, Attached, Noted)  # words of others
 
 P = ParamSpec("P")
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 class ProcessLock:

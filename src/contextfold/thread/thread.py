@@ -51,7 +51,8 @@ from .past_request import PastRequest, rebuilt
 from .request_bytes import Rendering
 from .timeline import FoldInfo, TimelineRow
 
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 Covered = Cover | Iterable[int | tuple[int, int]]
 
 

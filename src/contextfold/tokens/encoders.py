@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Final, Protocol
 from unicodedata import is_normalized, normalize
 
+from contextfold.deferred import expression
 from contextfold.loggers import logger
 
 LONGEST: Final = 1 << 14
 
 # Every pre-tokenizer splits between a letter and a blank that is followed by a letter.
-_SEAM: Final = re.compile(r"[a-z](?= [a-z])", re.ASCII)
+_SEAM: Final = expression(r"[a-z](?= [a-z])", re.ASCII)
 
 
 def pieces(text: str, longest: int = LONGEST) -> list[str]:

@@ -9,12 +9,12 @@ bytes or from the fields beside them, and a long text that is neither stays text
 from __future__ import annotations
 
 import binascii
-import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from contextfold.deferred import expression
 from contextfold.models import Media
 
 # Base64 characters looked at: JPEG files may carry large previews before their size.
@@ -152,8 +152,8 @@ def _jpeg(raw: bytes) -> tuple[int, int]:
 MediaSize: TypeAlias = tuple[str, int, int]  # a kind, and its two numbers: see `media_tokens`
 
 LEAST: Final = 512  # characters of base64; whatever is shorter costs little as text
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)[^,]{0,100};base64,")
+_BASE64: Final = expression(r"[A-Za-z0-9+/_-]+={0,2}")
+_DATA_URL: Final = expression(r"data:([\w.+-]+/[\w.+-]+)[^,]{0,100};base64,")
 _BEGINNINGS: Final = {
     "iVBOR": "image",
     "/9j/": "image",

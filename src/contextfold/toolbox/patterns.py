@@ -11,18 +11,20 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from contextfold.deferred import expression
+
 MOST_STEPS = 5_000_000  # instructions times characters: some seconds
 MOST_INSTRUCTIONS = 5_000  # of one pattern; `a{1000000}` would be a program of as many
 MOST_DEPTH = 50  # groups within groups
 SHORT = 200  # characters that `re` gets of what is not followed here
 
-_ATOM = re.compile(
+_ATOM = expression(
     r"\[\^?\]?(?:\\.|[^\]\\]){0,500}\]|\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[dDwWsSnrtfv]|[^0-9A-Za-z])|[^\\()\[*+?|^$]",
     re.DOTALL,
 )
-_ASSERTION = re.compile(r"[\^$]|\\[bB]")
-_REPEAT = re.compile(r"(?:([*+?])|\{(\d+)\}|\{(\d*),(\d*)\})\??(?![*+?])")
-_REPEATED_TWICE = re.compile(r"[*+}]\??[^()]{0,500}+\)[*+{]")
+_ASSERTION = expression(r"[\^$]|\\[bB]")
+_REPEAT = expression(r"(?:([*+?])|\{(\d+)\}|\{(\d*),(\d*)\})\??(?![*+?])")
+_REPEATED_TWICE = expression(r"[*+}]\??[^()]{0,500}+\)[*+{]")
 _LONGEST_UNFOLLOWED = 500  # characters of a pattern that is not followed; in a longer one repeats might be missed
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
+from contextfold.deferred import expression
 from contextfold.domain import Counter, Environment, Message, Phase, Text, decode, encode
 from contextfold.errors import BadConfiguration
 
@@ -51,8 +52,8 @@ def checked(required: Iterable[str]) -> frozenset[str]:
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 # Whatever makes a shell do more than run one program with plain words.
-_SHELL = re.compile(r"[;&|<>$`\\\n\r(){}\[\]*?!~#'\"]")
-_SPELLED = re.compile(r"%(?:25)*(?:2e|2f|5c|00)", re.IGNORECASE)
+_SHELL = expression(r"[;&|<>$`\\\n\r(){}\[\]*?!~#'\"]")
+_SPELLED = expression(r"%(?:25)*(?:2e|2f|5c|00)", re.IGNORECASE)
 
 
 class Limit(Struct, frozen=True):

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
+from contextfold.deferred import deferred
 from contextfold.errors import BadConfiguration
 
 from .formats.asdc import Asdc
@@ -28,6 +29,11 @@ from .formats.tau_bench import Tau2Bench, TauBench
 from .sample import Reader, Sample, look
 from .session import Recording
 from .source import Limits, Source
+
+if TYPE_CHECKING:
+    from importlib import metadata
+else:
+    metadata = deferred("importlib.metadata")
 
 GROUP = "contextfold.transcripts"
 
@@ -53,7 +59,7 @@ LAST: tuple[Reader, ...] = (Plain(),)
 def formats() -> tuple[str, ...]:
     """The names of the formats that can be read."""
     ours = [reader.name for reader in (*BUILT_IN, *LAST)]
-    return (*ours, *sorted(entry.name for entry in entry_points(group=GROUP) if entry.name not in ours))
+    return (*ours, *sorted(entry.name for entry in metadata.entry_points(group=GROUP) if entry.name not in ours))
 
 
 def detect(path: str | os.PathLike[str]) -> str:
@@ -95,7 +101,7 @@ def _from_outside() -> tuple[Reader, ...]:
     """What each entry point names: a reader, or something to call for one."""
     ours = {reader.name for reader in (*BUILT_IN, *LAST)}
     readers: list[Reader] = []
-    for entry in entry_points(group=GROUP):
+    for entry in metadata.entry_points(group=GROUP):
         if entry.name in ours:
             continue
         try:

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Raw, Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import decode, encode, is_typed
 from contextfold.errors import BadMessage
 
 from .session import Defect, Recorded, Skipped
 from .source import assembled, fields, json_array
 
-_WORD = re.compile(r"[\w.:/-]{1,60}")
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_WORD = expression(r"[\w.:/-]{1,60}")
+_ID = expression(r"[a-zA-Z0-9_-]{1,64}")
 _MILLISECONDS = 1e11  # seconds since 1970 stay below this for three thousand years
 _PICTURE_TYPES = ("image", "input_image", "image_url")
 

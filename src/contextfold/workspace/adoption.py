@@ -7,7 +7,6 @@ git against their own names, and only then do its snapshots count. Its config, h
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from pathlib import Path
 from tempfile import mkdtemp
@@ -15,6 +14,7 @@ from tempfile import mkdtemp
 import msgspec
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.errors import NotFound
 
 from .git import Git, foreign_parts
@@ -22,8 +22,8 @@ from .homes import is_id, resolved, said_of_disks
 from .snapshot_files import Excluded
 from .snapshots import Snapshots
 
-_LOOSE = re.compile(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
-_PACKED = re.compile(r"pack/pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack")
+_LOOSE = expression(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
+_PACKED = expression(r"pack/pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack")
 
 
 class Adoptable(Struct, frozen=True):

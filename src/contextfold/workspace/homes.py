@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -27,12 +26,13 @@ from time import monotonic
 
 import msgspec
 
+from contextfold.deferred import expression
 from contextfold.errors import DiskFull, ReadOnly, WorkspaceBusy, WorkspaceError
 from contextfold.loggers import logger
 
 log = logger("workspace")
 
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID = expression(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def state_directory() -> Path:

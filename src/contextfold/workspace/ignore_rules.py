@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from contextfold.deferred import expression
+
 IGNORE_FILES = (
     ".gitignore",
     ".rooignore",
@@ -170,7 +172,7 @@ def _sign(pattern: str, at: int) -> tuple[str, int]:
     return pattern[at + is_escaped], at + is_escaped + 1
 
 
-_CLASS = re.compile(r"\[:([a-z]*):\]")
+_CLASS = expression(r"\[:([a-z]*):\]")
 _CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",

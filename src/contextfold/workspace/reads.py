@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from contextfold.deferred import expression
 from contextfold.domain import Text, ToolCall, ToolKind, ViewMessage, touches_of
 
 Action: TypeAlias = Literal["read", "write"]
@@ -36,8 +37,8 @@ _REFUSED = (
     "access denied",
 )
 
-_NUMBERED = re.compile(r"^\s*\d+(?:\t|→| ?\| ?|: )")
-_CUT = re.compile(r"truncat|omitted|more lines|\.\.\.|…|省略", re.IGNORECASE)
+_NUMBERED = expression(r"^\s*\d+(?:\t|→| ?\| ?|: )")
+_CUT = expression(r"truncat|omitted|more lines|\.\.\.|…|省略", re.IGNORECASE)
 _AROUND = 3  # lines that a tool may put around a file …
 _AROUND_BY = ("<", "(", "[", "{", "#")  # … and how such lines begin
 _CAP = 200  # lines that no tool cuts a file to; a longer answer may be cut by its tool

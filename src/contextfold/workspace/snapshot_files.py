@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.errors import WorkspaceChanged
 
 from .git import HEAVY, Git
@@ -28,7 +29,7 @@ from .git import HEAVY, Git
 LARGEST = 20_000_000  # bytes of one file
 
 # `.git` as Windows would read it: its short name, in any case, with spaces and dots behind, or a stream of it.
-_DOT_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::|$)", re.IGNORECASE | re.DOTALL)
+_DOT_GIT = expression(r"(?:\.git|git~1)[ .]*(?::|$)", re.IGNORECASE | re.DOTALL)
 _GITS_OWN = "a name that git keeps for itself"
 
 _HEAVY_NAMES = frozenset(name.rstrip("/") for name in HEAVY.split())
@@ -195,7 +196,7 @@ KEY_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("private key", ("PRIVATE KEY",), r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----"),
 )
 
-_ANY_SHAPE = re.compile("|".join(f"(?:{shape})" for _, _, shape in KEY_SHAPES).encode())
+_ANY_SHAPE = expression("|".join(f"(?:{shape})" for _, _, shape in KEY_SHAPES).encode())
 
 
 def is_secret_name(name: str) -> bool:

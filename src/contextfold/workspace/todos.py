@@ -6,12 +6,12 @@ common agents write them; a list in no known form is left alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.domain import Attachment, ToolCall, Turn, decode, kind_of_tool
 from contextfold.errors import BadMessage
 
@@ -21,7 +21,7 @@ TO_DOS = "to-dos"
 _DONE = frozenset({"completed", "complete", "done", "cancelled", "canceled"})
 _LISTS = ("todos", "plan", "items", "tasks", "todo_list")
 _WORDS = ("content", "step", "text", "title", "task", "description")
-_BOX = re.compile(r"^\s*(?:[-*]|\d+\.)\s*\[(?P<mark>.)\]\s*(?P<text>.+)$")
+_BOX = expression(r"^\s*(?:[-*]|\d+\.)\s*\[(?P<mark>.)\]\s*(?P<text>.+)$")
 
 
 class ToDo(Struct, frozen=True):

@@ -1,7 +1,8 @@
 import pytest
 
 import contextfold as cf
-from contextfold.dialects import AnthropicDialect, find
+from contextfold.dialects import find
+from contextfold.dialects.anthropic import AnthropicDialect
 from contextfold.domain import (
     INTERRUPTED,
     Document,

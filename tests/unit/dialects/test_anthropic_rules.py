@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import AnthropicDialect
-from contextfold.dialects.anthropic import RULES, Allowed
+from contextfold.dialects.anthropic import RULES, Allowed, AnthropicDialect
 from contextfold.domain import Problem
 
 ANTHROPIC = AnthropicDialect()

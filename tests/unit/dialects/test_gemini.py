@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.dialects import GeminiDialect, detect, gemini, reply
+from contextfold.dialects import detect, gemini, reply
+from contextfold.dialects.gemini import GeminiDialect
 from contextfold.dialects.gemini.render import touched
 from contextfold.domain import (
     Block,

@@ -1,6 +1,7 @@
 import pytest
 
-from contextfold.dialects import OpenAIChatDialect, find
+from contextfold.dialects import find
+from contextfold.dialects.openai_chat import OpenAIChatDialect
 from contextfold.domain import (
     INTERRUPTED,
     Document,

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import OpenAIChatDialect
-from contextfold.dialects.openai_chat import RULES
+from contextfold.dialects.openai_chat import RULES, OpenAIChatDialect
 
 CHAT = OpenAIChatDialect()
 

@@ -10,7 +10,7 @@ from contextfold.errors import BadConfiguration
 OURS = ("anthropic", "openai-chat", "openai-responses", "gemini")
 
 MODULE = """
-from contextfold.dialects import OpenAIChatDialect
+from contextfold.dialects.openai_chat import OpenAIChatDialect
 
 class Pidgin(OpenAIChatDialect):
     @property

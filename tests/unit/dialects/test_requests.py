@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from contextfold.dialects import OPENINGS, AnthropicDialect, OpenAIChatDialect
+from contextfold.dialects import OPENINGS
+from contextfold.dialects.anthropic import AnthropicDialect
+from contextfold.dialects.openai_chat import OpenAIChatDialect
 from contextfold.domain import Message, Text, decode, encode
 from contextfold.errors import BadConfiguration
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.dialects import OpenAIResponsesDialect, find
+from contextfold.dialects import find
+from contextfold.dialects.openai_responses import OpenAIResponsesDialect
 from contextfold.dialects.openai_responses.render import led
 from contextfold.domain import Edit, Message, ToolCall, decode, encode
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import OpenAIResponsesDialect, openai_responses
+from contextfold.dialects import openai_responses
+from contextfold.dialects.openai_responses import OpenAIResponsesDialect
 
 RESPONSES = OpenAIResponsesDialect()
 ASKED = {"role": "user", "content": "hi"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from contextfold.deferred import expression
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text, partial
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress
 from contextfold.dialects.neutral import is_blank
@@ -43,9 +43,9 @@ def _refusal(status: int, kind: str, words: str) -> object:
 
 ENDPOINT = Endpoint(
     provider=ProviderAddress(
-        "anthropic", "https://api.anthropic.com", re.compile(rb"/v1/messages/.*"), b"anthropic-version"
+        "anthropic", "https://api.anthropic.com", expression(rb"/v1/messages/.*"), b"anthropic-version"
     ),
-    path=re.compile(rb"/v1/messages"),
+    path=expression(rb"/v1/messages"),
     messages="messages",
     system="system",
     tools="tools",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Any
 
 from msgspec import Struct, field
 
+from contextfold.deferred import expression
 from contextfold.dialects.neutral import LABEL
 from contextfold.dialects.repairs import (
     GO_ON,
@@ -181,7 +181,7 @@ def _may_end(said: list[RepairedMessage], allowed: Allowed) -> bool:
     return allowed.prefill or is_paused([block for message in said[start:] for block in message.blocks])
 
 
-_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_ID = expression(r"[a-zA-Z0-9_-]+")
 _AT_HOME = ("image", "document", "search_result")
 
 

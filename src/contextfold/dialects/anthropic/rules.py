@@ -5,10 +5,10 @@ Rules say what is wrong and where; they change nothing (`repair` does).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from contextfold.deferred import expression
 from contextfold.dialects.repairs import WirePiece, is_filled, read_messages, read_pieces
 from contextfold.dialects.wire import lone_surrogate
 from contextfold.domain import Problem
@@ -136,7 +136,7 @@ def empty_error(asked: MessagesRequest) -> Iterator[Problem]:
                 yield Problem(piece.path, "empty-error", "Say what went wrong, or take the mark of an error off.")
 
 
-_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_ID = expression(r"[a-zA-Z0-9_-]+")
 
 
 def unanswered_call(asked: MessagesRequest) -> Iterator[Problem]:

@@ -8,7 +8,6 @@ and its result, or neither.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
+from contextfold.deferred import expression
 from contextfold.dialects.repairs import WireMessage, WirePiece, id_in
 from contextfold.dialects.wire import Json, assembled, elements, fields, listed
 from contextfold.domain import Problem, decode
@@ -197,8 +197,8 @@ def starts_with_thinking(asked: MessagesRequest) -> Iterator[Problem]:
         )
 
 
-_NEW = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
-_OLD = re.compile(r"claude-(\d)(?:-(\d{1,2}))?-(opus|sonnet|haiku)")
+_NEW = expression(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
+_OLD = expression(r"claude-(\d)(?:-(\d{1,2}))?-(opus|sonnet|haiku)")
 
 # From this version on: no prefill, no sampling parameters, no explicit thinking budget.
 _STRICT = (4, 7)

@@ -5,10 +5,10 @@ The path names the model, and whether the answer streams.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from contextfold.deferred import expression
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress
 from contextfold.dialects.neutral import is_blank
@@ -82,9 +82,9 @@ def _refusal(status: int, kind: str, words: str) -> object:
 
 ENDPOINT = Endpoint(
     provider=ProviderAddress(
-        "gemini", "https://generativelanguage.googleapis.com", re.compile(rb"/v1(?:beta|alpha)/.*"), b"x-goog-api-key"
+        "gemini", "https://generativelanguage.googleapis.com", expression(rb"/v1(?:beta|alpha)/.*"), b"x-goog-api-key"
     ),
-    path=re.compile(
+    path=expression(
         rb"/v1(?:beta|alpha)?/(?:[\w-]+/)*models/(?P<model>[^/:]+):(?P<verb>generateContent|streamGenerateContent)"
     ),
     messages="contents",

@@ -6,7 +6,6 @@ colon, `openai-chat:deepseek`; unnamed, the model's profile chooses. A new one i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text, gathered, whole_object
 from contextfold.dialects.endpoint import Endpoint, ProviderAddress
 from contextfold.dialects.neutral import is_blank
@@ -53,7 +53,7 @@ def flavour_of(model: Model) -> str:
     return ""
 
 
-OPENAI = ProviderAddress("openai", "https://api.openai.com", re.compile(rb".*"))
+OPENAI = ProviderAddress("openai", "https://api.openai.com", expression(rb".*"))
 
 
 def _refusal(status: int, kind: str, words: str) -> object:
@@ -64,7 +64,7 @@ def _refusal(status: int, kind: str, words: str) -> object:
 
 ENDPOINT = Endpoint(
     provider=OPENAI,
-    path=re.compile(rb"(?:/[\w.-]+)*/chat/completions"),
+    path=expression(rb"(?:/[\w.-]+)*/chat/completions"),
     messages="messages",
     system="",
     tools="tools",

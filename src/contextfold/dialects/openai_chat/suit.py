@@ -6,10 +6,10 @@ none was kept, it says so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
+from contextfold.deferred import expression
 from contextfold.dialects.neutral import LABEL, is_blank
 from contextfold.dialects.repairs import RepairNotes, opening
 from contextfold.dialects.wire import assembled, fields, put
@@ -173,7 +173,7 @@ def seasoned(chunk: bytes, item: ViewItem, flavour: ChatFlavour) -> bytes:
 
 
 # A message nearly always names its speaker first; the others are decoded.
-_FIRST = re.compile(rb'\A\s*+\{\s*+"role"\s*+:\s*+"(\w++)"')
+_FIRST = expression(rb'\A\s*+\{\s*+"role"\s*+:\s*+"(\w++)"')
 _LAST = b'},{"role":"user"'  # what we write behind results: in a string the quotes would be escaped
 
 

@@ -5,9 +5,9 @@ Items are what other formats call messages.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from contextfold.deferred import expression
 from contextfold.dialects.assembly import Event, GrowingTexts, Heard, error_text
 from contextfold.dialects.endpoint import Endpoint
 from contextfold.dialects.neutral import is_blank
@@ -24,7 +24,7 @@ def _refusal(status: int, kind: str, words: str) -> object:
 
 ENDPOINT = Endpoint(
     provider=OPENAI,
-    path=re.compile(rb"(?:/[\w.-]+)*/responses"),
+    path=expression(rb"(?:/[\w.-]+)*/responses"),
     messages="input",
     system="instructions",
     tools="tools",

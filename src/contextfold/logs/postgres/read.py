@@ -7,13 +7,13 @@ only, in pieces, so that others may write meanwhile.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final, LiteralString
 
 import msgspec
 
+from contextfold.deferred import expression
 from contextfold.domain import GENESIS, Logged, Problem, commitment, decode_event, link
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, Written, broken, damaged, forgotten_key, no_blob
@@ -25,7 +25,7 @@ from .keys import Seals
 _PIECE: Final = 16_384  # events
 _SEALED_PIECE: Final = 512  # events with bodies
 NO_END: Final = 2**62
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
+_DIGEST: Final = expression("[0-9a-f]{64}")
 
 _EVENTS: LiteralString = (
     "SELECT seq, parent, at, key, event, link FROM {schema}.events"

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import re
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
 from contextfold.errors import BadConfiguration
 
-_SCHEMA: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_SCHEMA: Final = expression(r"[a-z_][a-z0-9_]{0,62}")
 _OURS: Final = (
     "schema",
     "pool_size",

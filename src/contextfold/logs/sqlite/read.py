@@ -6,7 +6,6 @@ checkpoint waiting, and events written meanwhile are simply the next piece.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Final
 import apsw
 import msgspec
 
+from contextfold.deferred import expression
 from contextfold.domain import GENESIS, Logged, commitment, decode_event, encode, link
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, damaged, forgotten_key, is_linked, no_blob
@@ -35,7 +35,7 @@ _STANDING = (
     "SELECT (SELECT max(seq) FROM events WHERE space = ?1 AND thread = ?2),"
     " (SELECT count(*) FROM forgotten WHERE space = ?1 AND thread = ?2)"
 )
-_DIGEST: Final = re.compile("[0-9a-f]{64}")
+_DIGEST: Final = expression("[0-9a-f]{64}")
 _BLOB = (
     "SELECT b.bytes FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
     " WHERE n.space = ? AND n.owner = ? AND n.name = ?"
