@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .checkpoints import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
-from .export import Format
 from .follow import FollowReport
 from .previews import Preview, ViewParts
 from .request import Request
@@ -12,6 +11,7 @@ from .rewind import Where
 from .session import Session, Stats
 from .telemetry import FoldNotice, Hook, Hooks
 from .turn import Surroundings, System, Tools
+from .verbs import Format
 
 __all__ = [
     "Checkpoint",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal
 
 from contextfold import dialects
 from contextfold.domain import (
@@ -23,20 +23,16 @@ from contextfold.domain import (
     hidden_by,
     roo_tags,
 )
-from contextfold.errors import BadConfiguration, StoreError
+from contextfold.errors import StoreError
 from contextfold.store import Store
 from contextfold.transcripts import BILLED, DIALECT, RooEvent, RooSaid, RooTask
 
 from .desk import Desk
 
-Format: TypeAlias = Literal["jsonl", "roo"]
 
-
-def export(store: Store, desk: Desk, path: str | os.PathLike[str], format: Format) -> None:
+def export(store: Store, desk: Desk, path: str | os.PathLike[str], format: Literal["jsonl", "roo"]) -> None:
     """Write the thread to a file or a directory."""
     desk.look()
-    if format not in get_args(Format):
-        raise BadConfiguration(f"There is no format {format!r}. Known ones: {', '.join(get_args(Format))}.")
     try:
         if format == "roo":
             roo_task(desk).write(Path(path))

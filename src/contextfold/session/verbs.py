@@ -10,9 +10,11 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args, overload
 
+from contextfold.deferred import deferred
 from contextfold.domain import Environment, Message, Phase
+from contextfold.errors import BadConfiguration
 from contextfold.layers import Item, Layout, State, System, Task
 from contextfold.recall import Passage
 from contextfold.store import Memory, Store
@@ -20,13 +22,19 @@ from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
 from . import checkpoints as places
-from . import export, hidden, notes, previews, recall_calls, rewind, tools
+from . import hidden, notes, previews, recall_calls, rewind, tools
 from .checkpoints import Checkpoint, CheckpointName, Workspace
 from .desk import Desk
 from .drivers import drive
-from .export import Format
 from .previews import Preview
 from .rewind import Where
+
+if TYPE_CHECKING:
+    from . import export
+else:
+    export = deferred("contextfold.session.export")
+
+Format: TypeAlias = Literal["jsonl", "roo"]
 
 
 class Travels:
@@ -103,6 +111,8 @@ class Travels:
 
     def export(self, path: str | os.PathLike[str], *, format: Format = "jsonl") -> None:  # the public word
         """Write the conversation: `jsonl` (every event, exact bytes, chained) or `roo` (a task directory)."""
+        if format not in get_args(Format):
+            raise BadConfiguration(f"There is no format {format!r}. Known ones: {', '.join(get_args(Format))}.")
         export.export(self.store, self.desk, path, format)
 
 
