@@ -7,20 +7,25 @@ git against their own names, and only then do its snapshots count. Its config, h
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
-from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from contextfold.deferred import expression
+from contextfold.deferred import deferred, expression
 from contextfold.errors import NotFound
 
 from .git import Git, foreign_parts
 from .homes import is_id, resolved, said_of_disks
 from .snapshot_files import Excluded
 from .snapshots import Snapshots
+
+if TYPE_CHECKING:
+    import shutil
+    import tempfile
+else:
+    shutil, tempfile = deferred("shutil"), deferred("tempfile")
 
 _LOOSE = expression(r"[0-9a-f]{2}/(?:[0-9a-f]{38}|[0-9a-f]{62})")
 _PACKED = expression(r"pack/pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.pack")
@@ -65,7 +70,7 @@ def adopt(found: Adoptable, into: Snapshots) -> tuple[str, ...]:
 
 def _checked(directory: Path, ids: tuple[str, ...], into: Snapshots) -> bytes:
     """The snapshots and all they hold as one pack, from copies in a repository that is ours alone."""
-    half = Path(mkdtemp(prefix="adopting-", dir=into.home))
+    half = Path(tempfile.mkdtemp(prefix="adopting-", dir=into.home))
     try:
         git = Git(half / "git", into.root)
         git.make()

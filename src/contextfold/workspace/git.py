@@ -9,17 +9,23 @@ errors that say what to do.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
+from contextfold.deferred import deferred
 from contextfold.errors import DiskFull, GitMissing, ReadOnly, WorkspaceError
 
 from .homes import refuse_if_not_ours
+
+if TYPE_CHECKING:
+    import shutil
+    import subprocess
+    import tempfile
+else:
+    shutil, subprocess, tempfile = deferred("shutil"), deferred("subprocess"), deferred("tempfile")
 
 # No line ends, encodings or filters: what comes back is what was there, byte for byte.
 ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -export-subst\n"
@@ -88,7 +94,7 @@ class Git:
         if os.path.lexists(self.directory):
             return self.check()
         self.directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        half = Path(mkdtemp(prefix="new-", dir=self.directory.parent))
+        half = Path(tempfile.mkdtemp(prefix="new-", dir=self.directory.parent))
         (half / "objects").mkdir()
         (half / "refs").mkdir()
         (half / "info").mkdir()
@@ -112,7 +118,7 @@ class Git:
 
     def run(self, *arguments: str, given: bytes = b"", also: int = 0) -> bytes:
         """What the command printed; the exit code `also` is no failure either."""
-        done = subprocess.run(  # noqa: S603  # git by its full path, arguments of ours, names only by standard input
+        done = subprocess.run(  # git by its full path, arguments of ours, names only by standard input
             [self._program or "git", *arguments],
             input=given,
             capture_output=True,
