@@ -149,7 +149,14 @@ class Endpoint(Struct, frozen=True):
         if system and self.system:
             fields[self.system] = encode(self.told(_value(fields.get(self.system)), system))
         elif system:
-            messages = _behind_the_system(envelope.messages if messages is None else messages, system)
+            # Where a system prompt is a message, more of it stands in messages behind those at the front.
+            messages, front = envelope.messages if messages is None else messages, 0
+            for message in map(decode, messages):
+                if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
+                    break
+                front += 1
+            told = [encode({"role": "system", "content": text}) for text in system]
+            messages = [*messages[:front], *told, *messages[front:]]
         if tools:
             given = envelope.tools if isinstance(envelope.tools, list) else []
             fields[self.tools] = encode([*given, *tools])
@@ -169,17 +176,6 @@ class Endpoint(Struct, frozen=True):
     def refuse(self, status: int, kind: str, words: str) -> bytes:
         """An error as this format's clients expect it."""
         return encode(self.refusal(status, kind, words))
-
-
-def _behind_the_system(messages: Sequence[bytes], texts: Sequence[str]) -> list[bytes]:
-    """Where a system prompt is a message, more of it stands in messages behind those at the front."""
-    front = 0
-    for message in map(decode, messages):
-        if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
-            break
-        front += 1
-    told = [encode({"role": "system", "content": text}) for text in texts]
-    return [*messages[:front], *told, *messages[front:]]
 
 
 def _value(raw: bytes | None) -> Any:

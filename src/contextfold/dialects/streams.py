@@ -158,6 +158,12 @@ class Listener:
         return replace(heard, dialect=self._dialect, error=heard.error or self._error or silence)
 
 
+# What Google's SDK adds to an answer for itself.
+_SDKS_OWN = ("sdkHttpResponse", "parsed", "automaticFunctionCallingHistory")
+# It writes bytes in the alphabet for URLs; the wire has the standard one.
+_ALPHABET = str.maketrans("-_", "+/")
+
+
 def plain_event(event: object) -> Mapping[str, Any]:
     """An SDK's event as plain data, in the wire's own names."""
     dump = getattr(event, "model_dump", None)
@@ -167,21 +173,13 @@ def plain_event(event: object) -> Mapping[str, Any]:
     value = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
     if not isinstance(value, Mapping):
         return {}
-    return _as_on_the_wire(value) if "candidates" in value or "usageMetadata" in value else value
-
-
-# What Google's SDK adds to an answer for itself.
-_SDKS_OWN = ("sdkHttpResponse", "parsed", "automaticFunctionCallingHistory")
-# It writes bytes in the alphabet for URLs; the wire has the standard one.
-_ALPHABET = str.maketrans("-_", "+/")
-
-
-def _as_on_the_wire(answer: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in answer.items() if value is not None and name not in _SDKS_OWN}
+    if "candidates" not in value and "usageMetadata" not in value:
+        return value
+    kept = {name: each for name, each in value.items() if each is not None and name not in _SDKS_OWN}
     for candidate in kept.get("candidates", ()):
         content = candidate["content"] = candidate.get("content") or {}
         parts = content.get("parts") or ()
-        content["parts"] = [{name: value for name, value in part.items() if value is not None} for part in parts]
+        content["parts"] = [{name: each for name, each in part.items() if each is not None} for part in parts]
         for part in content["parts"]:
             if isinstance(part.get("thoughtSignature"), str):
                 part["thoughtSignature"] = part["thoughtSignature"].translate(_ALPHABET)

@@ -162,7 +162,9 @@ class Shower:
         made = [self._filled(each, given[each.layer.name], state) for each in made]
         fill_rest(made, total, self.layout, self.renditions)
         sections = [*defined, *(self._section(each, given, state) for each in made)]
-        while sum(each.tokens for each in sections) > total and _drop_one(made):
+        # Counts of parts do not always add up to the count of the whole: the least important layer gives way.
+        while sum(each.tokens for each in sections) > total and any(each.pages for each in made):
+            max((each for each in made if each.pages), key=lambda each: each.layer.priority).drop_one()
             sections = [*defined, *(self._section(each, given, state) for each in made)]
         self._last = state, total, Showing(tuple(sections), total)
         return self._last[2]
@@ -245,12 +247,3 @@ def runtime_lines(state: State) -> list[str]:
     if state.tools is not None:
         told.append(("tools", " ".join(state.tools) or "none"))
     return [f"<{name}>{escaped(value, state.nonce)}</{name}>" for name, value in told]
-
-
-def _drop_one(made: Sequence[Filling]) -> bool:
-    """Counts of parts do not always add up to the count of the whole: the least important layer gives way."""
-    least = max((each for each in made if each.pages), key=lambda each: each.layer.priority, default=None)
-    if least is None:
-        return False
-    least.drop_one()
-    return True

@@ -120,20 +120,20 @@ def meant_by(name: str) -> str:
     names = [each for model in listed() for each in (model.id, *model.aliases)]
     if not words or known(name) is not None or any(_words(each) == words for each in names):
         return ""
-    alike = [each for each in names if _is_slip(words, _words(each))]
+    alike: list[str] = []
+    for each in names:
+        # As many words, all of them alike; where one is longer by a sign or has two exchanged, it still is.
+        others = _words(each)
+        if len(words) == len(others) and all(
+            one == other or SequenceMatcher(None, one, other).ratio() >= _ALIKE
+            for one, other in zip(words, others, strict=True)
+        ):
+            alike.append(each)
     return max(alike, key=lambda each: SequenceMatcher(None, core(name), each).ratio(), default="")
 
 
 def _words(name: str) -> list[str]:
     return _LETTERS.findall(name.lower()[:_LONGEST_NAME])
-
-
-def _is_slip(words: list[str], others: list[str]) -> bool:
-    """As many words, all of them alike; where one is longer by a sign or has two exchanged, it still is."""
-    return len(words) == len(others) and all(
-        one == other or SequenceMatcher(None, one, other).ratio() >= _ALIKE
-        for one, other in zip(words, others, strict=True)
-    )
 
 
 def unknown(name: str) -> Model:

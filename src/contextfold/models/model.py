@@ -49,9 +49,14 @@ def key(name: str) -> str:
 
 def candidates(name: str) -> tuple[str, ...]:
     """Keys under which this name may be listed, the most literal first."""
-    bare = _bare(name[:_LONGEST].strip().lower())
-    unversioned = _VERSION.sub("", bare)
-    shorter = [bare, unversioned]
+    bare = name[:_LONGEST].strip().lower()
+    *routes, last = bare.split("/")
+    is_resource = "models" in routes or bare.startswith("arn:")  # Vertex, Bedrock: whose it is says the path
+    if is_resource or all(_ROUTE.fullmatch(route.partition(":")[0]) for route in routes):
+        route, colon, rest = last.partition(":")
+        last = rest if colon and _ROUTE.fullmatch(route) else last
+        bare = _BEDROCK.sub("", _REGION.sub("", last))
+    shorter = [bare, _VERSION.sub("", bare)]
     for wrapping in (_DATE, _TAG, _DATE, _PREVIEW, _DATE):
         shorter.append(wrapping.sub("", shorter[-1]))
     return tuple(dict.fromkeys(key(each) for each in (name, *shorter)))
@@ -63,16 +68,6 @@ def core(name: str) -> str:
     while last.startswith("ft:") or (":" in last and _ROUTE.fullmatch(last.partition(":")[0])):
         last = last.partition(":")[2]
     return _BEDROCK.sub("", _REGION.sub("", last)).replace("_", "-")
-
-
-def _bare(name: str) -> str:
-    *routes, last = name.split("/")
-    is_resource = "models" in routes or name.startswith("arn:")  # Vertex, Bedrock: whose it is says the path
-    if not is_resource and not all(_ROUTE.fullmatch(route.partition(":")[0]) for route in routes):
-        return name
-    route, colon, rest = last.partition(":")
-    last = rest if colon and _ROUTE.fullmatch(route) else last
-    return _BEDROCK.sub("", _REGION.sub("", last))
 
 
 # What a window is taken to be when nobody says: small enough to be safe, shown as assumed everywhere.

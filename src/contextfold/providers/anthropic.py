@@ -76,16 +76,11 @@ def _asked(model: str, prompt: Prompt) -> dict[str, Any]:
     for name in ("model", "max_tokens", "stream"):
         body.pop(name, None)
     body.setdefault("cache_control", {"type": "ephemeral"})
-    if _marks(body, messages) >= 4:
-        del body["cache_control"]
-    return {"model": model, "max_tokens": _longest(model, prompt), "messages": messages, "extra_body": body}
-
-
-def _marks(body: Mapping[str, Any], messages: list[Any]) -> int:
-    """Breakpoints on blocks; four are allowed."""
     blocks = [*_blocks(body.get("tools")), *_blocks(body.get("system"))]
     blocks += [block for message in messages for block in _blocks(message.get("content"))]
-    return sum(1 for block in blocks if isinstance(block, Mapping) and block.get("cache_control"))
+    if sum(1 for block in blocks if isinstance(block, Mapping) and block.get("cache_control")) >= 4:
+        del body["cache_control"]  # four breakpoints are allowed
+    return {"model": model, "max_tokens": _longest(model, prompt), "messages": messages, "extra_body": body}
 
 
 def _blocks(content: Any) -> list[Any]:

@@ -70,7 +70,14 @@ def kind_of(error: Exception) -> str:
     if status == 413 or (status in (None, 400, 422) and _TOO_LONG.search(str(error))):
         return "overflow"
     if status is None:
-        return _without_status(error)
+        names = " ".join(cls.__name__ for cls in type(error).__mro__)
+        if isinstance(error, OSError) or _OUT_OF_REACH.search(names):
+            return "transient"
+        if re.search(r"overloaded|rate.?limit|unavailable|server_error|internal", str(error), re.IGNORECASE):
+            return "transient"
+        if _CANNOT_LOG_IN.search(str(error)):
+            return "auth"
+        return "rejected" if type(error) in (TypeError, ValueError) else "broken"
     if _is_out_of_credit(error):
         return "rejected"
     return "transient" if status in _TRANSIENT or status >= 500 else "rejected"
@@ -83,17 +90,6 @@ def status_of(error: Exception) -> int | None:
         if isinstance(found, int) and not isinstance(found, bool) and found >= 300:
             return found
     return None
-
-
-def _without_status(error: Exception) -> str:
-    names = " ".join(cls.__name__ for cls in type(error).__mro__)
-    if isinstance(error, OSError) or _OUT_OF_REACH.search(names):
-        return "transient"
-    if re.search(r"overloaded|rate.?limit|unavailable|server_error|internal", str(error), re.IGNORECASE):
-        return "transient"
-    if _CANNOT_LOG_IN.search(str(error)):
-        return "auth"
-    return "rejected" if type(error) in (TypeError, ValueError) else "broken"
 
 
 def _is_out_of_credit(error: Exception) -> bool:

@@ -142,14 +142,17 @@ class Source:
 
     def chunks(self) -> Iterator[bytes]:
         """The content in pieces, without a byte order mark; `Broken` where compressed data cannot be followed."""
-        first = True
-        for piece in self._pieces():
-            if first:
-                first = False
-                self._check(piece)
-                piece = piece.removeprefix(_BOM)
-            if piece:
-                yield piece
+        pieces = self._pieces()
+        first = next(pieces, b"")
+        for magic, what in _FOREIGN.items():
+            if first.startswith(magic):
+                raise self.refuse(f"this file is {what}")
+        if first[:2] in (b"{\0", b"[\0", b"\0{", b"\0["):
+            raise self.refuse("this file is written in UTF-16: save it as UTF-8")
+        first = first.removeprefix(_BOM)
+        if first:
+            yield first
+        yield from filter(None, pieces)
 
     def lines(self) -> Iterator[SourceLine]:
         """Every line with its number; memory is one line's."""
@@ -220,13 +223,6 @@ class Source:
             raise self.refuse(
                 f"inflated it grows to more than {self.limits.ratio} times its size. Unpack it yourself if you trust it"
             ) from error
-
-    def _check(self, piece: bytes) -> None:
-        for magic, what in _FOREIGN.items():
-            if piece.startswith(magic):
-                raise self.refuse(f"this file is {what}")
-        if piece[:2] in (b"{\0", b"[\0", b"\0{", b"\0["):
-            raise self.refuse("this file is written in UTF-16: save it as UTF-8")
 
 
 _fields = msgspec.json.Decoder(dict[str, Raw])

@@ -201,7 +201,11 @@ def limited(chunks: list[bytes], since: int = 0) -> list[bytes]:
             continue
         now = outline(chunks[index])
         while last is not None and before is not None and _belongs(before, now):
-            chunks[last], chunks[index] = b"", _joined(chunks[last], chunks[index])
+            # Both as one content, responses in front of whatever else was said in between.
+            whole = fields(chunks[last])
+            parts = [*elements(whole["parts"]), *elements(fields(chunks[index])["parts"])]
+            parts.sort(key=lambda part: kind_of(decode(bytes(part))) != "functionResponse")
+            chunks[last], chunks[index] = b"", assembled({**whole, "parts": listed(parts)})
             now = Outline(now.role, before.calls or now.calls, before.responses or now.responses)
             last = _before(chunks, last)
             before = None if last is None else outline(chunks[last])
@@ -218,14 +222,6 @@ def _belongs(before: Outline, now: Outline) -> bool:
     if before.role != now.role:
         return False
     return now.calls or before.calls if now.role == "model" else now.responses and before.responses
-
-
-def _joined(first: bytes, second: bytes) -> bytes:
-    """Both as one content, responses in front of whatever else was said in between."""
-    joined = fields(first)
-    parts = [*elements(joined["parts"]), *elements(fields(second)["parts"])]
-    joined["parts"] = listed(sorted(parts, key=lambda part: kind_of(decode(bytes(part))) != "functionResponse"))
-    return assembled(joined)
 
 
 # What the API takes in place of a signature that it never gave: for calls of other models, and calls that were changed.

@@ -31,7 +31,23 @@ def suited(messages: list[Message], flavour: ChatFlavour, notes: RepairNotes | N
     if flavour.reasoning:
         given = "The turn was given reasoning_content."
         messages = _each(messages, with_reasoning, "missing-reasoning", given, told)
-    return _in_turn(messages, told) if flavour.alternates else messages
+    if not flavour.alternates:
+        return messages
+    done: list[Message] = []
+    for at, message in enumerate(messages):
+        path = f"messages[{at}]"
+        if message.get("role") in PREAMBLE and any(each.get("role") not in PREAMBLE for each in done):
+            told.note(path, "alternation", "The system message became labelled text of the user's.")
+            message = as_users(message)
+        if message.get("role") == "assistant" and all(each.get("role") in PREAMBLE for each in done):
+            told.note(path, "alternation", "A message of the user's was put in front.")
+            done.append({"role": "user", "content": opening(message.get("content"))})
+        if done and is_same(done[-1].get("role"), message.get("role")):
+            told.note(path, "alternation", "The message was joined with the one before it.")
+            done[-1] = merged(done[-1], message)
+        else:
+            done.append(message)
+    return done
 
 
 def _each(
@@ -88,24 +104,6 @@ def in_words(message: Message) -> Message:
         spelled = f"{function.get('name')} {function.get('arguments') or function.get('input') or ''}"
         told.append(f"[Tool call {call.get('id') or ''}: {spelled}]")
     return {**rest, "content": _joined(message.get("content"), "\n".join(told), "\n")}
-
-
-def _in_turn(messages: list[Message], notes: RepairNotes) -> list[Message]:
-    done: list[Message] = []
-    for at, message in enumerate(messages):
-        path = f"messages[{at}]"
-        if message.get("role") in PREAMBLE and any(each.get("role") not in PREAMBLE for each in done):
-            notes.note(path, "alternation", "The system message became labelled text of the user's.")
-            message = as_users(message)
-        if message.get("role") == "assistant" and all(each.get("role") in PREAMBLE for each in done):
-            notes.note(path, "alternation", "A message of the user's was put in front.")
-            done.append({"role": "user", "content": opening(message.get("content"))})
-        if done and is_same(done[-1].get("role"), message.get("role")):
-            notes.note(path, "alternation", "The message was joined with the one before it.")
-            done[-1] = merged(done[-1], message)
-        else:
-            done.append(message)
-    return done
 
 
 def is_same(before: object, role: object) -> bool:

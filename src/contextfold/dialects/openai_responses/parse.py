@@ -279,7 +279,18 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
     output, usage = body.get("output"), body.get("usage")
     if body.get("object") != "response" or not isinstance(output, list):
         return None
-    items = [_returned(item) for item in output if isinstance(item, dict)]
+    items: list[dict[str, Any]] = []
+    for item in output:
+        if not isinstance(item, dict):
+            continue
+        kept = {name: value for name, value in item.items() if value is not None and name not in _OURS}
+        parts = kept.get("content")
+        if kept.get("type") == "message" and isinstance(parts, list):
+            kept["content"] = [
+                {name: value for name, value in part.items() if name not in _OURS} if isinstance(part, dict) else part
+                for part in parts
+            ]
+        items.append(kept)
     details = body.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, Mapping) else None
     return Reply(
@@ -288,14 +299,3 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
         str(body.get("model") or ""),
         reason if isinstance(reason, str) else str(body.get("status") or ""),
     )
-
-
-def _returned(item: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in item.items() if value is not None and name not in _OURS}
-    content = kept.get("content")
-    if kept.get("type") == "message" and isinstance(content, list):
-        kept["content"] = [
-            {name: value for name, value in part.items() if name not in _OURS} if isinstance(part, dict) else part
-            for part in content
-        ]
-    return kept

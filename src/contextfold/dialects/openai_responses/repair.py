@@ -41,7 +41,16 @@ def repair(body: Mapping[str, Any], is_adjacent: bool = False) -> Repaired:
         placed = _named(placed, notes)
         placed = _paired(placed, any(copy.get(name) for name in CHAINS), notes)
         placed = _adjacent(placed, notes) if is_adjacent else placed
-        copy["input"] = [item for _, item in _led(placed, notes)]
+        # Without reasoning whose item is gone; seen from the end, where leaving one out may uncover another.
+        kept: list[dict[str, Any]] = []
+        for path, item in reversed(placed):
+            if kind_of(item) == "reasoning" and (not kept or is_users(kept[-1])):
+                notes.note(
+                    path, "reasoning-without-successor", "The reasoning without the item it led to was left out."
+                )
+            else:
+                kept.append(item)
+        copy["input"] = kept[::-1]
 
     return mended(body, (mend,), lambda each: check(each, is_adjacent))
 
@@ -161,17 +170,6 @@ def _adjacent(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
         if item is not before and is_output(kind_of(item)):
             notes.note(path, "apart", "The output was moved right behind its call.")
     return done
-
-
-def _led(placed: list[Placed], notes: RepairNotes) -> list[Placed]:
-    """Without reasoning whose item is gone; seen from the end, where leaving one out may uncover another."""
-    kept: list[Placed] = []
-    for path, item in reversed(placed):
-        if kind_of(item) == "reasoning" and (not kept or is_users(kept[-1][1])):
-            notes.note(path, "reasoning-without-successor", "The reasoning without the item it led to was left out.")
-        else:
-            kept.append((path, item))
-    return kept[::-1]
 
 
 Placed = tuple[str, dict[str, Any]]  # where an item stood, and the item

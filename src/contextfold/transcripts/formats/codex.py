@@ -192,7 +192,15 @@ class _Rollout:
                 yield from self._items.take(row.line, payload, raw, when(row.value.get("timestamp")))
             case "compacted":
                 yield from self._items.flush()
-                yield self._compacted(row)
+                history = payload.get("replacement_history")
+                items = [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []
+                shown = [
+                    message("assistant" if item.get("role") == "assistant" else "user", blocks)
+                    for item in items
+                    if item.get("type") == "message" and (blocks := content_blocks(item.get("content")))
+                ]
+                words = word(payload.get("message"))
+                yield Boundary((row.line,), words, before_tokens=self._input, shown=tuple(shown))
             case type_:
                 if type_ == "turn_context":
                     self._items.answer_as(word(payload.get("model")))
@@ -204,14 +212,3 @@ class _Rollout:
                         cached, output = usage.get("cached_input_tokens"), usage.get("output_tokens")
                         self._items.bill(billed_with_cache_inside(self._input, cached, output))
                 yield Skipped(row.line, kind(type_, payload.get("type")))
-
-    def _compacted(self, row: JsonRow) -> Boundary:
-        payload = row.part("payload")
-        history = payload.get("replacement_history")
-        items = [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []
-        shown = [
-            message("assistant" if item.get("role") == "assistant" else "user", blocks)
-            for item in items
-            if item.get("type") == "message" and (blocks := content_blocks(item.get("content")))
-        ]
-        return Boundary((row.line,), word(payload.get("message")), before_tokens=self._input, shown=tuple(shown))
