@@ -367,3 +367,30 @@ def test_an_error_that_says_nothing_is_given_words(said: object) -> None:
     ]
     body = cf.fit(messages, model="claude-sonnet-5-5").body
     assert body["messages"][2]["content"] == [{**failed, "content": "[The tool failed and said nothing.]"}]
+
+
+def marked_chunk(marks: int, role: str = "user") -> bytes:
+    block = {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}
+    return bytes_of(role=role, content=[block] * marks)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ([1, 1, 1, 1], [1, 1, 1, 1]),
+        ([1, 1, 1, 1, 1], [0, 1, 1, 1, 1]),
+        ([2, 1, 0, 1, 1], [0, 1, 0, 1, 1]),
+        ([1, 2, 3], [0, 0, 3]),  # of two where there is room for one, none is left, and none before them
+    ],
+)
+def test_of_more_than_four_marks_the_newest_stay_and_a_message_keeps_all_of_its_own_or_none(
+    given: list[int], left: list[int]
+) -> None:
+    chunks = ANTHROPIC.limited([marked_chunk(marks) for marks in given], 0)
+    assert [chunk.count(b"cache_control") for chunk in chunks] == left
+
+
+def test_chunks_that_hold_no_mark_since_the_last_look_are_left_as_they_are() -> None:
+    chunks = [marked_chunk(3), marked_chunk(2), bytes_of(role="user", content="hi")]
+    assert ANTHROPIC.limited(list(chunks), 2) == chunks
+    assert ANTHROPIC.limited(list(chunks), 1) != chunks

@@ -81,3 +81,23 @@ def test_a_bill_that_tells_one_side_only_is_a_bill(usage: dict[str, int]) -> Non
         session.prepare(max_tokens=100)
         session.append({"role": "assistant", "content": "Hello."}, usage=usage)
         assert session.view.length == 2
+
+
+MESSAGE = {"type": "message", "id": "m", "model": "claude-sonnet-4-5", "role": "assistant"}
+BILLED = {"input_tokens": 400, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": 5}
+
+
+def learned(**answer: object) -> int:
+    """How many bills taught the counts something, after one answer."""
+    with cf.Session.open(model="claude-sonnet-4-5") as session:
+        session.append({"role": "user", "content": "word " * 300})
+        session.prepare()
+        session.append({**MESSAGE, "content": [{"type": "text", "text": "hello"}], **answer})
+        return session.thread.lens.calibration.samples
+
+
+def test_a_bill_teaches_the_counts_only_where_the_provider_read_what_was_sent() -> None:
+    cleared = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 2}]}
+    assert learned(usage=BILLED) == 1
+    assert learned() == 0
+    assert learned(usage=BILLED, context_management=cleared) == 0

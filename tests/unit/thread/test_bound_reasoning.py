@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
+from contextfold import dialects
 
 BOUND, FREE = "claude-sonnet-5-5", "claude-3-7-sonnet"
 THINKING = {"type": "adaptive"}
@@ -118,3 +119,22 @@ def test_a_fold_reports_what_becomes_of_bound_reasoning(wish: str, dropped: bool
         assert report.cache is not None
         assert bool(report.cache.reasoning_dropped) == dropped
         assert bool(report.cache.reasoning_left) == left
+
+
+@pytest.mark.parametrize(("model", "left"), [(BOUND, 1), (FREE, 3)])
+def test_a_request_is_rebuilt_with_the_reasoning_that_it_showed(model: str, left: int) -> None:
+    with cf.Session.open(model=model) as session:
+        talk(session, 2, system="Be brief.")
+        session.prepare(system="Be long.")
+        session.append(thought(2))
+        session.append({"role": "user", "content": "Go on."})
+        request = session.prepare()
+        assert len(signatures(request)) == left
+        answer = session.append(thought(3))
+        assert session.request_at(answer).json == request.json
+
+
+def test_only_anthropics_thinking_is_dropped_by_the_provider_where_it_was_asked_to() -> None:
+    wish = {"thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}}
+    assert [name for name in dialects.names() if dialects.find(name).drops_stale(wish)] == ["anthropic"]
+    assert [name for name in dialects.names() if dialects.find(name).drops_stale({"thinking": THINKING})] == []
