@@ -193,6 +193,6 @@ def test_reasoning_from_the_first_change_on_is_bound_where_the_model_checks_it(b
 
 
 def test_a_report_s_summary_is_that_of_its_newest_summary_fold() -> None:
-    folds = [MadeFold(n, kind, 1, 0, 9, 1, text) for n, kind, text in ((1, "summary", "a"), (2, "summary", "b"))]
+    folds = [MadeFold(number, "summary", 1, 0, 9, 1, text) for number, text in enumerate("ab", 1)]
     assert Report("", "", 1, 1, 1, (*folds, MadeFold(3, "clear", 0, 1, 9, 1, ""))).summary == "b"
     assert Report("", "", 1, 1, 1).summary == ""

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import pytest
 
 from contextfold.domain import Logged
-from contextfold.folding import Begin, Effect, Steps, Summarize, Tell, Wait, Work
-from contextfold.session.drivers import drive, drive_async
+from contextfold.folding import Begin, Effect, Record, Steps, Summarize, Tell, Wait, Work
+from contextfold.session.drivers import drive, drive_async, drive_write
 from contextfold.summaries import Prompt
 from contextfold.thread import Drafting
 
+S = TypeVar("S")
 T = TypeVar("T")
 PROMPT = Prompt("You sum up.", "What was said?")
 LATE = "The summarizer did not answer in time."
@@ -24,19 +25,27 @@ PATIENCE = 60.0
 
 
 class Hands:
-    """A thread that nobody writes to, and how often it was looked at before."""
+    """A thread that takes what is written, and how often it was looked at before."""
 
     artifacts: Path | None = None
 
     def __init__(self) -> None:
         self.looks: list[bool] = []
+        self.written: list[Sequence[bytes]] = []
 
-    def write(self, _drafting: Drafting, _blobs: Sequence[bytes]) -> tuple[Logged, ...]:
-        raise AssertionError
+    def write(self, _drafting: Drafting, blobs: Sequence[bytes]) -> tuple[Logged, ...]:
+        if not blobs:
+            raise LookupError("nothing to write")
+        self.written.append(blobs)
+        return ()
 
     def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
         self.looks.append(look)
         return work()
+
+    def write_first(self, work: Callable[[], S], then: Callable[[S], T], *, look: bool = False) -> T:
+        self.looks.append(look)
+        return then(work())
 
 
 def asking(*effects: Effect) -> Steps[list[Any]]:
@@ -202,9 +211,6 @@ async def test_what_was_begun_and_given_up_reaches_nobody() -> None:
 
 @pytest.mark.parametrize("look", [True, False])
 async def test_the_log_is_looked_at_once_before_the_first_step_if_at_all(look: bool) -> None:
-    def at_once() -> object:
-        return None
-
     one, other = Hands(), Hands()
     await asyncio.to_thread(drive, asking(Tell(at_once, ()), Tell(at_once, ())), one, look=look)
     await drive_async(asking(Tell(at_once, ()), Tell(at_once, ())), other, run, look=look)
@@ -223,3 +229,27 @@ async def test_whoever_is_cancelled_while_a_summarizer_thinks_is_cancelled() -> 
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+def at_once() -> str:
+    return "told"
+
+
+def test_steps_that_begin_with_a_write_go_on_with_what_was_written() -> None:
+    hands, record = Hands(), Record(lambda _now: [], (b"words",))
+    assert drive_write(asking(record), hands, look=False) == [()]
+    assert drive_write(asking(record, Tell(at_once, ())), hands) == [(), "told"]
+    assert hands.written == [(b"words",), (b"words",)]
+    assert hands.looks == [False, True, False]
+
+
+def test_steps_whose_first_write_fails_are_over() -> None:
+    steps = asking(Record(lambda _now: []))
+    with pytest.raises(LookupError, match="nothing to write"):
+        drive_write(steps, Hands())
+    assert list(steps) == []
+
+
+def test_a_later_write_that_fails_is_told_to_the_step_that_asked() -> None:
+    came = drive_write(asking(Record(lambda _now: [], (b"words",)), Record(lambda _now: [])), Hands())
+    assert came == [(), (LookupError, "nothing to write")]
