@@ -266,3 +266,66 @@ def test_two_states_that_are_the_same_give_the_same_bytes() -> None:
             found = session.recall("port proxy")
             answers.append(recall.framed([recall.Passage(each.seq, 0.0, each.speaker, each.text) for each in found]))
     assert answers[0] == answers[1]
+
+
+def test_an_answer_is_not_filled_with_what_does_not_match_and_says_so_where_nothing_does(session: Session) -> None:
+    seqs = chapters(session)
+    session.thread.fold(seqs[:15], "Chapters.")
+    session.append({"role": "user", "content": "Which port?"})
+    port, cake = calls(session, {"question": "port of the proxy"}, {"question": "marzipan"})
+    told = text_of(session.answer(port))
+    assert "8443" in told
+    assert "Chapter 2 " not in told
+    assert text_of(session.answer(cake)) == recall.say("nothing", "en")
+
+
+@pytest.mark.parametrize(("page", "shown"), [(-3, 1), (0, 1), (1, 1), (2, 2), (999, 0)])
+def test_a_page_that_is_not_there_is_the_nearest_one_that_is(session: Session, page: int, shown: int) -> None:
+    long = "\n".join(f"line {number} of the log with some words" for number in range(1_200))
+    fold = session.thread.fold(said(session, long, "ok"), "A log.")
+    session.append({"role": "user", "content": "Go on."})
+    (call,) = calls(session, {"fold": fold, "page": page})
+    found = re.search(r"\[Part (\d+) of (\d+)(, the last)?", text_of(session.answer(call)))
+    assert found is not None
+    assert int(found[1]) == (shown or int(found[2]))
+    assert bool(found[3]) is (not shown)
+
+
+def test_an_answer_of_one_page_has_no_number(session: Session) -> None:
+    fold = session.thread.fold(said(session, "One.", "Two."), "Both.")
+    session.append({"role": "user", "content": "Go on."})
+    (call,) = calls(session, {"fold": fold})
+    assert "[Part" not in text_of(session.answer(call))
+
+
+@pytest.mark.parametrize(("around", "messages"), [(-1, 1), (0, 1), (1, 3), (20, 41), (25, 41)])
+def test_at_most_twenty_messages_on_either_side_stand_around_one(session: Session, around: int, messages: int) -> None:
+    seqs = said(session, *(f"saying number {number}." for number in range(60)))
+    session.append({"role": "user", "content": "Go on."})
+    (call,) = calls(session, {"seq": seqs[30], "around": around})
+    assert len(set(re.findall(r"saying number \d+", text_of(session.answer(call))))) == messages
+
+
+def test_a_fold_is_unfolded_unasked_up_to_two_thousand_tokens_that_come_back_or_are_read_anew(session: Session) -> None:
+    small = session.thread.fold(said(session, "word " * 1_000, "ok"), "Small.")
+    session.append({"role": "user", "content": "Go on."})
+    (call,) = calls(session, {"fold": small}, tool="unfold")
+    assert "is unfolded" in text_of(session.answer(call))
+
+
+def test_what_stands_behind_a_fold_is_part_of_its_price(session: Session) -> None:
+    small = session.thread.fold(said(session, "word " * 1_000, "ok"), "Small.")
+    session.append({"role": "user", "content": "word " * 2_000})
+    (call,) = calls(session, {"fold": small}, tool="unfold")
+    assert "Not unfolded yet" in text_of(session.answer(call))
+
+
+def test_calls_asked_side_by_side_share_what_is_left_of_the_turn(session: Session) -> None:
+    texts = ["\n".join(f"topic{n} detail {k} about the proxy" for k in range(400)) for n in range(20)]
+    session.thread.fold(said(session, *texts), "Topics.")
+    session.append({"role": "user", "content": "Tell me all."})
+    (alone,) = calls(session, {"question": "topic1 detail"})
+    whole = len(text_of(session.answer(alone)))
+    session.append(session.answer(alone))
+    many = calls(session, *({"question": f"topic{n} detail"} for n in range(2, 14)), first=1)
+    assert len(text_of(session.answer(many[0]))) < 0.5 * whole
