@@ -1,7 +1,7 @@
 """The event log in one SQLite file, for one machine and several processes. Refuses network disks and foreign files."""
 
+from .database import Address
 from .derived import DerivedTable
-from .directory import Address
 from .log import SqliteLog
 from .open import open_sqlite
 

@@ -17,8 +17,8 @@ from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Salts, Sealed, Written, earlier_append, moved_on, seal
 
 from . import catalogue
-from .database import checksum_of, row, rows, value
-from .directory import DIGESTS, NAME, Address, blob_of, find
+from .database import Address, checksum_of, row, rows, value
+from .directory import DIGESTS, NAME, blob_of, find
 from .read import EVENTS, NO_END, Following, bodies, link_at, telling
 from .schema import INLINE_LIMIT
 
@@ -39,7 +39,7 @@ _MOST_BLOB: Final = 2**18  # … each of so many bytes
 
 
 class Tip(Struct, frozen=True, gc=False):
-    """The end of a thread when this process wrote to it last, and what the list of threads showed of it then.
+    """A thread that this process wrote to, and its end then.
 
     Events never change and are never taken away, so its link holds for good; whether it still is the end, the insertion
     of the next event tells, since no two have one seq.
@@ -47,7 +47,7 @@ class Tip(Struct, frozen=True, gc=False):
 
     seq: int
     link: bytes
-    listed: catalogue.ListedFacts | None = None
+    address: Address
 
 
 class Tips:
@@ -56,6 +56,7 @@ class Tips:
     def __init__(self) -> None:
         self._tips: dict[str, Tip] = {}
         self.blobs: dict[bytes, tuple[bytes, int]] = {}  # their digest and number
+        self.counted = 0  # up to this number in `bodies` the list of threads knows everything
 
     def on(self, thread: str, expected: int) -> Tip | None:
         """The end that is expected, if this process wrote it."""
@@ -71,6 +72,7 @@ class Tips:
         """Something was taken back: what was written last may not be there."""
         self._tips.clear()
         self.blobs.clear()
+        self.counted = 0
 
 
 def sealed_on(tip: Tip, drafts: Sequence[NewEvent], salts: Salts) -> list[Sealed]:
@@ -100,15 +102,14 @@ class Appending:
             return done, False
         tip, entries = ready or self._sealed(drafts, expected, salts)
         try:
-            growth = self._insert_all(tip.link, entries)
+            self._insert_all(tip.link, entries)
         except apsw.ConstraintError:
             last = self.tip()[0]
             if last == expected:
                 raise  # of another kind
             raise moved_on(self._address.name, expected, last) from None
-        listed = catalogue.take(self._connection, self._address, growth, tip.listed)
         if entries:
-            self._tips.keep(self._address.name, Tip(entries[-1].seq, entries[-1].link, listed))
+            self._tips.keep(self._address.name, Tip(entries[-1].seq, entries[-1].link, self._address))
         logged = [
             Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key)
             for entry, draft in zip(entries, drafts, strict=True)
@@ -117,32 +118,33 @@ class Appending:
 
     def _sealed(self, drafts: Sequence[NewEvent], expected: int, salts: Salts) -> tuple[Tip, Sequence[Sealed]]:
         """The end of the thread as the file has it, and the drafts sealed on it."""
-        tip = Tip(*self.tip())
+        tip = Tip(*self.tip(), self._address)
         if tip.seq != expected:
             raise moved_on(self._address.name, expected, tip.seq)
+        catalogue.shown(self._connection, self._address)  # nothing more is written where its list is damaged
         return tip, sealed_on(tip, drafts, salts)
 
-    def _insert_all(self, previous: bytes, entries: Iterable[Sealed]) -> catalogue.Growth:
-        written = catalogue.Growth()
+    def _insert_all(self, previous: bytes, entries: Iterable[Sealed]) -> None:
+        number = 0
         for step, entry in enumerate(entries):
-            written.add(self.insert(entry, step, previous), entry)
+            number = self.insert(entry, step, previous)
             previous = entry.link
-        return written
+        if number - self._tips.counted >= catalogue.STRIDE:
+            self._tips.counted = catalogue.counted_to(self._connection, number)
 
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
         """Write events as they were sealed elsewhere, and the blobs they name."""
         space, thread = self._address.space, self._address.thread
         _, previous = self.tip()
-        written = catalogue.Growth()
         for entry in entries:
             if isinstance(entry, bytes):
                 self.keep_blob(entry)
                 continue
-            written.add(self.insert(entry, 0, previous), entry)
+            self.insert(entry, 0, previous)
             previous = entry.link
             if entry.body is None:
                 self._connection.execute(FORGOTTEN, (space, thread, entry.seq, entry.committed))
-        catalogue.take(self._connection, self._address, written)
+        catalogue.count(self._connection)
 
     def tip(self) -> tuple[int, bytes]:
         """The newest seq and its link."""

@@ -1,12 +1,14 @@
-"""What a list of threads shows, kept in step by every write, and what happened since a reader last looked.
+"""What a list of threads shows, and what happened since a reader last looked.
 
 Rows of `bodies` are numbered in the order in which everything was written, so their numbers are the cursors of both. A
-page costs what it returns: each order has its index.
+page costs what it returns: each order has its index. A thread's row of the list counts its events up to one number;
+what was written behind it is counted many at a time, and until then by whoever reads the list.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 from zlib import crc32
 
 import apsw
@@ -16,10 +18,12 @@ from msgspec.structs import astuple, replace
 from contextfold.domain import ListedThread, ThreadChange, ThreadPage, ThreadRow
 from contextfold.errors import Corrupt
 from contextfold.loggers import logger
-from contextfold.logs.entries import RESCUE, Sealed, bad_page, counted, name_taken, stored_kind
+from contextfold.logs.entries import RESCUE, bad_page, name_taken, stored_kind
 
-from .database import Row, row, rows, value
-from .directory import NAME, THREADS, Address, blob_of, find, text_of
+from .database import Address, Row, row, rows, value
+from .directory import NAME, THREADS, blob_of, find, text_of
+
+STRIDE: Final = 64  # rows of `bodies` that are counted together
 
 _HAPPENED = "INSERT INTO bodies (space, thread, seq) VALUES (?, ?, 0)"
 _BEGIN = "INSERT INTO activity (space, thread, changed, at, checksum) VALUES (?, ?, ?, ?, ?)"
@@ -31,7 +35,31 @@ _CHANGE = (
     "UPDATE activity SET alias = ?, changed = ?, at = ?, messages = ?, folds = ?, size = ?, archived = ?, "
     " forgotten = ?, checksum = ? WHERE space = ? AND thread = ?"
 )
-_CHANGE_KNOWN = _CHANGE + " AND checksum = ?"
+# Behind this number in `bodies` stands what the list has not counted. One that is too small, damaged or lost makes the
+# looking longer and the answer no other.
+_COUNTED = "SELECT changed FROM activity WHERE space = 0 AND checksum = -changed"
+# What each thread got since it was counted; `at` and `seq` are those of its newest event.
+_UNCOUNTED = (
+    "WITH uncounted AS MATERIALIZED (SELECT b.space, b.thread, max(b.id) AS changed, e.at, b.seq,"
+    " sum(substr(e.event, 1, 11) = CAST('[\"appended\"' AS BLOB)) AS messages,"
+    " sum(substr(e.event, 1, 9) = CAST('[\"folded\"' AS BLOB)) AS folds,"
+    " sum(coalesce(length(b.bytes), (SELECT length(bytes) FROM bodies WHERE id = b.blob), 0)) AS size"
+    " FROM bodies AS b CROSS JOIN activity AS a ON a.space = b.space AND a.thread = b.thread AND a.changed < b.id"
+    " CROSS JOIN events AS e ON e.space = b.space AND e.thread = b.thread AND e.seq = b.seq"
+    " WHERE b.id > coalesce((SELECT changed FROM activity WHERE space = 0 AND checksum = -changed), 0)"
+    " AND b.seq > 0 GROUP BY b.space, b.thread)"
+)
+_GROWN = (
+    " SELECT u.space, u.thread, t.seal, a.alias, a.changed, a.at,"
+    " a.messages, a.folds, a.size, a.archived, a.forgotten, a.checksum, u.changed, u.at, u.messages, u.folds, u.size"
+    " FROM uncounted AS u JOIN activity AS a USING (space, thread) JOIN threads AS t"
+    " ON t.space = u.space AND t.id = u.thread"
+)
+_TO_COUNT = _UNCOUNTED + _GROWN
+_ALL_COUNTED = (
+    "INSERT OR REPLACE INTO activity (space, thread, changed, at, checksum)"
+    " SELECT 0, 0, max(id), 0, -max(id) FROM bodies"
+)
 _UNCHECKED = (
     "SELECT t.space, t.id, t.seal, a.alias, a.changed, a.at, a.messages, a.folds, a.size, a.archived, a.forgotten"
     " FROM activity AS a JOIN threads AS t ON t.space = a.space AND t.id = a.thread WHERE a.checksum IS NULL"
@@ -47,31 +75,48 @@ _ARE_ALL_LISTED = (
 )
 _FORKS = "SELECT name FROM threads WHERE space = ? AND origin = ? ORDER BY id"
 
-_LISTED = (
-    "SELECT t.name, coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id),"
+_SHOWN_OF_ALL = (
+    " SELECT t.name,"
+    " coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id),"
     " t.origin_seq), (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), t.origin_seq,"
     " t.created, t.settings, t.origin, t.seal, t.id, a.alias, a.changed, a.at, a.messages, a.folds, a.size,"
     " a.archived, a.forgotten, a.checksum,"
-    " (SELECT seq FROM bodies AS b WHERE b.id = a.changed AND b.space = a.space AND b.thread = a.thread)"
+    " (SELECT seq FROM bodies AS b WHERE b.id = a.changed AND b.space = a.space AND b.thread = a.thread),"
+    " u.changed, u.at, u.messages, u.folds, u.size, u.seq"
 )
-_IN_ORDER = (
-    _LISTED + " FROM activity AS a LEFT JOIN threads AS t ON t.space = a.space AND t.id = a.thread"
-    " WHERE a.space = ?1 AND a.archived = ?2 AND a.changed < ?3 ORDER BY a.changed DESC LIMIT ?4"
+_LISTED = _UNCOUNTED + _SHOWN_OF_ALL
+_LATER = " LEFT JOIN uncounted AS u ON u.space = a.space AND u.thread = a.thread"
+# Threads that are counted stand in their order in an index; the others come from what they got since.
+_TURNS = (
+    " FROM (SELECT * FROM (SELECT thread, changed FROM activity AS c WHERE space = ?1 AND archived = ?2"
+    " AND changed < ?3 AND NOT EXISTS (SELECT 1 FROM uncounted AS n WHERE n.space = ?1 AND n.thread = c.thread)"
+    " ORDER BY changed DESC LIMIT ?4)"
+    " UNION ALL SELECT thread, changed FROM uncounted WHERE space = ?1 AND changed < ?3) AS o"
+    " CROSS JOIN activity AS a ON a.space = ?1 AND a.thread = o.thread AND a.archived = ?2"
 )
+_NAMED = " LEFT JOIN threads AS t ON t.space = a.space AND t.id = a.thread"
+_IN_ORDER = _LISTED + _TURNS + _LATER + _NAMED + " ORDER BY o.changed DESC LIMIT ?4"
 # A thread whose row is lost is listed without it, and told. CROSS JOIN: names first, whatever SQLite thinks it knows.
 _UNDER = (
     " FROM names AS n CROSS JOIN activity AS a ON a.space = n.space AND a.thread = n.number"
-    " LEFT JOIN threads AS t ON t.space = n.space AND t.id = n.number"
-    " WHERE n.space = ?1 AND n.owner = 0 AND n.name >= ?5 AND n.name < ?6"
+    + _LATER
+    + _NAMED
+    + " WHERE n.space = ?1 AND n.owner = 0 AND n.name >= ?5 AND n.name < ?6"
     " AND (typeof(t.name) <> 'blob' OR n.name = coalesce(a.alias, t.name))"
 )
-_IN_ORDER_UNDER = _LISTED + _UNDER + " AND a.archived = ?2 AND a.changed < ?3 ORDER BY a.changed DESC LIMIT ?4"
+_IN_ORDER_UNDER = (
+    _LISTED + _UNDER + " AND a.archived = ?2 AND coalesce(u.changed, a.changed) < ?3"
+    " ORDER BY coalesce(u.changed, a.changed) DESC LIMIT ?4"
+)
 _BY_NAME = (
     _LISTED + _UNDER + " AND (?2 IS NULL OR a.archived = ?2) AND (?3 IS NULL OR n.name > ?3) ORDER BY n.name LIMIT ?4"
 )
 _AS_MADE = (
-    _LISTED + " FROM activity AS a LEFT JOIN threads AS t ON t.space = a.space AND t.id = a.thread WHERE a.space = ?1"
-    " AND (?2 IS NULL OR a.archived = ?2) AND (typeof(t.name) <> 'blob' OR"
+    _LISTED
+    + " FROM activity AS a"
+    + _LATER
+    + _NAMED
+    + " WHERE a.space = ?1 AND (?2 IS NULL OR a.archived = ?2) AND (typeof(t.name) <> 'blob' OR"
     " (coalesce(a.alias, t.name) >= ?3 AND coalesce(a.alias, t.name) < ?4)) ORDER BY a.thread LIMIT ?5"
 )
 _CHANGES = (
@@ -83,7 +128,7 @@ _CHANGES = (
 )
 _PAST_ALL = b"\xff"  # no UTF-8 holds it, so whatever begins with a prefix stands before the prefix and this
 _NO_END = 2**62
-_SEAL, _ALIAS, _FACTS, _CHANGED = 7, 9, 10, 10  # columns of `_LISTED`; what is counted begins with the newest change
+_SEAL, _ALIAS, _CHECKSUM, _NEWEST, _UNCOUNTED_FACTS = 7, 9, 17, 18, 19  # columns of `_LISTED`
 
 log = logger("logs")
 
@@ -104,24 +149,10 @@ class ListedFacts(Struct, frozen=True, gc=False):
         """Bound to the thread by the seal of its row, so that rows of another file do not pass for its own."""
         return crc32(repr((seal, *astuple(self))).encode())
 
-    def grown(self, more: Growth) -> ListedFacts:
-        """The same with what a write added; a thread that was forgotten is written to again."""
-        sums = (self.messages + more.messages, self.folds + more.folds, self.size + more.size)
-        return ListedFacts(self.alias, more.changed, more.at, *sums, self.archived)
-
-
-class Growth:
-    """What one write adds to a thread."""
-
-    def __init__(self) -> None:
-        self.changed, self.at = 0, 0.0
-        self.messages = self.folds = self.size = 0
-
-    def add(self, number: int, entry: Sealed) -> None:
-        """Count an event; `number` is that of its row among all bytes in the file."""
-        messages, folds, size = counted([(entry.stored, entry.body)])
-        self.changed, self.at = number, entry.at
-        self.messages, self.folds, self.size = self.messages + messages, self.folds + folds, self.size + size
+    def grown(self, changed: int, at: float, messages: int, folds: int, size: int) -> ListedFacts:
+        """The same with what was written since; a thread that was forgotten is written to again."""
+        sums = (self.messages + messages, self.folds + folds, self.size + size)
+        return ListedFacts(self.alias, changed, at, *sums, self.archived)
 
 
 def begin(connection: apsw.Connection, address: Address, at: float) -> None:
@@ -143,25 +174,31 @@ def happened(connection: apsw.Connection, address: Address) -> None:
     connection.execute(_HAPPENED, (address.space, address.thread))
 
 
-def take(
-    connection: apsw.Connection, address: Address, more: Growth, known: ListedFacts | None = None
-) -> ListedFacts | None:
-    """Count what was just written; what is shown now. `known` is what was shown when this process wrote last: mostly
-    that is so still, and the change itself tells."""
-    if not more.changed:
-        return known
-    if known is not None:
-        new = known.grown(more)
-        values = (*astuple(new), new.checksum(address.seal), address.space, address.thread)
-        connection.execute(_CHANGE_KNOWN, (*values, known.checksum(address.seal)))
-        if connection.changes():
-            return new
-    new = _shown(connection, address).grown(more)
-    _change(connection, address, new)
-    return new
+def counted_to(connection: apsw.Connection, number: int) -> int:
+    """Up to which row of `bodies` all are counted, `number` being the newest: enough together are counted here."""
+    counted = int(value(connection, _COUNTED) or 0)
+    return counted if number - counted < STRIDE else count(connection, number)
 
 
-def _shown(connection: apsw.Connection, address: Address) -> ListedFacts:
+def count(connection: apsw.Connection, number: int = 0) -> int:
+    """Count whatever was written, in all spaces. A row of the list that is damaged stays so, for its reader to tell."""
+    for space, thread, seal, *found in rows(connection, _TO_COUNT):
+        old, checksum, more = ListedFacts(*found[:8]), found[8], found[9:]
+        if checksum == old.checksum(seal):
+            new = old.grown(*more)
+            connection.execute(_CHANGE, (*astuple(new), new.checksum(seal), space, thread))
+    connection.execute(_ALL_COUNTED)
+    return number
+
+
+def _latest(connection: apsw.Connection, address: Address) -> ListedFacts:
+    """What the list shows of a thread, for whoever changes it: with all that was written before."""
+    count(connection)
+    return shown(connection, address)
+
+
+def shown(connection: apsw.Connection, address: Address) -> ListedFacts:
+    """What the list shows of a thread, as far as it is counted; raises where that is damaged."""
     found = row(connection, _SHOWN, (address.space, address.thread))
     if found is None or not _is_as_written(address.seal, found):
         raise Corrupt(f"What the list of threads shows of {address.name!r} is damaged. {RESCUE}", thread=address.name)
@@ -181,14 +218,14 @@ def _change(connection: apsw.Connection, address: Address, new: ListedFacts) -> 
 
 def shrink(connection: apsw.Connection, address: Address, size: int) -> None:
     """So many bytes were erased, with this transaction, even if forgetting ends here."""
-    old = _shown(connection, address)
+    old = _latest(connection, address)
     _change(connection, address, replace(old, size=max(0, old.size - size)))
 
 
 def forget(connection: apsw.Connection, address: Address, *, is_whole: bool) -> None:
     """All that was to be erased is."""
     if is_whole:
-        _change(connection, address, replace(_shown(connection, address), messages=0, folds=0, size=0, forgotten=1))
+        _change(connection, address, replace(_latest(connection, address), messages=0, folds=0, size=0, forgotten=1))
     happened(connection, address)
 
 
@@ -200,12 +237,12 @@ def rename(connection: apsw.Connection, address: Address, to: str) -> None:
     elif owner != address.thread:
         raise name_taken(to)
     first = value(connection, _MADE_AS, (address.space, address.thread))
-    _change(connection, address, replace(_shown(connection, address), alias=None if name == first else name))
+    _change(connection, address, replace(_latest(connection, address), alias=None if name == first else name))
     happened(connection, address)
 
 
 def archive(connection: apsw.Connection, address: Address, is_archived: bool) -> None:
-    _change(connection, address, replace(_shown(connection, address), archived=int(is_archived)))
+    _change(connection, address, replace(_latest(connection, address), archived=int(is_archived)))
     happened(connection, address)
 
 
@@ -218,8 +255,14 @@ def listed(
 ) -> list[ListedThread]:
     """A page; `checked` makes the row of what the directory knows, None where that is damaged."""
     sound = (found for found in _rows_of(connection, space, page) if _is_sound(found))
-    rows_of_page = ((checked(found[:_FACTS]), found[_FACTS:]) for found in sound)
+    rows_of_page = ((checked(found[: _ALIAS + 1]), _facts(found)) for found in sound)
     return [_listed_thread(row, facts) for row, facts in rows_of_page if row is not None]
+
+
+def _facts(found: Row) -> ListedFacts:
+    """What is shown of a thread, with what was not counted yet."""
+    counted, more = ListedFacts(*found[_ALIAS:_CHECKSUM]), found[_UNCOUNTED_FACTS:-1]
+    return counted if more[0] is None else counted.grown(*more)
 
 
 def refuse_lost_rows(connection: apsw.Connection) -> None:
@@ -230,8 +273,9 @@ def refuse_lost_rows(connection: apsw.Connection) -> None:
 
 def _is_sound(found: Row) -> bool:
     """Whether what is shown is what was written, and the newest event is the one that the list knows; else told."""
-    name, last, seal, newest = found[0], found[1], found[_SEAL], found[-1]
-    is_sound = newest in (0, last) and _is_as_written(seal, found[_ALIAS:-1])
+    name, last, seal = found[0], found[1], found[_SEAL]
+    newest = found[_NEWEST] if found[-1] is None else found[-1]
+    is_sound = newest in (0, last) and _is_as_written(seal, found[_ALIAS:_NEWEST])
     if not is_sound:
         log.warning("Thread %r is left out: what is listed of it is damaged. %s", name, RESCUE)
     return is_sound
@@ -265,12 +309,11 @@ def _by_activity(connection: apsw.Connection, space: int, page: ThreadPage, limi
             found += rows(connection, _IN_ORDER_UNDER, values)
         else:
             found += rows(connection, _IN_ORDER, (space, archived, before, limit))
-    found.sort(key=lambda row: -row[_CHANGED])
+    found.sort(key=lambda row: -_facts(row).changed)
     return found if limit < 0 else found[:limit]
 
 
-def _listed_thread(row: ThreadRow, facts: Row) -> ListedThread:
-    changed, at, messages, folds, size, archived, forgotten, *_ = facts
+def _listed_thread(row: ThreadRow, facts: ListedFacts) -> ListedThread:
     return ListedThread(
         row.name,
         row.last,
@@ -278,13 +321,13 @@ def _listed_thread(row: ThreadRow, facts: Row) -> ListedThread:
         row.created,
         row.settings,
         row.alias,
-        changed=changed,
-        at=at,
-        messages=messages,
-        folds=folds,
-        size=size,
-        is_archived=bool(archived),
-        is_forgotten=bool(forgotten),
+        changed=facts.changed,
+        at=facts.at,
+        messages=facts.messages,
+        folds=facts.folds,
+        size=facts.size,
+        is_archived=bool(facts.archived),
+        is_forgotten=bool(facts.forgotten),
     )
 
 

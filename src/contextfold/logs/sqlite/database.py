@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from zlib import crc32
 
 import apsw
+import msgspec
 
 from contextfold.errors import Corrupt, DiskFull, NotOurs, ReadOnly, StoreError
 from contextfold.logs.entries import RESCUE
@@ -40,6 +41,24 @@ def value(connection: apsw.Connection, statement: str, values: Row = ()) -> Any:
     """The single value of a query, None if there is no row."""
     found = connection.execute(statement, values).fetchone()
     return None if found is None else found[0]
+
+
+class Address(msgspec.Struct, frozen=True):
+    """A thread by its numbers. `start` is the seq it was forked at, `origin` the thread it was forked from.
+
+    The `seal` of its row binds its first event to it, so that pages of another file do not pass for its own.
+    """
+
+    space: int
+    thread: int
+    name: str
+    start: int = 0
+    origin: int | None = None
+    seal: bytes = b""
+
+    def before(self, seq: int, link: bytes) -> bytes:
+        """What the checksum of an event is bound to: the link before it, and for the first one the thread."""
+        return self.seal + link if seq == self.start + 1 else link
 
 
 def checksum_of(previous: bytes, event: Row) -> int:

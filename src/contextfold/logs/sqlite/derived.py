@@ -14,8 +14,8 @@ import apsw
 from contextfold.domain import Logged, NewEvent
 from contextfold.errors import StoreError
 
-from .database import Database, rows, value
-from .directory import Address, addresses
+from .database import Address, Database, rows, value
+from .directory import addresses
 from .read import EVENTS, NO_END, Following, bodies
 
 _PIECE = 512

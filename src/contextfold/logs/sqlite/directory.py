@@ -9,14 +9,13 @@ from hashlib import sha256
 from typing import Final
 
 import apsw
-from msgspec import Struct
 
 from contextfold.domain import Origin, ThreadRow, decode, encode
 from contextfold.errors import Corrupt
 from contextfold.loggers import logger
 from contextfold.logs.entries import RESCUE, no_place_to_fork, no_thread
 
-from .database import Row, row, rows, value
+from .database import Address, Row, row, rows, value
 
 SPACES: Final = 0
 THREADS: Final = 0
@@ -31,14 +30,18 @@ _THREAD = (
 _IS_NAMED = "SELECT EXISTS (SELECT 1 FROM threads WHERE space = ? AND name = ?)"
 _LAST = "SELECT max(seq) FROM events WHERE space = ? AND thread = ?"
 _ADDRESSES = "SELECT space, id, name, origin_seq, origin, seal FROM threads"
-# The last seq as the events have it and as the list of threads does: a lost end is missed by whoever reads it.
+# The last seq as the events have it, as the list of threads does, and as what it has not counted: a lost end is missed
+# by whoever reads it.
 _ROW = (
-    "SELECT name, max(coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id),"
+    "WITH uncounted AS MATERIALIZED (SELECT space, thread, max(seq) AS seq FROM bodies"
+    " WHERE id > coalesce((SELECT changed FROM activity WHERE space = 0 AND checksum = -changed), 0)"
+    " AND thread IS NOT NULL GROUP BY space, thread)"
+    " SELECT name, max(coalesce((SELECT max(seq) FROM events AS e WHERE e.space = t.space AND e.thread = t.id),"
     " origin_seq), coalesce((SELECT b.seq FROM activity AS a JOIN bodies AS b ON b.id = a.changed AND b.space = a.space"
-    " AND b.thread = a.thread WHERE a.space = t.space AND a.thread = t.id), 0)),"
+    " AND b.thread = a.thread WHERE a.space = t.space AND a.thread = t.id), 0), coalesce(u.seq, 0)),"
     " (SELECT o.name FROM threads AS o WHERE o.space = t.space AND o.id = t.origin), origin_seq, created, settings,"
     " origin, seal, id, (SELECT alias FROM activity AS a WHERE a.space = t.space AND a.thread = t.id)"
-    " FROM threads AS t WHERE space = ?"
+    " FROM threads AS t LEFT JOIN uncounted AS u ON u.space = t.space AND u.thread = t.id WHERE t.space = ?"
 )
 _MOST_KEPT = 4096  # addresses; one that was let go is looked up again
 
@@ -50,24 +53,6 @@ LOST_THREADS = (
 _HAS_LOST_SPACES = "SELECT EXISTS (SELECT 1 FROM threads) AND NOT EXISTS (SELECT 1 FROM names WHERE space = 0)"
 
 log = logger("logs")
-
-
-class Address(Struct, frozen=True):
-    """A thread by its numbers. `start` is the seq it was forked at, `origin` the thread it was forked from.
-
-    The `seal` of its row binds its first event to it, so that pages of another file do not pass for its own.
-    """
-
-    space: int
-    thread: int
-    name: str
-    start: int = 0
-    origin: int | None = None
-    seal: bytes = b""
-
-    def before(self, seq: int, link: bytes) -> bytes:
-        """What the checksum of an event is bound to: the link before it, and for the first one the thread."""
-        return self.seal + link if seq == self.start + 1 else link
 
 
 def blob_of(text: str) -> bytes:
@@ -159,13 +144,13 @@ class Directory:
 
     def row(self, connection: apsw.Connection, thread: str) -> ThreadRow:
         address = self.address(connection, thread)
-        return self.checked(rows(connection, _ROW + " AND id = ?", (address.space, address.thread))[0])
+        return self.checked(rows(connection, _ROW + " AND t.id = ?", (address.space, address.thread))[0])
 
     def rows(self, connection: apsw.Connection) -> list[ThreadRow]:
         """All threads. One whose row or events are damaged is told in the log and left out: the others are there."""
         space = self.space(connection)
         try:
-            found = rows(connection, _ROW + " ORDER BY id", (space,))
+            found = rows(connection, _ROW + " ORDER BY t.id", (space,))
         except apsw.CorruptError:
             found = self._rows_one_by_one(connection, space)
         return [row for row in map(self.row_unless_damaged, found) if row is not None]
@@ -174,7 +159,7 @@ class Directory:
         found: list[Row] = []
         for (number,) in rows(connection, "SELECT id FROM threads WHERE space = ? ORDER BY id", (space,)):
             try:
-                found += rows(connection, _ROW + " AND id = ?", (space, number))
+                found += rows(connection, _ROW + " AND t.id = ?", (space, number))
             except apsw.CorruptError:
                 log.warning("Thread number %s is damaged and left out. %s", number, RESCUE)
         return found

@@ -24,9 +24,9 @@ from contextfold.logs.entries import Redaction, calls_of, damaged, forgotten_key
 from contextfold.logs.sqlite import catalogue
 
 from .append import FORGOTTEN
-from .database import Database, Row, as_ours, checksum_of, rows
+from .database import Address, Database, Row, as_ours, checksum_of, rows
 from .derived import Derivations
-from .directory import DIGESTS, Address, blob_of, find, last_of, text_of
+from .directory import DIGESTS, blob_of, find, last_of, text_of
 from .read import link_at, telling
 
 _EVENTS = (
@@ -138,6 +138,7 @@ def forget(database: Database, address: Address, seqs: Sequence[int] | None, der
         pieces = list(_pieces(connection, address, seqs))
     for piece in pieces:
         with database.alone() as connection, telling(address, piece[0][0]):
+            catalogue.count(connection)  # while the bytes are there
             found: dict[int, int] = {}
             for first, last in piece:
                 found |= _erase(connection, address, first, last, is_whole=seqs is None)

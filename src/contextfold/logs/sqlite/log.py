@@ -14,9 +14,9 @@ from contextfold.logs.entries import Salts, Sealed, following, name_taken, no_th
 
 from . import catalogue, read
 from .append import Appending, Tips, sealed_on
-from .database import Database
+from .database import Address, Database
 from .derived import Derivations, DerivedTable
-from .directory import Address, Directory
+from .directory import Directory
 from .forget import forget
 from .verify import backup, verify
 
@@ -135,7 +135,7 @@ class SqliteLog:
         tip = self._tips.on(thread, expected)
         ready = None if tip is None else (tip, sealed_on(tip, drafts, self._salts))
         with self._database.writing() as connection:
-            address = self._directory.address(connection, thread)
+            address = self._directory.address(connection, thread) if tip is None else tip.address
             writer = Appending(connection, address, self._tips)
             logged, is_new = writer.write(drafts, expected, self._salts, ready)
             if is_new:

@@ -20,8 +20,8 @@ from contextfold.domain import GENESIS, Logged, commitment, decode_event, encode
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, damaged, forgotten_key, is_linked, no_blob
 
-from .database import Database, Row, is_row, rows, value
-from .directory import DIGESTS, Address, blob_of, origin_of, text_of
+from .database import Address, Database, Row, is_row, rows, value
+from .directory import DIGESTS, blob_of, origin_of, text_of
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
@@ -50,10 +50,13 @@ EVENTS = (
     "SELECT seq, parent, step, body, at, key, event, link, checksum FROM events"
     " WHERE space = ? AND thread = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 )
-# The newest event of the thread, as the list of threads knows it; 0 where it has none, or an older version wrote it.
+# The newest event of the thread, as the list of threads knows it or has not counted it yet; 0 where it has none, or an
+# older version wrote it.
 _NEWEST = (
-    "SELECT b.seq FROM activity AS a JOIN bodies AS b ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread"
-    " WHERE a.space = ? AND a.thread = ?"
+    "SELECT max(seq) FROM (SELECT b.seq FROM activity AS a JOIN bodies AS b"
+    " ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread WHERE a.space = ?1 AND a.thread = ?2"
+    " UNION ALL SELECT seq FROM bodies WHERE space = ?1 AND thread = ?2"
+    " AND id > coalesce((SELECT changed FROM activity WHERE space = 0 AND checksum = -changed), 0))"
 )
 # Where that list is damaged: looks at all bytes in the file.
 _NEWEST_OF_ALL = "SELECT max(seq) FROM bodies WHERE space = ? AND thread = ?"

@@ -109,9 +109,9 @@ BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
 # Events written before have none, and are proven by the chain when they are read.
 _CHECKSUMS = "ALTER TABLE events ADD COLUMN checksum INTEGER;"
 
-# What a list of threads shows, kept in step by every append; `changed` is the thread's newest row of `bodies`, whose
-# numbers thereby are the order in which everything happened. From here on each event has a row there, with a body or
-# without, and whatever happens to a thread as a whole has one with seq 0.
+# What a list of threads shows; `changed` is the thread's newest row of `bodies` that it knows of, whose numbers thereby
+# are the order in which everything happened. From here on each event has a row there, with a body or without, and
+# whatever happens to a thread as a whole has one with seq 0.
 _ACTIVITY = """
 CREATE TABLE activity (
     space INTEGER NOT NULL,
@@ -166,7 +166,22 @@ _BY_NAME = "CREATE INDEX threads_by_name ON threads (space, name);"
 # Of what the list of threads shows, which no chain covers. Rows written before are given theirs when they are opened.
 _LISTED_CHECKSUMS = "ALTER TABLE activity ADD COLUMN checksum INTEGER;"
 
-MIGRATIONS: Final = (_TABLES + _GUARDS, _CHECKSUMS, _ACTIVITY, _FORGETTING, _BY_NAME, _LISTED_CHECKSUMS)
+# Appends no longer write to the list, which made two of the four pages that a commit wrote: events are counted many at
+# a time, and until then by whoever reads the list. The row of space 0 tells up to which number in `bodies` all are.
+_COUNTED_LATER = """
+INSERT INTO activity (space, thread, changed, at, checksum)
+SELECT 0, 0, coalesce(max(id), 0), 0, -coalesce(max(id), 0) FROM bodies;
+"""
+
+MIGRATIONS: Final = (
+    _TABLES + _GUARDS,
+    _CHECKSUMS,
+    _ACTIVITY,
+    _FORGETTING,
+    _BY_NAME,
+    _LISTED_CHECKSUMS,
+    _COUNTED_LATER,
+)
 VERSION: Final = len(MIGRATIONS)
 
 

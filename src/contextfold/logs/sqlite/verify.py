@@ -20,8 +20,8 @@ from contextfold.domain import Problem
 from contextfold.errors import Corrupt, StoreError
 from contextfold.logs.entries import broken
 
-from .database import Database, rows, translated, value
-from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, Address, addresses, row_seal, text_of
+from .database import Address, Database, rows, translated, value
+from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, addresses, row_seal, text_of
 from .read import UNREADABLE, events, link_at, sealed
 from .schema import name_file
 
@@ -38,8 +38,9 @@ _LOST_KEYS = (
     " WHERE e.key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM names AS n"
     " WHERE n.space = e.space AND n.owner = e.thread AND n.name = e.key AND n.number = e.seq)"
 )
-# Whether a list shows of a thread what its events say. After all of a thread was forgotten counting begins anew, so
-# forgotten messages and folds may be counted or not; bytes never are. One statement: others may write meanwhile.
+# Whether a list shows of a thread what its events say, as far as they are counted. After all of a thread was forgotten
+# counting begins anew, so forgotten messages and folds may be counted or not; bytes never are. One statement: others
+# may write meanwhile.
 _IS_LISTED = (
     "SELECT count(*) FROM activity AS a JOIN threads AS t ON t.space = a.space AND t.id = a.thread"
     " JOIN bodies AS b ON b.id = a.changed AND b.space = a.space AND b.thread = a.thread"
@@ -53,7 +54,10 @@ _IS_LISTED = (
     " coalesce(length(b.bytes), (SELECT length(bytes) FROM bodies WHERE id = b.blob), 0) AS size FROM events AS e"
     " LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " LEFT JOIN forgotten AS f ON f.space = e.space AND f.thread = e.thread AND f.seq = e.seq"
-    " WHERE e.space = ?1 AND e.thread = ?2) AS e"
+    " WHERE e.space = ?1 AND e.thread = ?2 AND e.seq < coalesce((SELECT min(seq) FROM bodies WHERE"
+    " id > coalesce((SELECT changed FROM activity WHERE space = 0 AND checksum = -changed), 0)"
+    " AND id > (SELECT changed FROM activity WHERE space = ?1 AND thread = ?2)"
+    " AND space = ?1 AND thread = ?2 AND seq > 0), e.seq + 1)) AS e"
     ") AS s LEFT JOIN events AS e ON e.space = a.space AND e.thread = a.thread AND e.seq = s.seq"
     " WHERE a.space = ?1 AND a.thread = ?2 AND a.at = coalesce(e.at, t.created)"
     " AND b.seq IN (0, s.seq) AND a.changed >= coalesce(s.body, 0) AND a.size = s.size"
