@@ -7,19 +7,20 @@ fails in any way leaves the thread as it was; the embedded one, which needs no m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
-from contextfold.domain import Counter, Detail, NewEvent, Projection, StandIn, View
+from contextfold.domain import Counter, Detail, Folded, NewEvent, Projection, Shape, StandIn, View
 from contextfold.errors import CannotCover
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 
 from .decision import FoldDecision
-from .economics import Prediction, Rates, predicted
+from .economics import Rates, predicted
 from .effects import Steps, call, record, tell, worked_out
 from .offload import Offload
 from .plan import Compactor, Context, Plan, PlannedFold, Situation, Strategy, draft_folds, hidden, stand_in_shape
@@ -161,33 +162,18 @@ def fold_as_planned(
 ) -> Steps[Attempt]:
     """Write the folds of a plan, if they still shrink the view as it is now, and nothing was forgotten since."""
     view, situation = desk.view(), desk.situation(decision)
-    folds, texts = _worthwhile(desk, view, plan.folds, texts)
-    gain, least = _gain(desk, view, folds, texts), desk.policy.least_gain
-    if gain < least:
+    folds, texts, gain = _worthwhile(desk, view, plan.folds, texts)
+    if gain < desk.policy.least_gain:
         return Attempt(strategy.name, (), Refusal.GREW if gain <= 0 else Refusal.UNPROFITABLE, "", *told)
     folds, texts = _with_reasoning(desk, view, folds, texts, made)
-    return (yield from _write(desk, strategy, decision, situation, folds, texts, gain, made, told, erasures=erasures))
-
-
-def _write(
-    desk: Foldable,
-    strategy: Strategy,
-    decision: FoldDecision,
-    situation: Situation,
-    folds: Sequence[PlannedFold],
-    texts: Sequence[str],
-    gain: int,
-    made: Made,
-    told: Told,
-    *,
-    erasures: int,
-) -> Steps[Attempt]:
     after = max(0, decision.used - int(gain * situation.factor))
-    view = desk.view()
-    edit = _predicted(desk, view, decision, folds, decision.used - after, situation)
+    behind = int(view.tokens(_first_touched(view, folds)) * situation.factor)
+    edit = predicted(behind, decision.used - after, desk.rates(decision.used))
     details: dict[str, Detail] = {"trigger": decision.trigger, "strategy": strategy.name, "model": desk.model.name}
-    details |= {**_cost(told), **edit.details()}
-    context = Context(desk.counter, desk.now, decision.used, after, situation.factor, details)
+    if told[0]:  # who wrote a summary and what it cost; a digest costs nothing
+        cost = ("writer", "writer_input", "writer_output", "writer_cache_read", "writer_cost")
+        details |= dict(zip(cost, told, strict=True))
+    context = Context(desk.counter, desk.now, decision.used, after, situation.factor, {**details, **edit.details()})
 
     def drafts(now: Projection) -> list[NewEvent]:
         if desk.erasures() != erasures:
@@ -198,91 +184,70 @@ def _write(
         logged = yield from record(drafts)
     except CannotCover as error:
         return Attempt(strategy.name, (), Refusal.STALE, str(error), *told)
-    for planned, text, entry in zip(folds, texts, logged, strict=True):
+    shapes = [entry.event.shape for entry in logged if isinstance(entry.event, Folded)]
+    for planned, text, entry, shape in zip(folds, texts, logged, shapes, strict=True):
         desk.keep(planned, entry.seq)
-        made.folds.append(replace(_made(desk, view, planned, text, entry.seq), predicted=edit))
-    for planned in folds:
-        yield from _tidied(planned)
+        shown = _shown(desk.counter, shape, planned.words(entry.seq, text) if planned.blocks else StandIn())
+        before, summary = hidden(desk.counter, view, planned), text if planned.summary is not None else ""
+        sizes = len(planned.seqs), len(planned.blocks), before, shown
+        made.folds.append(MadeFold(entry.seq, planned.kind, *sizes, summary, edit))
+    for planned in folds:  # what later digests will not need is let go; that takes a while, so it is done aside
+        if planned.notebook is not None and planned.summary is not None:
+            yield from worked_out(partial(planned.notebook.tidy, planned.summary.budget))
     return Attempt(strategy.name, tuple(entry.seq for entry in logged), None, "", *told)
-
-
-def _tidied(planned: PlannedFold) -> Steps[None]:
-    """Have a notebook let go of what later digests will not need; it takes a while, so it is done aside."""
-    notebook, summary = planned.notebook, planned.summary
-    if notebook is not None and summary is not None:
-        yield from worked_out(lambda rest: notebook.tidy(summary.budget, rest))
-
-
-def _predicted(
-    desk: Foldable, view: View, decision: FoldDecision, folds: Sequence[PlannedFold], removed: int, situation: Situation
-) -> Prediction:
-    """What the edit will cost and save, before it is made."""
-    touched = {seq for fold in folds for seq in (*fold.seqs, *fold.folds, *(seq for seq, _ in fold.blocks))}
-    first = next((place for place, item in enumerate(view.items) if item.seq in touched), view.length)
-    behind = int(view.tokens(first) * situation.factor)
-    return predicted(behind, removed, desk.rates(decision.used))
-
-
-def _cost(told: Told) -> Mapping[str, Detail]:
-    """Who wrote a summary and what it cost, to be kept beside its fold; a digest costs nothing."""
-    if not told[0]:
-        return {}
-    return dict(zip(("writer", "writer_input", "writer_output", "writer_cache_read", "writer_cost"), told, strict=True))
-
-
-def _made(desk: Foldable, view: View, planned: PlannedFold, text: str, seq: int) -> MadeFold:
-    before = hidden(desk.counter, view, planned)
-    shown = _shown(desk.counter, planned, planned.words(seq, text))
-    summary = text if planned.summary is not None else ""
-    return MadeFold(seq, planned.kind, len(planned.seqs), len(planned.blocks), before, shown, summary)
 
 
 # -- progress -------------------------------------------------------------------------------------------------------
 
 
-def _gain(desk: Foldable, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]) -> int:
-    """Raw tokens that leave the view, less those that take their place."""
-    seq = desk.last_seq()
-    shown = sum(
-        _shown(desk.counter, planned, planned.words(seq + number, text))
-        for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1)
-    )
-    return sum(hidden(desk.counter, view, planned) for planned in folds) - shown
-
-
 def _worthwhile(
     desk: Foldable, view: View, folds: Sequence[PlannedFold], texts: Sequence[str]
-) -> tuple[list[PlannedFold], list[str]]:
-    """Without the folds of a plan whose stand-in is as large as what it hides."""
-    least = min(1, desk.policy.least_gain)
-    pairs = [
-        (fold, text) for fold, text in zip(folds, texts, strict=True) if _gain(desk, view, [fold], [text]) >= least
-    ]
-    return [fold for fold, _ in pairs], [text for _, text in pairs]
+) -> tuple[list[PlannedFold], list[str], int]:
+    """The folds of a plan whose stand-in is smaller than what it hides, their texts, and what they gain together."""
+    first, least = desk.last_seq() + 1, min(1, desk.policy.least_gain)
+    gains = [_gain(desk.counter, view, fold, text, first) for fold, text in zip(folds, texts, strict=True)]
+    kept = [place for place, gain in enumerate(gains) if gain >= least]
+    folds, texts = [folds[place] for place in kept], [texts[place] for place in kept]
+    if len(kept) == 1:
+        return folds, texts, gains[kept[0]]
+    together = zip(folds, texts, strict=True)  # each of them is longer or shorter by its number
+    return folds, texts, sum(_gain(desk.counter, view, *each, seq) for seq, each in enumerate(together, first))
 
 
-def _shown(counter: Counter, planned: PlannedFold, words: StandIn) -> int:
-    shape = stand_in_shape(counter, words)
-    if not planned.blocks:
+def _gain(counter: Counter, view: View, planned: PlannedFold, text: str, seq: int) -> int:
+    """Raw tokens that leave the view, less those that take their place."""
+    words = planned.words(seq, text)
+    return hidden(counter, view, planned) - _shown(counter, stand_in_shape(counter, words), words)
+
+
+def _shown(counter: Counter, shape: Shape, words: StandIn) -> int:
+    if not words.blocks:
         return counter.tokens(shape)
     shown = zip(shape.blocks, words.blocks, strict=True)
     return sum(counter.block_tokens(block.measure) for block, text in shown if text)  # an empty text leaves nothing
 
 
+def _first_touched(view: View, folds: Sequence[PlannedFold]) -> int:
+    """The first place that changes."""
+    touched = {seq for fold in folds for seq in (*fold.seqs, *fold.folds, *(seq for seq, _ in fold.blocks))}
+    return next((place for place, item in enumerate(view.items) if item.seq in touched), view.length)
+
+
 def _with_reasoning(
-    desk: Foldable, view: View, folds: Sequence[PlannedFold], texts: Sequence[str], made: Made
+    desk: Foldable, view: View, folds: list[PlannedFold], texts: list[str], made: Made
 ) -> tuple[list[PlannedFold], list[str]]:
     """Reasoning that is bound to an unchanged prefix leaves together with what changed in front of it."""
-    touched = {seq for planned in folds for seq in planned.seqs}
-    touched |= {seq for planned in folds for seq, _ in planned.blocks} | {f for planned in folds for f in planned.folds}
-    first = next((index for index, item in enumerate(view.items) if item.seq in touched), view.length)
     gone = {seq for planned in folds for seq in planned.seqs}
     taken = {pair for planned in folds for pair in planned.blocks}
-    bound = [pair for pair in bound_reasoning(view, desk.model, first) if pair[0] not in gone and pair not in taken]
+    bound = [
+        pair
+        for pair in bound_reasoning(view, desk.model, _first_touched(view, folds))
+        if pair[0] not in gone and pair not in taken
+    ]
     if desk.policy.reasoning == "drop_block":
         made.count_reasoning(left=len(bound))
     if not bound or desk.policy.reasoning == "drop_block":
-        return list(folds), list(texts)
+        return folds, texts
     made.count_reasoning(dropped=len(bound))
     dropped = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",) * len(bound)), blocks=tuple(bound))
     return [*folds, dropped], [*texts, ""]
