@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 from math import exp, log, log1p
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -38,17 +38,6 @@ class TermUse(Struct, eq=False, gc=False):
 
     def restore(self, state: tuple[Any, ...]) -> None:
         self.seen, self.used, self.uses, self.appearances, self.by_user, self.crowd = state
-
-    def note(self, passage: HistoryPassage, message: int, position: float, crowd: int) -> None:
-        """It stands in a passage of so many terms."""
-        self.seen = message
-        self.appearances += 1
-        self.crowd = min(self.crowd, crowd)
-        if passage.speaker in ("assistant", "call"):
-            self.used = position
-            self.uses += 1
-        elif passage.speaker == "user":
-            self.by_user = True
 
     def head(self, message: int, position: float) -> None:
         """It stands in the name of the file or command that a passage is about."""
@@ -86,13 +75,25 @@ class TermUses:
         self.position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
         if passage.seq != self._seq:
             self.messages, self._seq = self.messages + 1, passage.seq
+        crowd, by_model, by_user = len(terms), passage.speaker in ("assistant", "call"), passage.speaker == "user"
         for term in terms:
-            self._record(term).note(passage, self.messages, self.position, len(terms))
+            use = self._record(term)
+            use.seen = self.messages
+            use.appearances += 1
+            if crowd < use.crowd:
+                use.crowd = crowd
+            if by_model:
+                use.used = self.position
+                use.uses += 1
+            elif by_user:
+                use.by_user = True
         if passage.topic is not None and self._is_new_heading(passage.topic, passage.seq):
             for term in passage.topic.terms:
                 self._record(term).head(self.messages, self.position)
+        known, journal, position = self.words, self._journal, self.position
         for word in words:
-            self._say(word, by_assistant=passage.speaker == "assistant")
+            passages, said = known.get(word, (0, -1.0))
+            put(journal, known, word, (passages + 1, position if passage.speaker == "assistant" else said))
 
     def forget(self, most: int, needed: Collection[Term]) -> None:
         """Keep the terms that lines still name, and as many of the newest others as there is room for."""
@@ -118,32 +119,41 @@ class TermUses:
             self._journal.changes(record)
         return record
 
-    def _say(self, word: str, *, by_assistant: bool) -> None:
-        passages, said = self.words.get(word, (0, -1.0))
-        put(self._journal, self.words, word, (passages + 1, self.position if by_assistant else said))
-
-
-class Asked(NamedTuple):
-    """What the last requests were about."""
-
-    terms: frozenset[Term]
-    words: frozenset[str]
-
 
 class Chances(dict[Term, float]):
-    """For each term the chance that it is needed again; `wanted` is what the user said last."""
+    """For each term the chance that it is needed again, from 0 to 1; `wanted` is what the user said last."""
 
     def __init__(self, uses: TermUses, wanted: str, last_words: Collection[Term] = ()) -> None:
         super().__init__()
         self._uses, self._last_words = uses, last_words
-        self._asked = Asked(frozenset(terms_in(wanted)), sub_words(wanted))
+        self._asked, self._asked_words = terms_in(wanted), sub_words(wanted)
 
     def __missing__(self, term: Term) -> float:
-        record = self._uses.terms.get(term)
-        found = 0.0
-        if record is not None:
-            found = chance(term, record, self._uses, self._asked, in_last_words=term in self._last_words)
-        self[term] = found
+        """A logistic of how it was used; asked of every term for each digest, so it computes only what adds something.
+
+        Its age is that of its message: a step of thousands of tokens is one step, and what it brought is as fresh.
+        """
+        uses, key = self._uses, term.key
+        use = uses.terms.get(term)
+        if use is None:
+            self[term] = 0.0
+            return 0.0
+        logit = _START - 0.37 * log(1 + uses.messages - use.seen) - 0.28 * log1p(use.crowd)
+        if use.used >= 0:
+            logit += 1.8 - 0.28 * log1p(uses.position - use.used)
+        logit += 0.2 * log1p(use.uses) - 0.5 if use.appearances <= 1 else 0.2 * log1p(use.uses)
+        in_last_words = term in self._last_words
+        if use.by_user or in_last_words:
+            logit += 0.1 * use.by_user + 0.3 * in_last_words
+        logit += _KIND.get(term.kind, 0.0)
+        if "/" in key:
+            logit += 1.1
+        if term in self._asked:
+            logit += 1.1
+        words = _words_in(key)
+        if not self._asked_words.isdisjoint(words):
+            logit += 0.65 * len(self._asked_words.intersection(words)) / len(words)
+        found = self[term] = 1 / (1 + exp(-logit))
         return found
 
 
@@ -162,27 +172,6 @@ class WordChances(dict[str, float]):
             found = 1 / (1 + exp(3.6 - recent - 1.4 * (word in self._asked)))
         self[word] = found
         return found
-
-
-def chance(term: Term, record: TermUse, uses: TermUses, asked: Asked, *, in_last_words: bool = False) -> float:
-    """How likely it is that this term is needed again, from 0 to 1: a logistic of how it was used.
-
-    Its age is that of its message: a step of thousands of tokens is one step, and what it brought is as fresh.
-    """
-    logit = _START - 0.37 * log(1 + uses.messages - record.seen) - 0.28 * log1p(record.crowd)
-    if record.used >= 0:
-        logit += 1.8 - 0.28 * log1p(uses.position - record.used)
-    logit += 0.2 * log1p(record.uses) - 0.5 * (record.appearances <= 1)
-    logit += 0.1 * record.by_user + 0.3 * in_last_words
-    logit += _KIND.get(term.kind, 0.0)
-    if "/" in term.key:
-        logit += 1.1
-    if term in asked.terms:
-        logit += 1.1
-    words = _words_in(term.key)
-    if words:
-        logit += 0.65 * sum([word in asked.words for word in words]) / len(words)
-    return 1 / (1 + exp(-logit))
 
 
 _START = -2.2

@@ -7,13 +7,11 @@ once. A line pays for the heading it opens; the lines after it under the same he
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
-from msgspec import Struct, field
-
-from contextfold.deferred import expression
+from msgspec import Struct
 
 from .chances import Chances, WordChances
 from .passages import DigestLine, Topic
@@ -43,50 +41,54 @@ def resting(things: Iterable[T], rest: Rest) -> Iterator[T]:
         yield from stretch
 
 
-class Exposure(Struct):
+class TermWorths(dict[Term, float]):
+    """What showing a term is worth now: the chance that it is needed, less where it is shown already."""
+
+    def __init__(self, chances: Chances) -> None:
+        super().__init__()
+        self._chances = chances
+        self._left: dict[Term, float] = {}  # the worth of showing a term once more, as a share
+
+    def __missing__(self, term: Term) -> float:
+        worth = self[term] = self._chances[term] * self._left.get(term, 1.0)
+        return worth
+
+    def show(self, terms: Iterable[Term]) -> None:
+        """They are shown once, or once more."""
+        left = self._left
+        for term in terms:
+            left[term] = left.get(term, 1.0) * AGAIN
+            self.pop(term, None)
+
+    def is_shown(self, term: Term) -> bool:
+        return term in self._left
+
+
+class WordWorths(dict[str, float]):
+    """What showing a plain word is worth: `share` of the chance that it is said again, and nothing once it is shown."""
+
+    def __init__(self, chances: WordChances, share: float, shown: Collection[str]) -> None:
+        super().__init__()
+        self._chances, self._share, self._shown = chances, share, shown
+
+    def __missing__(self, word: str) -> float:
+        worth = self[word] = 0.0 if word in self._shown else self._share * self._chances[word]
+        return worth
+
+
+class Exposure:
     """What the digest shows so far."""
 
-    terms: dict[Term, float] = field(default_factory=dict)  # the worth of showing a term once more, as a share
-    words: set[str] = field(default_factory=set)
-    topics: set[Topic] = field(default_factory=set)
-    places: set[int] = field(default_factory=set)
-    spent: dict[tuple[int, Topic | None], int] = field(default_factory=dict)  # tokens on lines of one call
+    def __init__(self, chances: Chances) -> None:
+        self.terms = TermWorths(chances)
+        self.words: set[str] = set()
+        self.topics: set[Topic] = set()
+        self.places: set[int] = set()
+        self.spent: dict[tuple[int, Topic | None], int] = {}  # tokens on lines of one call
 
     def add(self, terms: Iterable[Term], words: Iterable[str] = ()) -> None:
-        for term in terms:
-            self.terms[term] = self.terms.get(term, 1.0) * AGAIN
+        self.terms.show(terms)
         self.words.update(words)
-
-    def add_line(self, line: DigestLine) -> None:
-        self.places.add(line.place)
-        self.add(line.terms, line.talk)
-
-
-class Worth(Struct, frozen=True):
-    """How much a line brings."""
-
-    chances: Chances
-    word_chances: WordChances
-    word: float = WORD_WORTH
-
-    def of_terms(self, terms: Iterable[Term], shown: Exposure) -> float:
-        chances, left = self.chances, shown.terms
-        gain = 0.0
-        for term in terms:
-            gain += chances[term] * left.get(term, 1.0)
-        return gain
-
-    def of_line(self, line: DigestLine, shown: Exposure) -> float:
-        chances, left = self.chances, shown.terms
-        gain = 0.0
-        for term in line.terms:  # as `of_terms`: this is asked of every line
-            gain += chances[term] * left.get(term, 1.0)
-        if line.talk:
-            words, word_chances, worth = shown.words, self.word_chances, self.word
-            for word in line.talk:
-                if word not in words:
-                    gain += worth * word_chances[word]
-        return gain * line.factor
 
 
 class LinePrices(Struct, frozen=True):
@@ -103,14 +105,15 @@ class Coverage:
         self,
         lines: Sequence[DigestLine],
         topics: Iterable[Topic],
-        worth: Worth,
+        words: WordWorths,
         shown: Exposure,
         prices: LinePrices,
         rest: Rest = no_rest,
     ) -> None:
-        self.worth, self.shown, self.prices, self._rest = worth, shown, prices, rest
+        self.words, self.shown, self.prices, self._rest = words, shown, prices, rest
         self._by_topic: dict[Topic, list[DigestLine]] = {}
         self._heap: list[tuple[float, int, DigestLine | Topic]] = []
+        self._unopened: dict[Topic, tuple[frozenset[Term], float, int]] = {}  # until something else is shown
         self._topics = list(topics)
         for line in lines:
             if line.passage.topic is not None:
@@ -122,23 +125,25 @@ class Coverage:
         self._fill()
         lines: list[DigestLine] = []
         opened: list[Topic] = []
-        while self._heap and room > _LEAST_ROOM:
+        heap = self._heap
+        while heap and room > _LEAST_ROOM:
             self._rest()
-            claimed, place, one = heapq.heappop(self._heap)
-            rated, price = self._rate(one)
+            claimed, place, one = heapq.heappop(heap)
+            line = one if isinstance(one, DigestLine) else None
+            rated, price = self._rate_topic(one) if isinstance(one, Topic) else self._rate_line(one)
             if price > room or rated <= 0:
                 continue
-            if self._heap and rated < -claimed and rated < -self._heap[0][0]:
-                heapq.heappush(self._heap, (-rated, place, one))
+            if heap and rated < -claimed and rated < -heap[0][0]:
+                heapq.heappush(heap, (-rated, place, one))
                 continue
-            if isinstance(one, DigestLine) and not self._allows(one, price, most):
+            if line is not None and not self._allows(line, price, most):
                 continue
             room -= price
-            if isinstance(one, DigestLine):
-                lines.append(one)
-                self.shown.add_line(one)
-            topic = one.passage.topic if isinstance(one, DigestLine) else one
-            if topic is not None and topic not in self.shown.topics:
+            if line is not None:
+                lines.append(line)
+                self._show(line)
+            topic = line.passage.topic if line is not None else one
+            if isinstance(topic, Topic) and topic not in self.shown.topics:
                 opened.append(topic)
                 self._open(topic)
         return lines, opened
@@ -158,43 +163,69 @@ class Coverage:
     def _fill(self) -> None:
         """Rate everything once. Most lines are never looked at again, so this loop is where the time goes."""
         heap: list[tuple[float, int, DigestLine | Topic]] = []
+        self._unopened.clear()
         for line in resting(self._lines, self._rest):
             rated = self._rate_line(line)[0]
             if rated > 0:
                 heap.append((-rated, line.place, line))
         for place, topic in enumerate(resting(self._topics, self._rest)):
-            rated = self._rate(topic)[0]
+            rated = self._rate_topic(topic)[0]
             if rated > 0:
                 heap.append((-rated, -1 - place, topic))
         heapq.heapify(heap)
         self._heap = heap
 
-    def _rate(self, one: DigestLine | Topic) -> tuple[float, int]:
+    def _rate_topic(self, topic: Topic) -> tuple[float, int]:
         """Worth per token, and tokens. What is shown already is worth nothing."""
-        if not isinstance(one, Topic):
-            return self._rate_line(one)
-        if one in self.shown.topics:
+        if topic in self.shown.topics:
             return 0.0, 0
-        price = self.prices.heading(one)
-        return (self.worth.of_terms(one.terms, self.shown) / price**SIZE_POWER, price) if price else (0.0, 0)
+        _, gain, price = self._unopened.get(topic) or self._look_at(topic)
+        return (gain / price**SIZE_POWER, price) if price else (0.0, 0)
 
     def _rate_line(self, line: DigestLine) -> tuple[float, int]:
-        """Asked of every line, so it asks nobody who has nothing to add."""
-        shown = self.shown
+        """The same of a line. Asked of every one, so it asks nobody who has nothing to add."""
+        shown, passage = self.shown, line.passage
         if line.place in shown.places:
             return 0.0, 0
-        gain, price = self.worth.of_line(line, shown), line.price or self.prices.line(line)
-        topic = line.passage.topic
+        gain, worths = 0.0, shown.terms
+        for term in line.terms:
+            gain += worths[term]
+        if line.talk:
+            words = self.words
+            for word in line.talk:
+                gain += words[word]
+        gain *= line.factor
+        price, topic = line.price or self.prices.line(line), passage.topic
         if topic is not None and topic not in shown.topics:
-            own = line.terms
-            gain += self.worth.of_terms([term for term in topic.terms if term not in own], shown)
-            price += self.prices.heading(topic)
+            names, more, cost = self._unopened.get(topic) or self._look_at(topic)
+            if not names.isdisjoint(line.terms):
+                more = 0.0
+                for term in topic.terms:
+                    if term not in line.terms:
+                        more += worths[term]
+            gain += more
+            price += cost
         return (gain / price**SIZE_POWER, price) if price else (0.0, 0)
+
+    def _look_at(self, topic: Topic) -> tuple[frozenset[Term], float, int]:
+        """The names in a heading, what they are worth together, and what showing it costs."""
+        gain, worths = 0.0, self.shown.terms
+        for term in topic.terms:
+            gain += worths[term]
+        found = self._unopened[topic] = frozenset(topic.terms), gain, self.prices.heading(topic)
+        return found
+
+    def _show(self, line: DigestLine) -> None:
+        self.shown.places.add(line.place)
+        self.shown.add(line.terms, line.talk)
+        self.words.update(dict.fromkeys(line.talk, 0.0))
+        self._unopened.clear()
 
     def _open(self, topic: Topic) -> None:
         """Show the heading; the lines under it have become cheaper, so they are rated again."""
         self.shown.topics.add(topic)
         self.shown.add(topic.terms)
+        self._unopened.clear()
         for line in resting(self._by_topic.get(topic, ()), self._rest):
             rated = self._rate_line(line)[0]
             if rated > 0:
@@ -203,7 +234,6 @@ class Coverage:
 
 # -- lines that say the same of other numbers -------------------------------------------------------------------------
 
-_NUMBER = expression(r"\d+")
 _LEAST_ALIKE = 4
 
 
@@ -211,8 +241,8 @@ def without_alike(lines: Sequence[DigestLine], rest: Rest = no_rest) -> tuple[li
     """Of lines of output that differ in their numbers only, the newest; and by its place how many others there are."""
     groups: dict[str, list[DigestLine]] = {}
     for line in resting(lines, rest):
-        if line.passage.speaker == "result":
-            groups.setdefault(_NUMBER.sub("0", line.text), []).append(line)
+        if line.passage.speaker == "result" and (outline := line.outline):
+            groups.setdefault(outline, []).append(line)
     many: dict[int, int] = {}
     gone: set[int] = set()
     for group in groups.values():

@@ -11,7 +11,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Literal, TypeAlias
 
 from contextfold.deferred import expression
 
@@ -102,6 +103,7 @@ def restored(text: str, root: str) -> str:
     return _MARKED.sub(lambda _: root, text) if root else text
 
 
+@lru_cache(maxsize=8)
 def _below(root: str) -> re.Pattern[str]:
     return re.compile(rf"{_BEGIN}{re.escape(root)}(?=(?:/[^\s/\"'`]+){{{KEPT}}})")
 
@@ -115,10 +117,12 @@ _MARKED = expression(rf"{_BEGIN}{MARK}(?=/)")
 LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
 
 _GUTTER = expression(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
-_SENTENCE = expression(r"(?<=[.!?;])\s+|(?<=[。！？])")
+_SENTENCE = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
+_CLOSED = expression(r"(?<=[.!?;])\s+|(?<=[。！？])")
 _CLAUSE = expression(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
 _BLANK = expression(r"\A[\W_]*+\Z")
 _RUN = expression(r"(\S)\1{15,}")
+_RUN_OF_FOUR = expression(r"(\S)\1{3}")
 
 
 def split(text: str) -> Iterator[str]:
@@ -129,7 +133,9 @@ def split(text: str) -> Iterator[str]:
             if not _BLANK.match(line):
                 yield line
             continue
-        for piece in _pieces(_RUN.sub(r"\1\1\1…", line)):
+        if _RUN_OF_FOUR.search(line[::4]):  # every fourth letter of a long run
+            line = _RUN.sub(r"\1\1\1…", line)
+        for piece in _pieces(line):
             if not _BLANK.match(piece):
                 yield piece
 
@@ -137,7 +143,7 @@ def split(text: str) -> Iterator[str]:
 def _pieces(line: str) -> Iterator[str]:
     """Sentences, joined while they stay short, cut at clauses when one alone is too long."""
     held = ""
-    for sentence in _SENTENCE.split(line):
+    for sentence in parted(line, ";"):
         if len(held) + len(sentence) < LONGEST:
             held = f"{held} {sentence}".strip()
             continue
@@ -150,3 +156,13 @@ def _pieces(line: str) -> Iterator[str]:
             yield from (piece.strip() for piece in _CLAUSE.findall(sentence))
     if held:
         yield held
+
+
+def parted(line: str, also: Literal["", ";"] = "") -> list[str]:
+    """The sentences of a line; also what a semicolon ends."""
+    if not (line.isascii() and line.isprintable()):
+        return (_CLOSED if also else _SENTENCE).split(line)
+    for mark in (".", "!", "?", also):  # a pattern that looks behind at every letter takes many times as long
+        if mark:
+            line = line.replace(f"{mark} ", f"{mark}\n")
+    return [sentence.lstrip() for sentence in line.split("\n")]

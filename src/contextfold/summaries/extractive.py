@@ -14,7 +14,7 @@ from itertools import islice
 from msgspec import Struct
 
 from .chances import Chances, WordChances, plain_words
-from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Rest, Worth, no_rest, resting, without_alike
+from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Rest, WordWorths, no_rest, resting, without_alike
 from .cuts import MARK, Count, common_root, head, shortened, split
 from .frames import neutral
 from .layout import Page, heading
@@ -61,8 +61,8 @@ class Composer:
         self.look, self.rest = look, rest
         self.words = wording(request.language)
         self.root = common_root(notebook.reader.files)
-        self.shown = Exposure()
         self.chances: Chances = notebook.chances()
+        self.shown = Exposure(self.chances)
         self.word_chances = WordChances(notebook.uses, notebook.wanted)
         self._kept = frozenset(source.seq for source in request.kept)
         self._headings: dict[Topic, int] = {}
@@ -92,7 +92,7 @@ class Composer:
     def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
         """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
         word = WORD_WORTH * min(1.0, budget / TIGHT) ** 2 * max(LEAST_WORTH, min(1.0, LARGE / budget))
-        coverage = self._coverage(candidates, self.notebook.topics(), Worth(self.chances, self.word_chances, word))
+        coverage = self._coverage(candidates, self.notebook.topics(), word)
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):
             self.look()
@@ -110,27 +110,29 @@ class Composer:
         if self.standing:
             return []
         said = [line for line in candidates if line.passage.speaker == "assistant" and line.passage.topic is None]
-        worth = Worth(self.chances, self.word_chances, TALK_WORTH)
-        chosen = self._coverage(said, (), worth).choose(room, room)[0]
+        chosen = self._coverage(said, (), TALK_WORTH).choose(room, room)[0]
         newest = (line for line in sorted(said, key=lambda line: -line.place) if self._cost(line) <= room)
         return chosen or list(islice(newest, 1))
 
     def _candidates(self, told_already: str) -> list[DigestLine]:
-        """The lines that may be shown: not those that stand elsewhere, nor what an edit has replaced since."""
-        lines = (line for line in resting(self.notebook.lines.values(), self.rest) if not line.passage.is_replaced)
-        return [line for line in lines if not self._stands(line, told_already)]
+        """The lines that may be shown: not what is to be read elsewhere, nor what an edit has replaced since."""
+        folded, standing = self.notebook.folded, self.standing
+        found: list[DigestLine] = []
+        for line in resting(self.notebook.lines.values(), self.rest):
+            passage = line.passage
+            if passage.is_replaced or passage.order >= folded or (standing and line.text in standing):
+                continue
+            if passage.speaker == "user" and all(
+                piece in told_already or piece in standing for piece in sentences(line.text)
+            ):
+                continue
+            found.append(line)
+        return found
 
-    def _coverage(self, candidates: Sequence[DigestLine], topics: Iterable[Topic], worth: Worth) -> Coverage:
-        prices = LinePrices(self._cost, self._heading_cost)
-        return Coverage(candidates, topics, worth, self.shown, prices, self.rest)
-
-    def _stands(self, line: DigestLine, told_already: str) -> bool:
-        """Whether the line is to be read as it is elsewhere: in view, on the page, or in the text beside it."""
-        if self.notebook.is_in_view(line.passage) or line.text in self.standing:
-            return True
-        if line.passage.speaker != "user":
-            return False
-        return all(piece in told_already or piece in self.standing for piece in sentences(line.text))
+    def _coverage(self, candidates: Sequence[DigestLine], topics: Iterable[Topic], word: float) -> Coverage:
+        """A choice of these, where a word is worth that share of a name."""
+        words = WordWorths(self.word_chances, word, self.shown.words)
+        return Coverage(candidates, topics, words, self.shown, LinePrices(self._cost, self._heading_cost), self.rest)
 
     def _requests(self, room: int) -> list[str]:
         said = with_task([each for order, each in self.notebook.said.items() if order < self.notebook.folded])
@@ -201,7 +203,7 @@ class Composer:
         for line in sorted(self._about(opened), key=lambda line: line.place):
             topic = line.passage.topic
             for term in line.terms:
-                is_new = term.kind in _NAMED and term not in self.shown.terms
+                is_new = term.kind in _NAMED and not self.shown.terms.is_shown(term)
                 if topic is not None and is_new and (topic.is_file or term not in where):
                     where[term] = topic
         told_longer = {term.key.rpartition("/")[2] for term in where if "/" in term.key}
@@ -209,19 +211,19 @@ class Composer:
 
     def _about(self, topics: Collection[Topic | None]) -> Iterator[DigestLine]:
         """The hidden lines about these, but for what an edit replaced."""
+        folded = self.notebook.folded
         for line in resting(self.notebook.lines.values(), self.rest):
             passage = line.passage
-            is_told = passage.topic is not None and passage.topic in topics and not passage.is_replaced
-            if is_told and not self.notebook.is_in_view(passage):
+            is_hidden = passage.order < folded and not passage.is_replaced
+            if is_hidden and passage.topic is not None and passage.topic in topics:
                 yield line
 
     def _wanted(self, topic: Topic) -> float:
         return max((self.chances[term] for term in topic.terms), default=0.0)
 
     def _show_what_stands(self) -> None:
-        for line in resting(self.notebook.lines.values(), self.rest):
-            if self.notebook.is_in_view(line.passage):
-                self.shown.add(line.terms, line.talk)
+        for line in resting(self.notebook.in_view, self.rest):
+            self.shown.add(line.terms, line.talk)
         self._show(self.standing.splitlines())
 
     def _show(self, texts: Iterable[str]) -> None:

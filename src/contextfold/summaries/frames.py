@@ -22,10 +22,10 @@ _INVISIBLE = (
 )
 _UNSEEN = expression(_INVISIBLE.removesuffix("*"))
 _WIDE = expression("[\uff01-\uff5e]")
-_CONTROL = expression(
-    rf"[<＜]{_INVISIBLE}(?=[|｜¦][^\s|｜¦<>＜＞]{{1,60}}[|｜¦]{_INVISIBLE}[>＞])"
-    r"|<(?=/?(?:start_of_turn|end_of_turn|bos|eos|pad|s)>|</?SYS>>)"
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\])"
+_CONTROL = expression(  # each begins with one of three letters: whatever stands between them is passed over quickly
+    rf"[<＜\[](?:(?<=[<＜]){_INVISIBLE}(?=[|｜¦][^\s|｜¦<>＜＞]{{1,60}}[|｜¦]{_INVISIBLE}[>＞])"
+    r"|(?<=<)(?=/?(?:start_of_turn|end_of_turn|bos|eos|pad|s)>|</?SYS>>)"
+    r"|(?<=\[)(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\]))"
 )
 _SAFE = {"<": "‹", "＜": "‹", "[": "⟦"}
 

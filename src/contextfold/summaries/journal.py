@@ -7,6 +7,7 @@ changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar
 
 K = TypeVar("K")
@@ -41,6 +42,10 @@ class Journal:
         if key not in known[1]:
             known[1][key] = entries.get(key)
         entries[key] = value
+
+    def changed(self, entries: dict[K, V]) -> Iterable[K]:
+        """The keys of a dictionary that were set."""
+        return self._entries[id(entries)][1] if id(entries) in self._entries else ()
 
     def undo(self) -> None:
         """Put everything back."""

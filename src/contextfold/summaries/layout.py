@@ -29,6 +29,7 @@ class Page(Struct):
     names: dict[Topic, list[str]] = field(default_factory=dict)  # what else a file or command speaks of
     root: str = ""  # the directory a mark stands for
     alike: dict[int, int] = field(default_factory=dict)  # by a line's place, how many others are like it
+    headings: dict[Topic, str] = field(default_factory=dict)  # in words, written once for all copies of the page
 
     def copy(self) -> Page:
         """The same page, from which things can be taken without changing this one."""
@@ -38,16 +39,22 @@ class Page(Struct):
     def text(self) -> str:
         """The digest."""
         words = wording(self.language)
-        about_files = [line for line in self.lines if line.passage.topic and line.passage.topic.is_file]
-        about_commands = [line for line in self.lines if line.passage.topic and not line.passage.topic.is_file]
-        told = [line for line in self.lines if not line.passage.topic]
-        earlier = [line for line in told if line.passage.speaker == "previous"]
-        pasted = [line for line in told if line.passage.speaker == "user"]
-        told = [line for line in told if line.passage.speaker not in ("previous", "user")]
-        files, commands = self._grouped(about_files, is_file=True), self._grouped(about_commands, is_file=False)
+        files: dict[Topic, list[DigestLine]] = {topic: [] for topic in self.topics if topic.is_file}
+        commands: dict[Topic, list[DigestLine]] = {topic: [] for topic in self.topics if not topic.is_file}
+        earlier: list[str] = []
+        pasted: list[DigestLine] = []
+        told: list[DigestLine] = []
+        for line in sorted(self.lines, key=lambda line: line.place):
+            topic, speaker = line.passage.topic, line.passage.speaker
+            if topic is not None:
+                (files if topic.is_file else commands).setdefault(topic, []).append(line)
+            elif speaker == "previous":
+                earlier.append(f"- {line.text}")
+            else:
+                (pasted if speaker == "user" else told).append(line)
         root = self._root_in(files, words)
         sections = (
-            ("earlier", [f"- {line.text}" for line in _in_time(earlier)]),
+            ("earlier", earlier),
             ("requests", _interleaved(self.requests, _told(pasted, f"> {MARK}"))),
             ("plan", self.plan),
             ("files", root + self._headed(files, words)),
@@ -55,40 +62,28 @@ class Page(Struct):
             ("decisions", _told(told, "-")),
             ("work", self.last),
         )
-        return neutral("\n".join(_sections(sections, words)))
-
-    def _grouped(self, lines: Sequence[DigestLine], *, is_file: bool) -> dict[Topic, list[DigestLine]]:
-        """The lines of each heading, those without a kept line included."""
-        by_topic: dict[Topic, list[DigestLine]] = {topic: [] for topic in self.topics if topic.is_file == is_file}
-        for line in _in_time(lines):
-            if line.passage.topic is not None:
-                by_topic.setdefault(line.passage.topic, []).append(line)
-        return by_topic
+        page = [line for name, own in sections if own for line in (f"## {words.headings[name]}", *own)]
+        return neutral("\n".join(page))
 
     def _headed(self, by_topic: Mapping[Topic, Sequence[DigestLine]], words: Wording) -> list[str]:
         """Headings in time, each with its lines."""
         out: list[str] = []
         for topic, own in sorted(by_topic.items(), key=lambda item: item[0].order):
-            also = f"; {words.marks['also']} {', '.join(self.names[topic])}" if topic in self.names else ""
-            out.append(heading(topic, words, self.root) + also)
-            out.extend(f"- {line.text}{self._others(line, words)}" for line in own)
+            head = self.headings.get(topic)
+            if head is None:
+                head = self.headings[topic] = heading(topic, words, self.root)
+            names = self.names.get(topic)
+            out.append(f"{head}; {words.marks['also']} {', '.join(names)}" if names is not None else head)
+            for line in own:
+                many = self.alike.get(line.place, 0)
+                others = f" {words.marks['alike'].format(many=f'{many:,}')}" if many else ""
+                out.append(f"- {line.text}{others}")
         return out
-
-    def _others(self, line: DigestLine, words: Wording) -> str:
-        many = self.alike.get(line.place, 0)
-        return f" {words.marks['alike'].format(many=f'{many:,}')}" if many else ""
 
     def _root_in(self, topics: Iterable[Topic], words: Wording) -> list[str]:
         """What the mark stands for, if one of these headings has it; it is said in front of the first that does."""
         is_needed = any(is_below(topic.name, self.root) for topic in topics)
         return [f"{words.marks['root']} {self.root}"] if is_needed else []
-
-
-def _sections(sections: Iterable[tuple[str, list[str]]], words: Wording) -> Iterable[str]:
-    for name, lines in sections:
-        if lines:
-            yield f"## {words.headings[name]}"
-            yield from lines
 
 
 def heading(topic: Topic, words: Wording, root: str = "") -> str:
@@ -106,9 +101,10 @@ def heading(topic: Topic, words: Wording, root: str = "") -> str:
 def _told(lines: Sequence[DigestLine], mark: str) -> list[str]:
     out: list[str] = []
     before = None
-    for line in _in_time(lines):
-        out.append(f"{mark} {line.text}" if line.passage.seq == before else f"#{line.passage.seq} {mark} {line.text}")
-        before = line.passage.seq
+    for line in lines:
+        seq = line.passage.seq
+        out.append(f"{mark} {line.text}" if seq == before else f"#{seq} {mark} {line.text}")
+        before = seq
     return out
 
 
@@ -122,19 +118,10 @@ def _interleaved(first: Sequence[str], second: Sequence[str]) -> list[str]:
             seq = int(number) if number.isdigit() else seq
             said.append((seq, whose, line))
     said.sort(key=lambda one: one[:2])
-    return [
-        _unnumbered(line) if before == seq else line for before, (seq, _, line) in zip(_seqs(said), said, strict=True)
-    ]
-
-
-def _seqs(said: Sequence[tuple[int, int, str]]) -> list[int]:
-    """For each line the seq of the one before it."""
-    return [-1, *(seq for seq, _, _ in said)][: len(said)]
-
-
-def _unnumbered(line: str) -> str:
-    return line[line.find(" ") + 1 :] if line.startswith("#") else line
-
-
-def _in_time(lines: Iterable[DigestLine]) -> list[DigestLine]:
-    return sorted(lines, key=lambda line: line.place)
+    out: list[str] = []
+    before = -1
+    for seq, _, line in said:
+        is_numbered = before == seq and line.startswith("#")
+        out.append(line[line.find(" ") + 1 :] if is_numbered else line)
+        before = seq
+    return out

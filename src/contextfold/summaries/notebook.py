@@ -95,6 +95,7 @@ class Notebook:
         self.said: dict[int, list[Saying]] = {}  # what people typed, by passage
         self.asked: tuple[str, ...] = ()  # their last two messages
         self.spoken: HistoryPassage | None = None  # the assistant's last words
+        self.in_view: list[DigestLine] = []  # lines that stay there, read to learn what matters
         self.folded = 0  # how many of the passages are folded; those after them stay in view
 
     @property
@@ -123,10 +124,10 @@ class Notebook:
                 self._read(request.sources[len(request.sources) - request.staying :], aside, look)
                 self.folded = self.reader.passages
                 self._read(request.kept, aside, look)
+                read = [self.lines[text] for text in aside.changed(self.lines)]
+                self.in_view = [line for line in read if line.passage.order >= self.folded]
                 yield
-                self._known.seen = {
-                    line.text: line for line in self.lines.values() if line.passage.order >= self.folded
-                }
+                self._known.seen = {line.text: line for line in self.in_view}
                 aside.undo()
             except BaseException:
                 aside.undo()
@@ -267,7 +268,7 @@ class Notebook:
 
         def worth(line: DigestLine) -> float:
             rest()
-            named = sum(chances[term] for term in line.terms) + 0.02 * len(line.talk)
+            named = sum([chances[term] for term in line.terms]) + 0.02 * len(line.talk)
             price: float = (line.price or 1 + len(line.text) // 4) ** SIZE_POWER
             return named * line.factor / price
 

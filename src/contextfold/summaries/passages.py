@@ -336,6 +336,9 @@ _FAILS = expression(
 )
 
 
+_NUMBER = expression(r"\d+")
+
+
 class DigestLine(Struct, eq=False, gc=False):
     """One candidate. `place` orders all lines of a history."""
 
@@ -348,6 +351,7 @@ class DigestLine(Struct, eq=False, gc=False):
     price: int = 0  # tokens, once they were counted
     factor: float = 0.0  # what its gain is multiplied by, for what it is rather than for what it names
     talk: tuple[str, ...] = ()  # plain words of what was said; code and output are weighed by names alone
+    numbered: str | None = None  # its words with every number the same, empty without one; None until somebody asks
 
     def __post_init__(self) -> None:
         passage = self.passage
@@ -357,6 +361,14 @@ class DigestLine(Struct, eq=False, gc=False):
             self.factor *= 1.15
         if passage.is_replaced:
             self.factor *= 0.3
+
+    @property
+    def outline(self) -> str:
+        """Its words with every number the same; empty if it has none."""
+        if self.numbered is None:
+            outline, many = _NUMBER.subn("0", self.text)
+            self.numbered = outline if many else ""
+        return self.numbered
 
     def weigh(self, count: Count | None) -> None:
         """Count its tokens, with those of its mark and its end; without a counter, forget them."""

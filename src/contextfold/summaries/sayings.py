@@ -14,24 +14,33 @@ from msgspec.structs import replace
 
 from contextfold.deferred import expression
 
-from .cuts import MARK, Count, head
+from .cuts import MARK, Count, head, parted
 from .passages import HistoryPassage
 
-_SENTENCE = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
-_ASKS = expression(
-    r"^(?:please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|"
+_ORDERS = expression(  # how an order begins
+    r"(?:please|can you|could you|let'?s|don'?t|do not|never|always|make sure|ensure|use|add|remove|fix|run|check|"
     r"write|read|create|update|change|move|keep|look|implement|review|rename|delete|commit|push|test|try|stop|continue|"
     r"show|find|explain|investigate|refactor|undo|revert|merge|rebase|ask|tell|put|avoid|leave|start|go|give|take|set|"
-    r"replace|open)\b|\b(?:should|must|needs? to|have to|want|don'?t|do not|never|always|make sure|instead|only|"
-    r"please|without)\b"
-    r"|(?:して|せよ|しろ|しない|するな|ください|下さい|お願い|ほしい|欲しい|たい|べき|必要|禁止|必ず|絶対|ないで|まず)"
-    r"|(?:请|不要|必须|需要|应该|务必|帮我)|[?？]\s*\Z",
+    r"replace|open)\b",
     re.IGNORECASE,
+)
+_WISHES = expression(  # what one has somewhere
+    r"\b(?:should|must|needs? to|have to|want|don'?t|do not|never|always|make sure|instead|only|please|without)\b",
+    re.IGNORECASE,
+)
+_WISHING = (  # without which no pattern needs to be tried at every letter
+    *("should", "must", "need", "have to", "want", "don", "do not", "never", "always", "make sure", "instead"),
+    *("only", "please", "without"),
+)
+_ASKS = expression(
+    r"して|せよ|しろ|しない|するな|ください|下さい|お願い|ほしい|欲しい|たい|べき|必要|禁止|必ず|絶対|ないで|まず"
+    r"|请|不要|必须|需要|应该|务必|帮我|[?？]\s*\Z"
 )
 _BULLETS = " \t-*>#•・`0123456789.)("  # what may stand before the words of an order in a list
 _FENCE = expression(r"```")
 _BARE_FENCE = expression(r"`{3,}+\w*+")  # says nothing without what stood in it
 _PROSE = expression(r"[^\W\d_]")
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 LEAST_WEIGHT = 0.45  # below it a line is a paste: it has to earn its place like any other line
 PROTECTED = 4.0  # from it on a sentence is an order, or all that was said at once
 TASK, _OPENING = 1_000.0, 4  # what the first sentences of all weigh, and how many they are: everything serves them
@@ -118,20 +127,34 @@ def sentences(text: str) -> list[str]:
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     """Sentences, and whether each begins a line."""
     for line in text.splitlines():
-        said = [sentence.strip() for sentence in _SENTENCE.split(line) if sentence.strip()]
+        said = [sentence.strip() for sentence in parted(line) if sentence.strip()]
         yield from ((sentence, place == 0) for place, sentence in enumerate(said))
 
 
 def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
-    letters = len(_PROSE.findall(piece)) / max(len(piece), 1)
-    weight = 6.0 if _ASKS.search(piece.lstrip(_BULLETS)) else 1.0
-    if fenced or letters < 0.55 or _LOGGED.match(piece):
+    is_ascii = piece.isascii()
+    letters = len(piece.encode().translate(None, _NO_LETTERS)) if is_ascii else len(_PROSE.findall(piece))
+    weight = 6.0 if _asks(piece.lstrip(_BULLETS)) else 1.0
+    if fenced or letters / max(len(piece), 1) < 0.55 or _LOGGED.match(piece):
         weight *= 0.25
-    if of > 1 and piece.count(" ") < 2 and piece.isascii():  # the end of a wrapped line says nothing alone
+    if of > 1 and is_ascii and piece.count(" ") < 2:  # the end of a wrapped line says nothing alone
         weight *= 0.5
     if of > 30 and not (index < 6 or index >= of - 3):
         weight *= 0.5
     return weight
+
+
+def _asks(piece: str) -> bool:
+    """Whether it is an order, a wish or a question."""
+    if _ORDERS.match(piece):
+        return True
+    if not piece.isascii():
+        return _WISHES.search(piece) is not None or _ASKS.search(piece) is not None
+    low = piece.lower()
+    for word in _WISHING:
+        if word in low:
+            return low.endswith("?") or _WISHES.search(piece) is not None
+    return low.endswith("?")
 
 
 def _recency(place: int, last: int) -> float:

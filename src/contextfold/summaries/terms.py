@@ -24,17 +24,22 @@ _EXTENSIONS = (
     "lock|cfg|ini|env|rb|php|cs|c|h|cc|cpp|hpp|ipynb|rst|xml|csv|tsv|log|pl|lua|tmpl|proto|traj|vue|svelte|ex|exs|hs|scala"
 )
 # Linear by construction: a path is tried only where a run of its letters begins (or at a slash with no part before it),
-# a file only where its dotted name begins. What fails there fails at every later letter of the same run too.
+# a file only where its dotted name begins. What fails there fails at every later letter of the same run too. Most words
+# stand alone, and nothing begins at a blank: both are found out before anything else is tried.
 _TERM = expression(
-    r"https?://[^\s\"'`<>)\]}\\]+"
-    r"|(?:(?<![\w.@+~/-])|(?<![\w.@+~-])(?=/))/?(?:[\w.@+~-]++/)+[\w.@+-]++|(?<![\w/])/[\w.@+-]{4,}+"
+    r"(?=[\w/.@+~-])(?:\w{4,}+(?![./@+~:-])"
+    r"|https?://[^\s\"'`<>)\]}\\]+"
+    r"|(?:(?<![\w.@+~/-])|(?<![\w.@+~-])(?=/))/?(?:[\w.@+~-]++/)+[\w.@+-]++|/(?<![\w/]/)[\w.@+-]{4,}+"
     rf"|(?<![\w-])(?<![\w-]\.)[\w-]++(?:\.[\w-]++)*\.(?:{_EXTENSIONS})\b"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|(?<![\w-])--[a-z][\w-]{2,}"
+    r"|--(?<![\w-]--)[a-z][\w-]{2,}"
     r"|[a-z0-9]++(?:-[a-z0-9]++){2,}"
-    r"|\w{4,}+"
+    r"|\w{4,}+)"
 )
+_WORD = expression(r"\w{4,}+")  # all that is left of it in a text without paths, files, flags and names with dashes
+_DASHED = expression(r"-[a-z0-9]++-")
 _QUOTED = expression(r"\"([^\"\n]{8,60})\"|`([^`\n]{8,60})`|'([^'\n]{8,60})'|「([^」\n]{4,40})」")
+_EXTENSION = expression(rf"\.(?:{_EXTENSIONS})\b")
 _HAS_EXTENSION = expression(rf"\.(?:{_EXTENSIONS})\Z")
 _HEX = expression(r"\A(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{7,64}\Z")
 _UUID = expression(r"[0-9a-f]{8}-[0-9a-f]{4}-")
@@ -54,8 +59,13 @@ class Term(Struct, frozen=True, order=True, cache_hash=True, gc=False):
 def terms_in(text: str) -> set[Term]:
     """Every term of a line or a longer text."""
     found: set[Term] = set()
-    for token in set(_TERM.findall(text)):
-        found.update(_terms_of(token))
+    is_plain = not ("/" in text or ("-" in text and ("--" in text or _DASHED.search(text))))
+    if is_plain and "." in text:
+        is_plain = _EXTENSION.search(text) is None
+    for token in (_WORD if is_plain else _TERM).findall(text):
+        terms = _terms_of(token)
+        if terms:
+            found.update(terms)
     if '"' in text or "`" in text or "'" in text or "「" in text:
         found.update(_phrases(text))
     return found
