@@ -106,32 +106,31 @@ def read_part(part: object) -> Block:
     if not isinstance(part, dict):
         raise BadMessage(f"A part is a {type(part).__name__}. Pass objects such as {{'text': ...}}.")
     kind = kind_of(part)
-    match kind, held(part, kind):
-        case "text", str(text):  # words; thoughts; or a signature that came on a part of its own
-            if part.get("thought") is True or (not text and signature(part)):
-                return Reasoning(encodable(text), encodable(signature(part)))
-            return Text(encodable(text))
-        case "functionCall", dict(call):
-            arguments = call.get("args")
-            return ToolCall(
-                call_id(call), _word(call.get("name")), "{}" if arguments is None else encode(arguments).decode()
-            )
-        case "functionResponse", dict(response):
-            said = response.get("response")
-            is_error = isinstance(said, dict) and "error" in said and not said.keys() & {"output", "result"}
-            inner = [read_part(each) for each in response.get("parts") or () if isinstance(each, dict)]
-            named = "" if has_id(response) else _word(response.get("name"))
-            return ToolResult(call_id(response), (*_said(said), *inner), is_error, named)
-        case "inlineData", dict(blob):
-            media_type, data = _word(field(blob, "mimeType")), _word(blob.get("data")).translate(_STANDARD)
-            if media_type.startswith("image/"):
-                return Image(media_type, data)
-            return Document(media_type, data=data, title=_word(blob.get("displayName")))
-        case "fileData", dict(file):
-            media_type, url = _word(field(file, "mimeType")), _word(field(file, "fileUri"))
-            return Image(media_type, url=url) if media_type.startswith("image/") else Document(media_type, url=url)
-        case _:
-            return Opaque(kind, encode(part).decode())
+    value = held(part, kind)
+    if kind == "text" and isinstance(value, str):  # words; thoughts; or a signature that came on a part of its own
+        if part.get("thought") is True or (not value and signature(part)):
+            return Reasoning(encodable(value), encodable(signature(part)))
+        return Text(encodable(value))
+    if not isinstance(value, dict):
+        return Opaque(kind, encode(part).decode())
+    if kind == "functionCall":
+        arguments = value.get("args")
+        given = "{}" if arguments is None else encode(arguments).decode()
+        return ToolCall(call_id(value), _word(value.get("name")), given)
+    if kind == "functionResponse":
+        said = value.get("response")
+        is_error = isinstance(said, dict) and "error" in said and not said.keys() & {"output", "result"}
+        inner = [read_part(each) for each in value.get("parts") or () if isinstance(each, dict)]
+        named = "" if has_id(value) else _word(value.get("name"))
+        return ToolResult(call_id(value), (*_said(said), *inner), is_error, named)
+    if kind not in ("inlineData", "fileData"):
+        return Opaque(kind, encode(part).decode())
+    media_type, url = _word(field(value, "mimeType")), _word(field(value, "fileUri"))
+    data, title = _word(value.get("data")).translate(_STANDARD), _word(value.get("displayName"))
+    is_image = media_type.startswith("image/")
+    if kind == "fileData":
+        return Image(media_type, url=url) if is_image else Document(media_type, url=url)
+    return Image(media_type, data) if is_image else Document(media_type, data=data, title=title)
 
 
 def call_id(value: Mapping[str, Any]) -> str:

@@ -129,14 +129,15 @@ def _calls(value: Mapping[str, Any]) -> Iterator[tuple[FieldPlace, Block]]:
     if calls is not None and not isinstance(calls, list):
         raise BadMessage(f"'tool_calls' is a {type(calls).__name__}. Pass a list of calls, or leave it out.")
     for index, call in enumerate(calls or ()):
-        match call:
-            case {"id": str(id_), "function": dict(called)}:
-                read = ToolCall(encodable(id_), _name(called), _arguments(called.get("arguments")))
-            case {"id": str(id_), "custom": dict(custom)}:
-                read = ToolCall(encodable(id_), _name(custom), encode(custom.get("input", "")).decode())
-            case _:
-                raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
-        yield FieldPlace("tool_calls", index), read
+        given = call if isinstance(call, dict) else {}
+        id_, called, custom = given.get("id"), given.get("function"), given.get("custom")
+        place = FieldPlace("tool_calls", index)
+        if isinstance(id_, str) and isinstance(called, dict):
+            yield place, ToolCall(encodable(id_), _name(called), _arguments(called.get("arguments")))
+        elif isinstance(id_, str) and isinstance(custom, dict):
+            yield place, ToolCall(encodable(id_), _name(custom), encode(custom.get("input", "")).decode())
+        else:
+            raise BadMessage("A tool call has no 'id' or no 'function'. Set both: results are paired by the id.")
     if isinstance(function, dict):
         name = _name(function)
         yield FieldPlace("function_call"), ToolCall(LEGACY + name, name, _arguments(function.get("arguments")))
