@@ -174,16 +174,15 @@ class Growing:
 
     def _belongs(self, decided: bytearray, line: int) -> bool:
         """Whether a line beside the path is part of a live message, or answers one, or is a note beside it."""
-        parent, flags = self._parents[line], self._flags[line]
-        if decided[parent] != _LIVE:
+        above, flags = self._parents[line], self._flags[line]
+        if decided[above] != _LIVE:
             return False
-        passing = bool(flags & _ANSWERS) or not flags & _SAID
-        return passing or bool(self._keys[line] and self._keys[line] == self._message_above(parent))
-
-    def _message_above(self, line: int) -> int:
-        """The API message that a line stands under, seen through notes and results."""
-        for _ in range(_RECENT):
-            if self._flags[line] & _SAID and not self._flags[line] & _ANSWERS:
+        if flags & _ANSWERS or not flags & _SAID:
+            return True
+        if not self._keys[line]:
+            return False
+        for _ in range(_RECENT):  # the API message that the line stands under, seen through notes and results
+            if self._flags[above] & _SAID and not self._flags[above] & _ANSWERS:
                 break
-            line = self._parents[line]
-        return self._keys[line]
+            above = self._parents[above]
+        return self._keys[line] == self._keys[above]

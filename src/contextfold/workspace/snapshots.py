@@ -200,32 +200,28 @@ class Snapshots:
         return self._taken(find(self._git, self._largest), label)
 
     def _taken(self, found: Candidates, label: str) -> Snapshot:
-        latest = self._latest()
+        git, latest = self._git, self._latest()
         if latest is None or found.paths or found.excluded != latest.excluded:
             self._forget_latest()
-            latest = _Latest(self._stored(found, label), found.excluded)
+            if found.present:
+                git.paths("update-index", "-z", "--add", "--replace", "--remove", "--stdin", given=found.present)
+            if found.gone:
+                git.paths("update-index", "-z", "--force-remove", "--stdin", given=found.gone)
+            tree = git.text("write-tree")
+            commit = git.text("commit-tree", tree, given=label.encode())
+            self.note_left_out(commit, found.excluded)
+            git.name(f"refs/snapshots/{commit}", commit)
+            drawer = git.directory / "objects" / "17"
+            loose = len(list(drawer.iterdir())) if drawer.exists() else 0
+            if loose > MANY_LOOSE:
+                self._collect()
+            latest = _Latest(commit, found.excluded)
             self._remember(latest)
-        index, files = self._git.directory / "index", 0
+        index, files = git.directory / "index", 0
         if index.exists():  # its header says how many files it holds
             with index.open("rb") as file:
                 files = int(struct.unpack(">4sLL", file.read(12))[2])
         return Snapshot(latest.id, files, tuple(map(shown, found.paths)), found.excluded)
-
-    def _stored(self, found: Candidates, label: str) -> str:
-        git = self._git
-        if found.present:
-            git.paths("update-index", "-z", "--add", "--replace", "--remove", "--stdin", given=found.present)
-        if found.gone:
-            git.paths("update-index", "-z", "--force-remove", "--stdin", given=found.gone)
-        tree = git.text("write-tree")
-        commit = git.text("commit-tree", tree, given=label.encode())
-        self.note_left_out(commit, found.excluded)
-        git.name(f"refs/snapshots/{commit}", commit)
-        drawer = git.directory / "objects" / "17"
-        loose = len(list(drawer.iterdir())) if drawer.exists() else 0
-        if loose > MANY_LOOSE:
-            self._collect()
-        return commit
 
     @property
     def _journal(self) -> Path:

@@ -128,16 +128,13 @@ class GeminiStream:
             held |= {
                 name: copied(value) for name, value in candidate.items() if name != "content" and value is not None
             }
-            self._take_parts(held["content"]["parts"], (candidate.get("content") or {}).get("parts") or ())
-
-    def _take_parts(self, held: list[dict[str, Any]], pieces: Sequence[Event]) -> None:
-        """Words go on with the words before them, thoughts with thoughts."""
-        for piece in pieces:
-            last, part = held[-1] if held else {}, copied(piece)
-            if _is_words(last) and _is_words(part) and last.get("thought") == part.get("thought"):
-                self._texts.add(last, "text", part["text"])
-            elif part:
-                held.append(part)
+            parts = held["content"]["parts"]
+            for part in copied((candidate.get("content") or {}).get("parts") or []):
+                last = parts[-1] if parts else {}
+                if _is_words(last) and _is_words(part) and last.get("thought") == part.get("thought"):
+                    self._texts.add(last, "text", part["text"])
+                elif part:
+                    parts.append(part)
 
     def heard(self) -> Heard:
         self._texts.join()

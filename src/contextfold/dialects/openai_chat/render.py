@@ -80,15 +80,23 @@ def _users(message: Message, blocks: Sequence[Block]) -> list[Json]:
     written: list[Json] = []
     parts: list[Json] = []
     for block in blocks:
-        if not isinstance(block, ToolResult):
-            part = _part(block)
-            parts += [] if part is None else [part]
-        elif block.call.startswith(LEGACY):
+        if isinstance(block, ToolResult) and block.call.startswith(LEGACY):
             name = block.call.removeprefix(LEGACY)
             written.append({"role": "function", "name": name, "content": said_of(block.blocks)})
-        else:
+        elif isinstance(block, ToolResult):
             call = _id(message, block.call)
             written.append({"role": "tool", "tool_call_id": call, "content": said_of(block.blocks)})
+        elif isinstance(block, Image) and (url := image_url(block)):
+            detail = {"detail": block.detail} if block.detail else {}
+            parts.append({"type": "image_url", "image_url": {"url": url, **detail}})
+        elif isinstance(block, Document) and block.media_type in _SOUNDS and block.data:
+            sound = {"data": block.data, "format": _SOUNDS[block.media_type]}
+            parts.append({"type": "input_audio", "input_audio": sound})
+        elif isinstance(block, Document) and block.data and not is_played(block):
+            file = {"filename": block.title or "document", "file_data": data_url(block.media_type, block.data)}
+            parts.append({"type": "file", "file": file})
+        elif not is_blank(words := word(block)):
+            parts.append({"type": "text", "text": words})
     if parts:
         is_words = all(part["type"] == "text" for part in parts)
         content = "\n".join(str(part["text"]) for part in parts) if is_words else parts
@@ -98,18 +106,6 @@ def _users(message: Message, blocks: Sequence[Block]) -> list[Json]:
 
 def _id(message: Message, call: str) -> str:
     return call if message.dialect == NAME else short(call)
-
-
-def _part(block: Block) -> Json | None:
-    if isinstance(block, Image) and (url := image_url(block)):
-        return {"type": "image_url", "image_url": {"url": url, **({"detail": block.detail} if block.detail else {})}}
-    if isinstance(block, Document) and block.media_type in _SOUNDS and block.data:
-        return {"type": "input_audio", "input_audio": {"data": block.data, "format": _SOUNDS[block.media_type]}}
-    if isinstance(block, Document) and block.data and not is_played(block):
-        file = {"filename": block.title or "document", "file_data": data_url(block.media_type, block.data)}
-        return {"type": "file", "file": file}
-    words = word(block)
-    return None if is_blank(words) else {"type": "text", "text": words}
 
 
 def said_of(blocks: Iterable[Block]) -> str:

@@ -275,7 +275,16 @@ def _folded(raw: Raw, kind: str, change: _Change, role: Role) -> Raw | None:
     text = change.text or ""
     parts = fields(raw)
     if isinstance(change.block, ToolResult):
-        return _folded_output(parts, kind, text)
+        if kind == "shell_call_output":
+            outcome = {"type": "exit", "exit_code": 0}
+            parts["output"] = put([{"stdout": text, "stderr": "", "outcome": outcome}])
+        elif kind == "tool_search_output":
+            parts["tools"] = put([])
+        elif kind != "computer_call_output":
+            parts["output"] = put(text)
+        if kind != "local_shell_call_output":
+            parts.pop("id", None)
+        return Raw(assembled(parts))
     if kind == "function_call":
         parts["arguments"] = put(encode(folded_input(text)).decode())
     elif kind == "custom_tool_call":
@@ -287,19 +296,6 @@ def _folded(raw: Raw, kind: str, change: _Change, role: Role) -> Raw | None:
             encode(_said(role, [{"type": "output_text" if role == "assistant" else "input_text", "text": text}]))
         )
     parts.pop("id", None)
-    return Raw(assembled(parts))
-
-
-def _folded_output(parts: dict[str, Raw], kind: str, text: str) -> Raw:
-    if kind == "shell_call_output":
-        outcome = {"type": "exit", "exit_code": 0}
-        parts["output"] = put([{"stdout": text, "stderr": "", "outcome": outcome}])
-    elif kind == "tool_search_output":
-        parts["tools"] = put([])
-    elif kind != "computer_call_output":
-        parts["output"] = put(text)
-    if kind != "local_shell_call_output":
-        parts.pop("id", None)
     return Raw(assembled(parts))
 
 

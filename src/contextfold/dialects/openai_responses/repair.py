@@ -240,15 +240,13 @@ def _message(path: str, item: dict[str, Any], notes: RepairNotes) -> list[dict[s
     if not content and not isinstance(item.get("id"), str):
         notes.note(path, "empty-message", "The empty message was left out.")
         return []
-    return _parted(path, item, notes) if isinstance(content, list) else [item]
-
-
-def _parted(path: str, item: dict[str, Any], notes: RepairNotes) -> list[dict[str, Any]]:
-    """Parts under the names of their side; what an assistant cannot say is shown on the user's side."""
+    if not isinstance(content, list):
+        return [item]
+    # Parts under the names of their side; what an assistant cannot say is shown on the user's side.
     is_assistants = item["role"] == "assistant"
     own: list[Any] = []
     others: list[Any] = []
-    for index, part in enumerate(item["content"]):
+    for index, part in enumerate(content):
         new = _part(part, is_assistants)
         if new is not part:
             notes.note(f"{path}.content[{index}]", "misplaced-part", "The part was given the name of its side.")

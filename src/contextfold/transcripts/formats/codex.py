@@ -124,13 +124,13 @@ def content_blocks(content: object) -> list[bytes]:
     blocks: list[bytes] = []
     for part in [content] if isinstance(content, str) else content:
         match part:
-            case {"type": "input_image" | "image_url", "image_url": str(url) | {"url": str(url)}}:
-                blocks.append(picture(url))
-                continue
             case {"type": "input_text" | "output_text" | "text" | "summary_text", "text": str(words)}:
                 pass
             case {"type": "refusal", "refusal": str(words)} | str(words):
                 pass
+            case {"type": "input_image" | "image_url", "image_url": str(url) | {"url": str(url)}}:
+                blocks.append(picture(url))
+                continue
             case _:
                 words = spelled(part)
         if words.strip():
