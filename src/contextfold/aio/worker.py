@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -26,7 +26,7 @@ from contextfold.thread.live import LiveThreads
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Job = tuple[Callable[[], Any], "Future[Any]"]
+Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]  # and who waits for it
 
 MOST_THREADS = 32  # that work aside at the same moment; what comes then waits for one of them
 MOST_JOBS = 256  # in one batch, so that the first caller does not wait for an endless queue
@@ -97,9 +97,10 @@ class Worker:
     async def run(self, job: Callable[[], T]) -> T:
         if self._is_stopped:
             raise _closed()
-        future: Future[T] = Future()
-        self._jobs.put((deferred(job, self.store) if _SHARING.get() is self.store else job, future))
-        return await asyncio.shield(asyncio.wrap_future(future))
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._jobs.put((deferred(job, self.store) if _SHARING.get() is self.store else job, loop, answer))
+        return await answer
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -129,7 +130,7 @@ class Worker:
         """What each job gave. When the shared commit fails, all of them failed."""
         try:
             with self.store.batch():
-                return [_attempt(job) for job, _ in jobs]
+                return [_attempt(job) for job, *_ in jobs]
         except Exception as error:  # noqa: BLE001  # whatever the commit raised belongs to every caller
             return [(None, error)] * len(jobs)
 
@@ -170,17 +171,15 @@ class Lanes:
             self._changed.wait_for(lambda: not self._unfinished)
         self._threads.shutdown()
 
-    def put(self, lane: Lane, job: Callable[[], T]) -> Future[T]:
+    def put(self, lane: Lane, job: Job) -> None:
         """Have a lane do a job after those that it was given before."""
-        future: Future[T] = Future()
         with self._changed:
             if self._is_stopped:
                 raise _closed()
             self._unfinished += 1
-            lane.waiting.append((job, future))
+            lane.waiting.append(job)
             if len(lane.waiting) == 1:
                 self._threads.submit(self._work, lane)
-        return future
 
     def _work(self, lane: Lane) -> None:
         """One job, then the lane waits for its turn again: a busy conversation leaves the others room."""
@@ -214,7 +213,10 @@ class Lane:
         self.size = 0  # bytes, as it was last weighed
 
     async def run(self, job: Callable[[], T]) -> T:
-        return await asyncio.shield(asyncio.wrap_future(self._lanes.put(self, job)))
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._lanes.put(self, (job, loop, answer))
+        return await answer
 
     def lane(self, thread: str) -> Lane:
         return self._lanes.lane(thread)
@@ -245,11 +247,23 @@ def _attempt(job: Callable[[], Any]) -> tuple[Any, BaseException | None]:
 
 
 def _deliver(jobs: list[Job], results: list[tuple[Any, BaseException | None]]) -> None:
-    for (_, future), (value, error) in zip(jobs, results, strict=True):
+    """Tell each caller in its own loop; those of one loop are told together. A closed loop has nobody who waits."""
+    heard: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, BaseException | None]]] = {}
+    for (_, loop, answer), (value, error) in zip(jobs, results, strict=True):
+        heard.setdefault(loop, []).append((answer, value, error))
+    for loop, answers in heard.items():
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, answers)
+
+
+def _settle(answers: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
+    for answer, value, error in answers:
+        if answer.done():  # its caller was cancelled
+            continue
         if error is None:
-            future.set_result(value)
+            answer.set_result(value)
         else:
-            future.set_exception(error)
+            answer.set_exception(error)
 
 
 class Aside:
@@ -261,8 +275,8 @@ class Aside:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._idle: list[SimpleQueue[_Asked | None]] = []  # of threads with nothing to do; the last was done last
-        self._waiting: deque[_Asked] = deque()  # for a thread
+        self._idle: list[SimpleQueue[Job | None]] = []  # of threads with nothing to do; the last was done last
+        self._waiting: deque[Job] = deque()  # for a thread
         self._threads, self._times_closed = 0, 0
 
     async def __call__(self, function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> T:
@@ -291,13 +305,13 @@ class Aside:
         for jobs in idle:
             jobs.put(None)
 
-    def _work(self, jobs: SimpleQueue[_Asked | None], times_closed: int) -> None:
+    def _work(self, jobs: SimpleQueue[Job | None], times_closed: int) -> None:
         while (asked := jobs.get()) is not None:
-            work, loop, answer = asked
+            work = asked[0]
             try:
-                settle = partial(_settle, answer, work(), None)
+                result: tuple[Any, BaseException | None] = work(), None
             except BaseException as error:  # noqa: BLE001  # it is the caller's, and reaches the caller
-                settle = partial(_settle, answer, None, error)
+                result = None, error
             with self._lock:  # before the caller hears of it, and asks for more
                 if self._waiting:
                     jobs.put(self._waiting.popleft())
@@ -306,18 +320,5 @@ class Aside:
                 else:  # closed meanwhile
                     self._threads -= 1
                     jobs.put(None)
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(settle)
-            del asked, work, loop, answer, settle  # nothing is held until the next job comes
-
-
-_Asked: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
-
-
-def _settle(answer: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
-    if answer.done():  # its caller was cancelled
-        return
-    if error is None:
-        answer.set_result(value)
-    else:
-        answer.set_exception(error)
+            _deliver([asked], [result])
+            del asked, work, result  # nothing is held until the next job comes
