@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from msgspec import Raw, Struct
 
-from contextfold.domain import Bill, Message, Problem, Reply, Shown, View, ViewItem
+from contextfold.domain import Bill, Message, Problem, Reply, Role, Shown, View, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -148,6 +148,10 @@ class Dialect(Protocol):
         ...
 
     # -- reading ------------------------------------------------------------------------------------------------------
+
+    def words(self, role: Role, text: str, raw: bytes) -> Message:  # noqa: ARG002
+        """The same of a message that is a role and words and nothing else, where they are at hand already."""
+        return self.parse(raw)
 
     def claims(self, value: Json) -> bool:  # noqa: ARG002
         """Whether something in a message is written as only this dialect writes it."""

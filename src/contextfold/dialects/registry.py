@@ -40,7 +40,7 @@ FRAMEWORKS: Mapping[str, tuple[str, str]] = {
     "pydantic-ai": ("contextfold.dialects.pydantic_ai", "PydanticAIDialect"),
 }
 MOST_SPOKEN = "openai-chat"
-_WORDS, _SIDES = {"role", "content"}, ("user", "assistant", "system")
+_SIDES = ("user", "assistant", "system")
 
 
 def find(name: str) -> Dialect:
@@ -147,10 +147,10 @@ def joined(values: Sequence[object], default: str) -> Dialect | None:
 
 def is_words_only(value: Mapping[str, Any]) -> bool:
     """Whether it is a role and words and nothing else: no dialect of this house claims that, and none answers so."""
-    if value.keys() != _WORDS:
+    if len(value) != 2 or type(value.get("content")) is not str:
         return False
-    role = value["role"]
-    return type(role) is str and role in _SIDES and type(value["content"]) is str
+    role = value.get("role")
+    return type(role) is str and role in _SIDES
 
 
 def plain_reader(value: Mapping[str, Any], default: str) -> Dialect | None:
@@ -227,7 +227,7 @@ def understand(given: object, default: str, named: str | None = None) -> Reply:
     `default` decides where several dialects write the same.
     """
     if type(given) is dict and not named and (reader := plain_reader(given, default)) is not None:
-        return Reply(reader.parse(encode(given)))  # most messages
+        return Reply(reader.words(given["role"], given["content"], encode(given)))  # most messages
     raw = bytes(given) if isinstance(given, bytes | bytearray | memoryview) else None
     value = decode(raw) if raw is not None else plain(given)
     is_list = isinstance(value, list)

@@ -176,20 +176,23 @@ def append(
     reply = given if isinstance(given, Reply) else understand(given, lens.dialect, dialect or lens.named)
     message = reply.message
     bill = _bill(reply, usage) if reply.usage or usage is not None else _NO_BILL
-    refuse_empty(message)
+    if not message.blocks:
+        refuse_empty(message)
     request = desk.requests.newest if message.role == "assistant" else None
     event = Appended(lens.counter.shape(message), message.dialect)
     billed, compacted, results = bill.input, compaction_in(message), message.results
     is_whole = compacted is None and not reply.cleared  # else the provider read something else than was sent
-    blobs = () if request is None else request.record.blobs
-    refused = tools.rulings(desk, message) if desk.tools.tools is not None and message.calls else ()
+    gated = desk.tools.tools is not None
+    refused = tools.rulings(desk, message) if gated and message.calls else ()
     if results:
         tools.check_results(desk, message)
 
     def drafting(now: Projection) -> list[NewEvent]:
-        drafts = [] if request is None else [_sent(desk, request, now.head)]
-        drafts += tools.visibility(desk, now) if request is not None and desk.tools.tools is not None else []
-        drafts.append(NewEvent(event, now.head, desk.now(), message.raw, key or ""))
+        said = NewEvent(event, now.head, desk.now(), message.raw, key or "")
+        if request is None:
+            drafts = [said]
+        else:
+            drafts = [_sent(desk, request, now.head), *(tools.visibility(desk, now) if gated else ()), said]
         if not is_whole:
             drafts += compaction_drafts(desk, now, drafts, compacted, reply.cleared)
         if request is not None and billed:
@@ -207,14 +210,14 @@ def append(
             drafts.append(NewEvent(measured, seq, desk.now()))
         return [*drafts, *tools.refusals(desk, refused, now.head)] if refused else drafts
 
-    logged: tuple[Logged, ...] = yield Record(drafting, blobs)
+    logged: tuple[Logged, ...] = yield Record(drafting, () if request is None else request.record.blobs)
     (seq,) = [entry.seq for entry in logged if isinstance(entry.event, Appended)]
     if request is not None:
         desk.requests.answer()
         desk.turn.rest()
         desk.books.answered(desk.model, bill)
-    if request is not None and billed and is_whole and request.raw_tokens:
-        yield from learn(desk, request, billed)
+        if billed and is_whole and request.raw_tokens:
+            yield from learn(desk, request, billed)
     if results:
         yield from offload(desk, seq)
     if desk.background.wanted is not None:

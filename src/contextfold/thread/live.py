@@ -361,6 +361,7 @@ class LiveThreads:
         self.room, self._size = room, 0
         self._all: WeakValueDictionary[str, Live] = WeakValueDictionary()
         self._kept: OrderedDict[str, tuple[Live, int]] = OrderedDict()  # the one used last stands last
+        self._newest: Live | None = None  # that one
 
     def __iter__(self) -> Iterator[Live]:
         return iter(list(self._all.values()))
@@ -375,33 +376,35 @@ class LiveThreads:
 
     def use(self, live: Live, *, has_grown: bool = True) -> None:
         """This one is used: it is the last to leave. Whatever there is no room for is let go."""
-        newest = next(reversed(self._kept.values()), (None, 0))[0]
-        if newest is live:
-            if not has_grown:
-                return
-            self._weigh(live)
-        else:
+        newest = self._newest
+        if newest is not live:
             if newest is not None:
                 self._weigh(newest)  # it has grown by what was done with it since
-            self._all[live.row.name] = live
+            self._all[live.row.name] = self._newest = live
             self._weigh(live)
             self._kept.move_to_end(live.row.name)
+        elif has_grown:
+            self._weigh(live)
         while self._size > self.room:
-            _, (_, least) = self._kept.popitem(last=False)
+            _, (oldest, least) = self._kept.popitem(last=False)
             self._size -= least
+            if oldest is self._newest:
+                self._newest = None
 
     def _weigh(self, live: Live) -> None:
-        name, size = live.row.name, live.size
-        self._size += size - (self._kept[name][1] if name in self._kept else 0)
-        self._kept[name] = live, size
+        name, size, kept = live.row.name, live.size, self._kept
+        self._size += size - (kept[name][1] if name in kept else 0)
+        kept[name] = live, size
 
     def drop(self, live: Live) -> None:
         """Know nothing of it any longer."""
         name = live.row.name
         self._all.pop(name, None)
         self._size -= self._kept.pop(name, (live, 0))[1]
+        if self._newest is live:
+            self._newest = None
 
     def clear(self) -> None:
         self._all.clear()
         self._kept.clear()
-        self._size = 0
+        self._size, self._newest = 0, None

@@ -9,6 +9,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
+from contextfold.domain import encode
 
 HOME = str(cf.__file__).removesuffix("__init__.py")
 
@@ -34,7 +35,7 @@ def entered(work: Callable[[], object]) -> Counter[str]:
 def test_words_are_read_by_one_dialect_and_no_other_is_asked(model: str) -> None:
     with cf.Session.open(model=model) as session:
         calls = entered(lambda: session.append({"role": "user", "content": "Good morning."}))
-    assert sum(times for name, times in calls.items() if name == "parse") == 1
+    assert sum(times for name, times in calls.items() if name in ("parse", "words")) == 1
     assert not [name for name in calls if name.endswith("reply")]
     assert calls["claims"] <= 1, "its own may look, nobody else"
 
@@ -46,6 +47,13 @@ def test_words_are_read_as_if_every_dialect_had_been_asked(default: str) -> None
         read = dialects.understand(value, default).message
         assert read.dialect == dialects.find(dialects.reading(value, default)).name
         assert read.text == "Good morning."
+
+
+@pytest.mark.parametrize("text", ["", "plain", "日本語", "half \ud83d", "a pair of halves \ud83d\ude00", '"\\u0041"'])
+@pytest.mark.parametrize("default", ["anthropic", "openai-chat", "openai-responses", "gemini"])
+def test_words_at_hand_are_read_as_their_bytes_are(default: str, text: str) -> None:
+    value = {"role": "user", "content": text}
+    assert dialects.understand(value, default) == dialects.understand(encode(value), default)
 
 
 @pytest.mark.finding("H7")
@@ -85,7 +93,7 @@ def test_blocks_are_offered_to_each_dialect_once_and_never_taken_for_a_whole_ans
     with cf.Session.open(model=model) as session:
         session.append({"role": "user", "content": "Read it."})
         calls = entered(lambda: session.append({"role": "assistant", "content": CALLS[model]}))
-    assert sum(times for name, times in calls.items() if name == "parse") == 1
+    assert sum(times for name, times in calls.items() if name in ("parse", "words")) == 1
     assert not [name for name in calls if name.endswith("reply")]
     offered = [times for name, times in calls.items() if name.endswith("Dialect.claims")]
     assert offered == [1] * len(dialects.names())

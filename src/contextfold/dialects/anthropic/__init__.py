@@ -41,6 +41,7 @@ class AnthropicDialect(Dialect):
         return NAME
 
     parse = staticmethod(reader.parse)
+    words = staticmethod(reader.words)
     reads = staticmethod(reader.reads)
     reply = staticmethod(reader.reply)
     as_given = staticmethod(render.as_given)

@@ -48,6 +48,11 @@ def parse(raw: bytes) -> Message:
     return Message(side, blocks, raw, NAME)
 
 
+def words(role: Role, text: str, raw: bytes) -> Message:
+    """The same where the words are at hand; what JSON spells otherwise is read from there."""
+    return Message(role, (Text(text),), raw, NAME) if text and encodable(text) is text else parse(raw)
+
+
 def read_content(content: object) -> tuple[Block, ...]:
     """Blocks of a content that is a string, a list of blocks, or absent."""
     if isinstance(content, str):
