@@ -31,7 +31,7 @@ from .wire import Json, assembled, bill, elements, fields, listed, plain, put
 LOOKBACK = 20  # blocks in which a provider looks for an earlier entry, where its profile does not say
 
 
-class Marks(NamedTuple):
+class Marks(Struct, frozen=True):
     """What is to be marked: the ends of these items, what surrounds the messages, and the end of the request."""
 
     items: tuple[int, ...] = ()
@@ -55,8 +55,11 @@ def boundary(items: Sequence[ViewItem]) -> int:
 
 def worth_marking(view: View, model: Model, fixed: int, wanted: set[int]) -> tuple[int, ...]:
     """The items before which there is enough to be kept: a shorter prefix is silently not cached."""
+    places = [at for at in wanted if at >= 0]
+    if not places:
+        return ()
     least = least_prefix(model)
-    return tuple([at for at in sorted(wanted) if at >= 0 and view.tokens(0, at + 1) + fixed >= least])
+    return tuple([at for at in sorted(places) if view.tokens(0, at + 1) + fixed >= least])
 
 
 def far_end(view: View, model: Model) -> int:
@@ -65,8 +68,9 @@ def far_end(view: View, model: Model) -> int:
     blocks, items = 0, view.array.items
     for index in range(view.length - 1, -1, -1):
         item = items[index]
-        blocks += len(item.shape.blocks) or 1
-        if item.shape.role == "assistant" and item.kind == "message":
+        shape = item.shape
+        blocks += len(shape.blocks) or 1
+        if shape.role == "assistant" and item.kind == "message":
             return index - 1 if blocks >= lookback else -1
     return -1
 

@@ -89,6 +89,7 @@ class Desk:
         self._budgets: Memo[Budget] = Memo()
         self._decisions: Memo[FoldDecision] = Memo()
         self._openings: Memo[int] = Memo()
+        self._digests: Memo[list[str]] = Memo()
         self.terms: Memo[AskedTerms] = Memo()
 
     def trial(self) -> Desk:
@@ -279,23 +280,25 @@ class Desk:
 
     def sent(self, request: Request, facts: Mapping[str, Detail], head: int) -> NewEvent:
         """What the log keeps of a request: enough to write it again, and why it is as it is."""
-        details: dict[str, Detail] = {"reason": request.report.reason, "raw": request.raw_tokens}
+        report, record = request.report, request.record
+        details: dict[str, Detail] = {"reason": report.reason, "raw": request.raw_tokens}
         if request.prefix:
             details[PREFIX] = request.prefix
-        record = request.record
+        details.update(facts)
         is_as_sent = record.times_forgotten == self.lens.times_forgotten
-        body = record.digest or _digest(request)
+        frame = record.system, record.tools, record.terms  # mostly those of the request before
+        system, tools, terms = self._digests.of(frame, lambda: [digest(each) if each else "" for each in frame])
         event = Sent(
             request.head,
             request.model,
             request.dialect,
-            request.report.after,
+            report.after,
             self.lens.calibration.factor,
-            digest(record.system) if record.system else "",
-            digest(record.tools) if record.tools else "",
-            {**details, **facts},
-            digest(record.terms) if record.terms and (is_as_sent or not record.pieces) else "",
-            body if is_as_sent else "",
+            system,
+            tools,
+            details,
+            terms if is_as_sent or not record.pieces else "",
+            (record.digest or _digest(request)) if is_as_sent else "",
             record.marks,
         )
         return NewEvent(event, head, self.now(), record.pieces if is_as_sent else b"")

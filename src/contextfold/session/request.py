@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from contextfold import dialects
 from contextfold.dialects import SETTINGS
 from contextfold.domain import Attachment, Folded, View, decode
@@ -31,7 +33,7 @@ def refuse_misspelled(settings: Iterable[str]) -> None:
             raise TypeError(f"prepare() knows no {name!r}; did you mean {meant[0]!r}?")
 
 
-class AskedTerms(NamedTuple):
+class AskedTerms(Struct, frozen=True):
     """What a request says beside its messages, worked out once for each content."""
 
     sent: RequestSettings
@@ -92,7 +94,7 @@ class Request:
         return body
 
 
-class FoldOutcome(NamedTuple):
+class FoldOutcome(Struct, frozen=True):
     """What deciding and folding came to: the decision and the view, before and after."""
 
     first: FoldDecision
@@ -110,8 +112,8 @@ def report_of(
     attached: Sequence[Attachment] = (),
 ) -> Report:
     """What a caller is told of it."""
-    first, now, before, after, made = outcome
-    cache = cache_effect(before, after, made.reasoning_dropped, made.reasoning_left) if made.folds else None
+    first, now, after, made = outcome.first, outcome.now, outcome.view, outcome.made
+    cache = cache_effect(outcome.before, after, made.reasoning_dropped, made.reasoning_left) if made.folds else None
     return Report(
         first.trigger,
         first.reason,

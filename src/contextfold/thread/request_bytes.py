@@ -114,9 +114,9 @@ class Prefixes:
 
     def add(self, place: int, chunk: bytes) -> None:
         """What stands at this place, once everything before it is known."""
-        if len(self._running) == place + 1:
-            before = self._running[place].encode()
-            self._running.append(blake2b(before + b"\0" + chunk, digest_size=16).hexdigest())
+        running = self._running
+        if len(running) == place + 1:
+            running.append(blake2b(b"\0".join((running[place].encode(), chunk)), digest_size=16).hexdigest())
 
     def at(self, length: int) -> str:
         """The digest of so many items."""
@@ -234,20 +234,21 @@ class Rendering:
         """The view's wire messages in order."""
         if view.array is not self._array:
             self._follow(view.array, view)
-        if len(self._chunks) < view.length:
-            fresh = view.array.items[len(self._chunks) : view.length]
+        known, length = len(self._chunks), view.length
+        if known < length:
+            fresh = view.array.items[known:length]
             if len(fresh) > _FEW:  # in one go; an answer and what was said to it are read when their turn comes
                 reading.load(
                     [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
                 )
-            added = [self._chunk(item, reading, at) for at, item in enumerate(fresh, len(self._chunks))]
+            added = [self._chunk(item, reading, at) for at, item in enumerate(fresh, known)]
             self._chunks += added
             if self._lost:
                 self._losses.update(self._lost_by(fresh))
             if self._is_limited or self._need_limits(added):
-                self._chunks = self.dialect.limited(self._chunks, len(self._chunks) - len(added))
+                self._chunks = self.dialect.limited(self._chunks, known)
                 self._is_limited, self._front = True, object()
-        if len(self._chunks) == view.length:
+        if known <= length:
             return self._chunks
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
@@ -292,13 +293,14 @@ class Rendering:
 
         Only the end of the view is looked at, and what is rendered for that is kept.
         """
+        items = view.array.items
         for at in range(view.length - 1, -1, -1):
-            item = view.item(at)
+            item = items[at]
             key = _key(item), False
-            if item.shape.results or self._kept.get(key):
-                return item.shape.role
-            self._kept[key] = chunk = self._render(key, item, reading)
-            if chunk:
+            chunk = self._kept.get(key)
+            if chunk is None and not item.shape.results:
+                chunk = self._kept[key] = self._render(key, item, reading)
+            if chunk or item.shape.results:
                 return item.shape.role
         return ""
 
@@ -336,12 +338,10 @@ class Rendering:
         return (loss for key in keys for loss in self._lost.get((key, key in self._stale), ()))
 
     def _chunk(self, item: ViewItem, reading: ModelLens, place: int) -> bytes:
-        own = _key(item)
-        prefixes = self._prefixes
-        is_checked = prefixes is not None and item.shape.has_reasoning
-        key = own, is_checked and prefixes is not None and prefixes.is_stale(reading.sent(item), place)
-        if key[1]:
-            self._stale.add(own)
+        prefixes, key = self._prefixes, (_key(item), False)
+        if prefixes is not None and item.shape.has_reasoning and prefixes.is_stale(reading.sent(item), place):
+            key = key[0], True
+            self._stale.add(key[0])
         chunk = self._kept.get(key)
         if chunk is None:
             chunk = self._kept[key] = self._render(key, item, reading)
@@ -417,7 +417,9 @@ def _what(block: object) -> str:
 
 
 def _key(item: ViewItem) -> Hashable:
-    """What an item's bytes depend on, within one thread, dialect and model."""
+    """What an item's bytes depend on, within one thread, dialect and model: mostly on which message it is."""
+    if item.kind == "message" and not item.is_touched:
+        return item.seq
     if item.kind == "completion":
         return item.seq, item.kind, item.shape.results
     return item.seq, item.kind, item.folded, item.late, item.aliases, item.displaced
