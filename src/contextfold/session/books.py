@@ -30,7 +30,7 @@ from contextfold.folding import (
 from contextfold.models import Model, Paid, Prices, find, paid_for
 from contextfold.thread import Thread
 from contextfold.thread.lens import ModelLens
-from contextfold.tokens import Drift, Watch
+from contextfold.tokens import Calibration, Drift, Watch
 
 from .request import Request
 from .turn import Memo
@@ -129,22 +129,33 @@ class Books:
         if head and thread.branch.is_on_path(head):
             self._sent = _SentRequest(thread.view_at(head), fixed, self.account, entry.at)
 
-    def standing(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> Standing | None:
-        """Where the next request stands; None where the policy does not ask."""
-        if self.economy is None:
+    def standing(
+        self, thread: Thread, view: View, budget: Budget, fixed: int, now: float, *, even_if_quiet: bool = True
+    ) -> Standing | None:
+        """Where the next request stands; None where the policy does not ask, or where nothing can pay anyway."""
+        economy = self.economy
+        if economy is None:
             return None
         request = self._request(thread, view, budget, fixed, now)
         if request.standing is None:
-            request.standing = self._stand(request, thread.lens, view, budget, self.economy)
+            lens, call = thread.lens, request.call
+            calibration, block_tokens = lens.calibration, lens.counter.block_tokens
+            factor = calibration.factor
+            keep, instructed = self._limits.of((budget, factor), lambda: self._limits_of(budget, factor))
+            self.rents.follow(view, lambda item, block: block_tokens(item.shape.blocks[block].measure), keep)
+            removable, full = (
+                calibration.scaled(self.rents.removable),
+                call.fixed + int(request.full.full * call.factor),
+            )
+            if even_if_quiet or not economy.is_quiet(call.size, full, removable, budget.usable):
+                request.standing = self._stand(request, calibration, view, instructed, economy)
         return request.standing
 
-    def _stand(self, request: _NextRequest, lens: ModelLens, view: View, budget: Budget, economy: Economy) -> Standing:
+    def _stand(
+        self, request: _NextRequest, calibration: Calibration, view: View, instructed: int, economy: Economy
+    ) -> Standing:
         call, full, account = request.call, request.full, self.account
-        calibration, counter = lens.calibration, lens.counter
-        scaled, factor = calibration.scaled, calibration.factor
-        keep, instructed = self._limits.of((budget, factor), lambda: self._limits_of(budget, factor))
-        rents, staying = self.rents, self.staying
-        rents.follow(view, lambda item, block: counter.block_tokens(item.shape.blocks[block].measure), keep)
+        scaled, rents, staying = calibration.scaled, self.rents, self.staying
         staying.follow(view)
         return Standing(
             call.size,

@@ -43,6 +43,7 @@ from contextfold.folding import (
     Rates,
     Signals,
     Situation,
+    Standing,
     budget_for,
     decide,
     rates_of,
@@ -179,18 +180,24 @@ class Desk:
         """What to do about a view and its budget, the present ones where none are given."""
         shown = self.view() if view is None else view
         budget = self.budget(shown) if budget is None else budget
-        model, calibration = self.lens.model, self.lens.calibration
-        turn, ahead = self.turn, self.background.ahead
-        standing = self.books.standing(self.thread, shown, budget, turn.frame.tokens, self.now())
-        compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
+        model, calibration, turn = self.lens.model, self.lens.calibration, self.turn
+        ahead, at, fixed = self.background.ahead, self.now(), turn.frame.tokens
         state: Literal["", "working", "ready"] = "" if ahead is None else "ready" if ahead.is_ready else "working"
-        asked = shown.array, shown.length, budget, model, calibration, turn.signals, standing, compacts_at, state
+        compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
 
-        def decided() -> FoldDecision:
-            signals = replace(turn.signals, standing=standing, compacts_at=compacts_at, ahead=state)
+        def decided(standing: Standing | None) -> FoldDecision:
+            signals = turn.signals
+            if standing is not None or compacts_at or state:
+                signals = replace(signals, standing=standing, compacts_at=compacts_at, ahead=state)
             return decide(shown, budget, self.policy, model, signals)
 
-        return self._decisions.of(asked, decided)
+        standing = self.books.standing(self.thread, shown, budget, fixed, at, even_if_quiet=False)
+        asked = shown.array, shown.length, budget, model, calibration, turn.signals, compacts_at, state
+        decision = self._decisions.of((*asked, standing), lambda: decided(standing))
+        if standing is None and decision.trigger and self.books.economy is not None:  # what it costs counts after all
+            standing = self.books.standing(self.thread, shown, budget, fixed, at)
+            decision = self._decisions.of((*asked, standing), lambda: decided(standing))
+        return decision
 
     def rates(self, tokens: int) -> Rates:
         """What a request of this size pays for each token, by the model's prices and by what bills show."""

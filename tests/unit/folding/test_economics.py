@@ -1,6 +1,6 @@
 """When a fold pays, what it costs, and who keeps count."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -137,6 +137,30 @@ def test_full_history_is_followed_only_where_that_makes_the_request_the_smaller_
     for stays in ({"first": 7_000}, {"newest": 7_000}, {"kept": 7_000}):
         assert Economy().follows(standing(full=13_000, full_bill=2.0, **stays), SONNET, WINDOW) is None
         assert Economy().follows(standing(full=15_000, full_bill=2.0, **stays), SONNET, WINDOW) is not None
+
+
+@pytest.mark.parametrize("economy", [Economy(), Economy(summaries=False), Economy(each_turn=True), Economy(least=0)])
+@pytest.mark.parametrize("window", [8_000, 40_000, WINDOW])
+def test_where_it_is_quiet_nothing_pays_whatever_was_spent(economy: Economy, window: int) -> None:
+    quiet = 0
+    for size, removable, full in product((500, 15_999, 39_999, 40_000, 90_000), (0, 799, 999, 1_000), (400, 90_000)):
+        if not economy.is_quiet(size, full, removable, window):
+            continue
+        quiet += 1
+        for cached, rent in product((0, size), (0, 10**9)):
+            numbers = {"size": size, "fixed": 100, "cached": cached, "full": full - 100, "removable": removable}
+            now = standing(**numbers, rent=rent, summary_rent=rent, bill=0.0, full_bill=100.0)
+            assert economy.fires(now, SONNET, window) is None, now
+    assert quiet == 0 if economy.least == 0 else quiet > 0
+
+
+def test_it_is_not_quiet_where_something_may_be_cleared_summarized_or_followed() -> None:
+    economy = Economy()
+    assert economy.is_quiet(39_999, 39_999, 999, WINDOW)
+    assert not economy.is_quiet(39_999, 39_999, 1_000, WINDOW)
+    assert not economy.is_quiet(40_000, 40_000, 999, WINDOW)
+    assert not economy.is_quiet(39_999, 39_998, 999, WINDOW)
+    assert not Economy(summaries=False).is_quiet(100, 100, 800, 8_000)
 
 
 def test_a_summary_is_larger_in_a_large_window_where_no_model_is_paid_for_it() -> None:
