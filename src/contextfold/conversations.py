@@ -251,15 +251,17 @@ class Conversation(Struct, frozen=True):
         return True
 
     def _refuse_long_work(self, listed: int = 0) -> None:
-        """Before anything is done: a loop is held up neither by many new messages, nor by a summary, nor by a span."""
+        """Before anything is done: a loop is held up neither by many new messages, nor by a summary."""
         if _AT_ONCE.get():
             desk = self.session.desk
             is_summarized = desk.background.wanted is not None or desk.background.ahead is not None
-            if is_summarized or listed > len(desk.owned.numbers) + MOST_AT_ONCE or telemetry.is_heard():
+            if is_summarized or listed > len(desk.owned.numbers) + MOST_AT_ONCE:
                 raise _TakesTimeError
 
     def _prepared_at_once(self, around: Surroundings) -> Request:
         """A request that asks for nothing, as most do. Where one does, nothing has happened yet, and all is left."""
+        if telemetry.is_heard():
+            raise _TakesTimeError
         steps = preparation.prepare(self.session.desk, around, None, {})
         first = started(steps, self.session.desk)
         if isinstance(first, StepsEnd):

@@ -46,84 +46,82 @@ class _Match(NamedTuple):
 def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps[FollowReport]:
     """Bring the thread to what a list says. `usage` is what the first new answer was billed."""
     given = messages if isinstance(messages, list) else list(messages)
-    owned = desk.owned
-    same = _caught_up(desk, given, owned.same(given))
-    fresh = [understand(each, desk.dialect, desk.lens.named) for each in given[same:]]
-    owned.go_on(same, map(_form, fresh))
-    found = _matched(desk, same)
+    owned, lens = desk.owned, desk.lens
+    since = owned.same(given)
+    place = desk.thread.branch.items.place(owned.end) if owned.is_whole else None
+    ahead = [] if place is None else _said_ahead(desk, given, since, place)
+    same, place = since + len(ahead), ahead[-1].place if ahead else place
+    fresh = [understand(each, lens.dialect, lens.named) for each in given[same:]]
+    said = [each.message for each in (*ahead, *fresh)]
+    owned.go_on(since, [form_of(message) or SILENT for message in said])
+    found = _matched(desk, same, place)
     report = None
     if found.where is not None:
         report = yield from rewind.rewind(desk, found.where, chat=True, files=False, preview=False)
     new: list[int] = []
-    rest = fresh[found.known - same :] if found.known >= same else _read(desk, given[found.known :])
+    if found.known >= same:
+        rest = fresh[found.known - same :]
+    else:
+        rest = [understand(each, lens.dialect, lens.named) for each in given[found.known :]]
     for reply, end in _grouped(desk, given, rest, found.known):
         is_billed = usage is not None and desk.requests.newest is not None and reply.message.role == "assistant"
         key = owned.numbers[end - 1].hex()
         new.append((yield from answer.append(desk, reply, key, None, usage if is_billed else None)))
         usage = None if is_billed else usage
-    owned.keep(given, same, _newest(desk))
+    newest = next((item.seq for item in reversed(desk.thread.branch.items.items) if item.kind == "message"), 0)
+    owned.keep(given, since, newest)
     return FollowReport(found.known, tuple(new), report)
 
 
-def _read(desk: Desk, given: Sequence[object]) -> list[Reply]:
-    return [understand(each, desk.dialect, desk.lens.named) for each in given]
-
-
-def _form(reply: Reply) -> bytes:
-    return form_of(reply.message) or SILENT
-
-
-def _newest(desk: Desk) -> int:
-    """The seq of the newest message on the branch."""
-    items = desk.thread.branch.items.items
-    return next((item.seq for item in reversed(items) if item.kind == "message"), 0)
-
-
-def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known: int) -> Iterator[tuple[Reply, int]]:
+def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known: int) -> Iterable[tuple[Reply, int]]:
     """The new messages, each with the place in the list behind it; items that are one answer come as one."""
-    named, at = desk.lens.named, known
     if not any(dialects.find(each.message.dialect).is_written_in_items for each in fresh):
-        yield from ((reply, known + place) for place, reply in enumerate(fresh, 1))
-        return
+        return zip(fresh, range(known + 1, len(given) + 1), strict=True)
+    named, at, groups = desk.lens.named, known, list[tuple[Reply, int]]()
     for group in together(given[known:], named):
         size = len(group) if isinstance(group, list) and not isinstance(given[at], list) else 1
         reply = fresh[at - known] if size == 1 else understand(group, desk.dialect, named)
         at += size
-        yield reply, at
+        groups.append((reply, at))
+    return groups
 
 
 # -- how much is there ------------------------------------------------------------------------------------------------
 
 
-def _caught_up(desk: Desk, given: Sequence[object], same: int) -> int:
-    """How much of the list is there already when what was said ahead of it, such as an answer, comes as it was said.
+class _Ahead(NamedTuple):
+    """A message that stands in the thread before it comes in the list."""
+
+    message: Message
+    place: int
+
+
+def _said_ahead(desk: Desk, given: Sequence[object], same: int, place: int) -> list[_Ahead]:
+    """What was said ahead of the list behind a place, such as an answer, and comes there now as it was said.
 
     Byte for byte, so nothing is read twice; whatever differs is left to be compared by what it says.
     """
-    owned, items = desk.owned, desk.thread.branch.items
-    place = items.place(owned.end) if owned.is_whole else None
-    for item in items.items[place + 1 :] if place is not None else ():
-        if item.kind != "message":
+    owned, items, found = desk.owned, desk.thread.branch.items.items, list[_Ahead]()
+    for at in range(place + 1, len(items)):
+        if items[at].kind != "message":
             continue
-        said = owned.heard(item.seq, desk.lens.times_forgotten) or desk.lens.read(item)
-        if same == len(given) or given[same] != said.raw or said.raw[:1] == b"[":
+        said = owned.heard(items[at].seq, desk.lens.times_forgotten) or desk.lens.read(items[at])
+        if same + len(found) == len(given) or given[same + len(found)] != said.raw or said.raw[:1] == b"[":
             break
-        owned.go_on(same, [form_of(said) or SILENT])
-        owned.keep([given[same]], 0, item.seq)
-        same += 1
-    return same
+        found.append(_Ahead(said, at))
+    return found
 
 
-def _matched(desk: Desk, same: int) -> _Match:
-    owned, branch = desk.owned, desk.thread.branch
-    place = branch.items.place(owned.end) if owned.is_whole else None
-    known, seq = (0, 0) if place is None else (same, owned.end)
+def _matched(desk: Desk, same: int, place: int | None) -> _Match:
+    """How much of the list is known, where its first messages are those of last time and end at a place, if any."""
+    branch = desk.thread.branch
+    known = same if place is not None else 0
     if place is None or branch.has_others:
         found = _looked_up(desk, same, place is not None)
-        if found > (known, seq):
-            (known, seq), place = found, branch.items.place(found[1])
+        if found > ((known, branch.items.items[place].seq) if place is not None else (0, 0)):
+            known, place = found[0], branch.items.place(found[1])
             if place is None:
-                return _Match(known, Where(to=seq))
+                return _Match(known, Where(to=found[1]))
     known, differs = _walked(desk, known, -1 if place is None else place)
     if differs is None:
         return _Match(known)
