@@ -96,8 +96,4 @@ def _dump(content: Any) -> bytes:
         return encode(plain(content))
 
 
-def _load(raw: bytes) -> Any:
-    return types.Content.model_validate(decode(raw))
-
-
-FORMAT = OwnerFormat(_dump, _load, "contents")
+FORMAT = OwnerFormat(_dump, lambda raw: types.Content.model_validate(decode(raw)), "contents")

@@ -45,7 +45,10 @@ class Fold(ChatMiddleware):
         if not context.messages or (context.options or {}).get("conversation_id"):
             await call_next()
             return
-        conversation, owned, promptly = self._conversation(context), context.messages, self.conversations.promptly
+        owned, promptly = context.messages, self.conversations.promptly
+        thread = self._thread or getattr(context.session, "session_id", None) or name_of(_dump(owned[0]), NAME)
+        model = (context.options or {}).get("model") or getattr(context.client, "model", "") or ""
+        conversation = self.conversations.of(thread, str(model), NAME)
         context.messages = await promptly(_folded, conversation, context, owned)
         if context.stream:
             context.stream_result_hooks.append(lambda answer: promptly(_keep, conversation, answer))
@@ -58,11 +61,6 @@ class Fold(ChatMiddleware):
             await call_next()
         if not context.stream:
             await promptly(_keep, conversation, context.result)
-
-    def _conversation(self, context: Any) -> Conversation:
-        thread = self._thread or getattr(context.session, "session_id", None)
-        model = (context.options or {}).get("model") or getattr(context.client, "model", "") or ""
-        return self.conversations.of(thread or name_of(_dump(context.messages[0]), NAME), str(model), NAME)
 
 
 def _folded(conversation: Conversation, context: Any, messages: Any) -> list[Any]:
@@ -89,8 +87,4 @@ def _dump(message: Any) -> bytes:
     return encode(message.to_dict())
 
 
-def _load(raw: bytes) -> Any:
-    return Message.from_dict(decode(raw))
-
-
-FORMAT = OwnerFormat(_dump, _load)
+FORMAT = OwnerFormat(_dump, lambda raw: Message.from_dict(decode(raw)))

@@ -49,7 +49,9 @@ class TranscriptStore:
 
     async def list_session_summaries(self, project_key: str) -> list[Any]:
         """The SDK's own summaries of the sessions of a project."""
-        return await asyncio.to_thread(self._listed, project_key, self._summary)
+        return await asyncio.to_thread(
+            self._listed, project_key, lambda name: {"data": self._newest_summary(self._store.thread(name))}
+        )
 
     async def list_subkeys(self, key: Key) -> list[str]:
         """The sub-agents of a session."""
@@ -90,9 +92,6 @@ class TranscriptStore:
             for row, session in sessions
             if "/" not in session
         ]
-
-    def _summary(self, name: str) -> Mapping[str, Any]:
-        return {"data": self._newest_summary(self._store.thread(name))}
 
     def _newest_summary(self, thread: Thread) -> dict[str, Any]:
         newest = next(iter(_bodies(thread, SUMMARY, newest_first=True)), b"{}")

@@ -7,7 +7,8 @@ provider wrote is lost on the way.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
+from operator import is_
 from typing import Any
 
 from msgspec import Struct
@@ -91,23 +92,19 @@ class Fold(AgentMiddleware):
         model = request.model
         name = getattr(model, "model_name", "") or getattr(model, "model", "") or ""
         conversation = self.conversations.of(self._thread or _thread(request), str(name), NAME)
+        given, counted = self._tools
+        if len(given) != len(request.tools) or not all(map(is_, given, request.tools)):
+            given, counted = list(request.tools), [convert_to_openai_tool(tool) for tool in request.tools]
+            self._tools = given, counted
         shown = conversation.folded(
             request.messages,
             FORMAT,
             system=str(request.system_prompt or ""),
-            tools=self._counted(request.tools),
+            tools=counted,
             max_tokens=getattr(model, "max_tokens", None),
         )
         is_folded = shown != request.messages
         return FoldedCall(conversation, request.override(messages=shown) if is_folded else request)
-
-    def _counted(self, tools: Sequence[Any]) -> list[dict[str, Any]]:
-        """The tools as a provider is told of them; asked of LangChain again only where they are others."""
-        given, counted = self._tools
-        if len(given) != len(tools) or any(one is not other for one, other in zip(given, tools, strict=True)):
-            counted = [convert_to_openai_tool(tool) for tool in tools]
-            self._tools = list(tools), counted
-        return counted
 
 
 def _thread(request: Any) -> str:
@@ -116,13 +113,10 @@ def _thread(request: Any) -> str:
     space = "|".join((getattr(info, "checkpoint_ns", "") or "").split("|")[:-1])
     thread = getattr(info, "thread_id", None)
     if thread is None:
-        first = request.messages[0] if request.messages else None
-        thread = name_of(encode(_value(first.content)) if first is not None else b"", NAME)
+        content = request.messages[0].content if request.messages else None
+        written = encode(str.__str__(content) if isinstance(content, str) else content)
+        thread = name_of(written if request.messages else b"", NAME)
     return f"{thread}/{space}" if space else str(thread)
-
-
-def _value(content: Any) -> Any:
-    return str.__str__(content) if isinstance(content, str) else content
 
 
 def _dump(message: BaseMessage) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from contextfold import dialects
 from contextfold.conversations import MOST_OPEN, Conversation, Conversations, FoldSettings, Place, name_of
 from contextfold.dialects import Dialect, Listener, plain
-from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
+from contextfold.dialects.endpoint import AskedTurn, Envelope
 from contextfold.domain import decode, encode
 from contextfold.errors import CannotFit, ContextFoldError, MissingExtra
 from contextfold.folding import Policy
@@ -79,7 +79,9 @@ class Fold(CustomLogger):
         if name is None:
             return data
         try:
-            return await self.conversations.aside(self._folded, _owner(user_api_key_dict), data, dialects.find(name))
+            key = getattr(user_api_key_dict, "api_key", None) or getattr(user_api_key_dict, "user_id", None) or ""
+            owner = name_of(str(key).encode(), "key")  # whose conversations they are
+            return await self.conversations.aside(self._folded, owner, data, dialects.find(name))
         except CannotFit as error:
             raise ContextWindowExceededError(str(error), str(data.get("model")), "contextfold") from error
         except ContextFoldError as error:
@@ -124,7 +126,11 @@ class Fold(CustomLogger):
     def _folded(self, owner: str, data: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
         endpoint = dialect.endpoint
         assert endpoint is not None  # noqa: S101  # each of the three travels over HTTP
-        envelope = endpoint.open(encode(_body(data, endpoint)), AskedTurn())
+        # What of LiteLLM's data is the request; the rest is the proxy's own.
+        own = {"model", endpoint.messages, endpoint.system, endpoint.tools, endpoint.chain, *endpoint.output}
+        known = (own | dialects.SETTINGS | {"user", "prompt_cache_key"}) - {"extra_body", "extra_headers"}
+        body = {name: plain(value) for name, value in data.items() if name in known}
+        envelope = endpoint.open(encode(body), AskedTurn())
         if not envelope.messages or envelope.chain:
             return data  # the provider keeps what came before, and nobody else has it
         thread = str(data.get("litellm_session_id") or "") or envelope.family
@@ -150,18 +156,6 @@ def _model(alias: str) -> str:
     listed = router.get_model_list(model_name=alias) if router is not None else None
     model = listed[0]["litellm_params"]["model"] if listed else alias
     return str(model).rpartition("/")[2]
-
-
-def _owner(key: Any) -> str:
-    """Whose conversations they are: a name for the key that the proxy was asked with."""
-    return name_of(str(getattr(key, "api_key", None) or getattr(key, "user_id", None) or "").encode(), "key")
-
-
-def _body(data: Mapping[str, Any], endpoint: Endpoint) -> dict[str, Any]:
-    """What of LiteLLM's data is the request; the rest is the proxy's own."""
-    own = {"model", endpoint.messages, endpoint.system, endpoint.tools, endpoint.chain, *endpoint.output}
-    known = (own | dialects.SETTINGS | {"user", "prompt_cache_key"}) - {"extra_body", "extra_headers"}
-    return {name: plain(value) for name, value in data.items() if name in known}
 
 
 def _first(envelope: Envelope) -> bytes:

@@ -104,7 +104,17 @@ class FoldSession(RunHooks):
             given.input,
             FORMAT,
             system=given.instructions or "",
-            tools=_tools(agent),
+            # The agent's own functions; tools of servers are told by nobody before the call.
+            tools=[
+                {
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.params_json_schema,
+                }
+                for tool in agent.tools
+                if hasattr(tool, "params_json_schema")
+            ],
             max_tokens=settings.max_tokens,
             usage=usage,
         )
@@ -121,7 +131,8 @@ class FoldSession(RunHooks):
             thread = conversation.session.thread
             thread.catch_up()
             said = [thread.message(item.seq).raw for item in thread.branch.items.items if item.kind == "message"]
-        return [item for raw in said for item in _items_of(raw)]
+        whole = [elements(raw) if raw.lstrip()[:1] == b"[" else (raw,) for raw in said]
+        return [_item(bytes(each)) for items in whole for each in items]
 
     def _follow(self, items: Sequence[Any]) -> None:
         conversation = self._conversation()
@@ -152,10 +163,6 @@ def _dump(item: Any) -> bytes:
     return encode({name: each for name, each in value.items() if (name, each) != ("id", _NO_ID)})
 
 
-def _items_of(raw: bytes) -> list[Any]:
-    return [_item(bytes(each)) for each in elements(raw)] if raw.lstrip()[:1] == b"[" else [_item(raw)]
-
-
 def _item(raw: bytes) -> Any:
     """An item as the SDK wants it: what the model said in so many words has an id, if only the SDK's mark."""
     value = decode(raw)
@@ -169,12 +176,3 @@ FORMAT = OwnerFormat(_dump, _item, "input")
 def _model(agent: Any) -> str:
     model = agent.model
     return str(model if isinstance(model, str) else getattr(model, "model", "") or get_default_model())
-
-
-def _tools(agent: Any) -> list[dict[str, Any]]:
-    """The agent's own functions, as they are counted; tools of servers are told by nobody before the call."""
-    return [
-        {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
-        for tool in agent.tools
-        if hasattr(tool, "params_json_schema")
-    ]

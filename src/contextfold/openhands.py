@@ -80,14 +80,18 @@ class Fold(CondenserBase):
         said = list(_said(each for each in view.events if each is not head))
         if not said:
             return view
-        conversation = self._conversation(self.thread or f"openhands-{view.events[0].id}", agent_llm)
+        if self._conversations is None:
+            how = FoldSettings(policy=whole_events(), window=self.window, limit=self.limit)
+            self._conversations = Conversations(self.store, how)
+        model = str(getattr(agent_llm, "model", "") or "").rpartition("/")[2]
+        conversation = self._conversations.of(self.thread or f"openhands-{view.events[0].id}", model, DIALECT)
         with conversation.lock:
             seqs = self._followed(conversation, said)
             if view.unhandled_condensation_request:
                 conversation.session.fold()
             try:
                 request = conversation.session.prepare(
-                    system=_words(head) if head is not None else "",
+                    system="\n".join(part.text for part in head.to_llm_message().content) if head is not None else "",
                     tools=[tool.to_openai_tool() for tool in head.tools] if head is not None else [],
                     max_tokens=getattr(agent_llm, "max_output_tokens", None),
                 )
@@ -113,17 +117,6 @@ class Fold(CondenserBase):
         """Let go of the store."""
         if self._conversations is not None:
             self._conversations.close()
-
-    def _conversation(self, thread: str, agent_llm: Any) -> Conversation:
-        if self._conversations is None:
-            how = FoldSettings(policy=whole_events(), window=self.window, limit=self.limit)
-            self._conversations = Conversations(self.store, how)
-        model = str(getattr(agent_llm, "model", "") or "").rpartition("/")[2]
-        return self._conversations.of(thread, model, DIALECT)
-
-
-def _words(event: Any) -> str:
-    return "\n".join(part.text for part in event.to_llm_message().content)
 
 
 def _said(events: Any) -> Iterator[Said]:

@@ -46,7 +46,8 @@ class Fold(AbstractCapability):
 
     async def prepare_model_request(self, ctx: Any, request_context: Any) -> Any:
         """Ask with what fits the model that will answer."""
-        return replace(request_context, messages=await self.conversations.promptly(self._folded, ctx, request_context))
+        shown = await self.conversations.promptly(self._folded, ctx, request_context)
+        return request_context if shown == request_context.messages else replace(request_context, messages=shown)
 
     async def after_model_request(self, ctx: Any, *, request_context: Any, response: Any) -> Any:
         """Keep what the model answered."""
@@ -66,7 +67,10 @@ class Fold(AbstractCapability):
             asked.messages,
             FORMAT,
             system="\n\n".join(instructions),
-            tools=[_tool(tool) for tool in (*told.function_tools, *told.output_tools)],
+            tools=[
+                {"name": tool.name, "description": tool.description or "", "input_schema": tool.parameters_json_schema}
+                for tool in (*told.function_tools, *told.output_tools)
+            ],
             max_tokens=(asked.model_settings or {}).get("max_tokens"),
         )
 
@@ -85,11 +89,6 @@ def _apart(message: Any) -> Sequence[Any]:
     return replace(message, parts=system), replace(message, parts=rest)
 
 
-def _tool(tool: Any) -> dict[str, Any]:
-    schema = tool.parameters_json_schema
-    return {"name": tool.name, "description": tool.description or "", "input_schema": schema}
-
-
 def _dump(message: Any) -> bytes:
     try:
         return bytes(ModelMessagesTypeAdapter.dump_json([message])[1:-1])
@@ -97,8 +96,4 @@ def _dump(message: Any) -> bytes:
         return encode(ModelMessagesTypeAdapter.dump_python([message], mode="json")[0])
 
 
-def _load(raw: bytes) -> Any:
-    return ModelMessagesTypeAdapter.validate_python([decode(raw)])[0]
-
-
-FORMAT = OwnerFormat(_dump, _load, apart=_apart)
+FORMAT = OwnerFormat(_dump, lambda raw: ModelMessagesTypeAdapter.validate_python([decode(raw)])[0], apart=_apart)

@@ -131,12 +131,13 @@ class WrappedTurn(Struct):
         """What is sent: the same request around the messages that fit, with no longer an answer than there is room."""
         envelope = self.envelope
         known = dialects.SETTINGS - _BODY_ONLY - {self.endpoint.system, self.endpoint.tools, *self.endpoint.output}
+        is_marked = any(_MARK in each for each in (*envelope.fields.values(), *envelope.messages))
         self.request = request = self.conversation.turn(
             envelope.messages,
             system=envelope.system or "",  # type: ignore[arg-type]  # as it came
             tools=envelope.tools if isinstance(envelope.tools, list) else [],
             max_tokens=envelope.output,
-            cache=False if _is_marked(envelope) else None,
+            cache=False if is_marked else None,  # then every mark is the caller's
             settings={name: decode(raw) for name, raw in envelope.fields.items() if name in known},
         )
         return self.endpoint.close(envelope, *_fitted(request, self.endpoint, envelope))
@@ -154,11 +155,6 @@ class WrappedTurn(Struct):
             self.conversation.session.overflowed(refusal.decode("utf-8", "replace"))
             return self.body()
         return None
-
-
-def _is_marked(envelope: Envelope) -> bool:
-    """Whether the caller marks the cache: then every mark is the caller's."""
-    return any(_MARK in each for each in (*envelope.fields.values(), *envelope.messages))
 
 
 def _fitted(request: Request, endpoint: Endpoint, envelope: Envelope) -> tuple[Sequence[bytes], int | None]:
@@ -241,11 +237,11 @@ class TurnKeeper:
 
 def _first(envelope: Envelope) -> bytes:
     """What a conversation begins with: the first that is no system message."""
-    return next((each for each in envelope.messages if not _is_system(decode(each))), envelope.messages[0])
-
-
-def _is_system(message: Any) -> bool:
-    return isinstance(message, Mapping) and message.get("role") in ("system", "developer")
+    for each in envelope.messages:
+        message = decode(each)
+        if not isinstance(message, Mapping) or message.get("role") not in ("system", "developer"):
+            return each
+    return envelope.messages[0]
 
 
 def _body(turn: WrappedTurn) -> bytes | CannotFit | None:

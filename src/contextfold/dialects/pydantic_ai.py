@@ -93,14 +93,20 @@ class PydanticAIDialect(FrameworkDialect):
         return b",".join([*kept, *map(encode, self.written("user", late, names_of(item)))])
 
     def written(self, role: Role, blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        words = spoken(role, blocks)
+        words, parts = spoken(role, blocks), list[dict[str, Any]]()
         if role == "assistant":
-            parts: list[dict[str, Any]] = [{"part_kind": "text", "content": words}] if words else []
-            parts += [_call(call) for call in calls_of(blocks)]
+            parts += [{"part_kind": "text", "content": words}] if words else []
+            parts += [
+                {"part_kind": "tool-call", "tool_name": call.name, "args": call.arguments, "tool_call_id": call.id}
+                for call in calls_of(blocks)
+            ]
             if parts:
                 yield {"kind": "response", "parts": parts}
             return
-        parts = [_result(result, names) for result in results_of(blocks)]
+        for result in results_of(blocks):
+            name, content = names.get(result.call) or result.name or "tool", neutral.said(result.blocks)
+            told = {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": result.call}
+            parts.append(told)
         pictures = [_picture(block) for block in pictures_of(blocks)]
         if words or pictures:
             content = [*([words] if words else []), *pictures] if pictures else words
@@ -188,15 +194,6 @@ def _edit(part: dict[str, Any], place: PartPlace, block: Block, text: str, gone:
         part.update({"part_kind": "text", "content": text})
     else:
         part["content"] = text
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    return {"part_kind": "tool-call", "tool_name": call.name, "args": call.arguments, "tool_call_id": call.id}
-
-
-def _result(result: ToolResult, names: Mapping[str, str]) -> dict[str, Any]:
-    name, content = names.get(result.call) or result.name or "tool", neutral.said(result.blocks)
-    return {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": result.call}
 
 
 def _picture(block: Image) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from contextfold import dialects
 from contextfold.dialects import together, understand
 from contextfold.domain import NO_PREFIX, Appended, Folded, Message, Reply, ViewItem, form_of, prefix_numbers
 from contextfold.folding import Steps
-from contextfold.thread import RequestPart, RewindReport, parts_of
+from contextfold.thread import RewindReport, parts_of
 from contextfold.thread.request_bytes import UNMARKED, is_bound
 
 from . import answer, rewind
@@ -175,10 +175,12 @@ def _forms(message: Message) -> Iterator[bytes]:
 
 def _matched_by_view(desk: Desk, known: int) -> _Match | None:
     """The list as what was handed back: the messages of the view. None where that explains no more of it."""
-    numbers = desk.owned.numbers
-    parts = _shown(desk)
+    numbers, view, lens, frame = desk.owned.numbers, desk.view(), desk.lens, desk.turn.frame
+    spoken = desk.turn.dialect or desk.dialect
+    dialect, rendering = dialects.find(spoken), desk.thread.rendering(spoken, binds=is_bound(desk.model)).twin()
+    settings = {"model": desk.model.name, **({"system": frame.system} if frame.system else {})}
+    parts = parts_of(rendering, view, lens, rendering.body(view, lens, settings), UNMARKED)
     for shown in (parts, [part for part in parts if part.kind != "frame"]):
-        dialect = dialects.find(desk.turn.dialect or desk.dialect)
         forms = (form_of(dialect.parse(part.wire)) or SILENT for part in shown)
         alike = 0
         for ours, theirs in zip(prefix_numbers(forms), numbers, strict=False):
@@ -187,25 +189,13 @@ def _matched_by_view(desk: Desk, known: int) -> _Match | None:
             alike += 1
         if alike > known:
             rest = [part for part in shown[alike:] if part.kind not in ("frame", "completion")]
-            return _Match(alike, Where(before=_first(desk, rest[0])) if rest else None)
+            return _Match(alike, Where(before=_first(desk, rest[0].seq)) if rest else None)
     return None
 
 
-def _shown(desk: Desk) -> Sequence[RequestPart]:
-    view, lens, frame = desk.view(), desk.lens, desk.turn.frame
-    rendering = desk.thread.rendering(desk.turn.dialect or desk.dialect, binds=is_bound(desk.model)).twin()
-    settings = {"model": desk.model.name, **({"system": frame.system} if frame.system else {})}
-    return parts_of(rendering, view, lens, rendering.body(view, lens, settings), UNMARKED)
-
-
-def _first(desk: Desk, part: RequestPart) -> int:
+def _first(desk: Desk, seq: int) -> int:
     """The first message or attachment behind a part of the view; of a stand-in, the first that its fold covers."""
-    seq = part.seq
     while isinstance(folded := desk.thread.branch.events[seq - 1].event, Folded):
         ranges, inner = folded.cover.ranges, folded.cover.folds
-        seq = min([first for first, _ in ranges] + [_covered(desk, fold) for fold in inner])
+        seq = min([first for first, _ in ranges] + [_first(desk, fold) for fold in inner])
     return seq
-
-
-def _covered(desk: Desk, fold: int) -> int:
-    return _first(desk, RequestPart(fold, "stand_in", False, b""))
