@@ -136,7 +136,7 @@ def test_a_share_out_of_bounds_is_told_once_and_the_usual_one_taken(
 
 
 def test_each_trigger_comes_down_to_a_share_of_its_own() -> None:
-    goals = [
+    goals: list[tuple[Trigger, int]] = [
         (Percent(50, goal=0.3), 3_000),
         (Headroom(goal=0.3), 3_000),
         (TokenLimit(4_000, goal=0.5), 2_000),

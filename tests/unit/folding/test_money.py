@@ -168,7 +168,7 @@ def test_a_request_that_was_counted_as_free_corrects_nothing_but_itself() -> Non
 
 def call_of(**changes: int) -> PricedRequest:
     usual = {"size": 50_000, "fixed": 4_000, "cached": 30_000, "said": 46_000, "usable": 100_000, "summary": 7}
-    return PricedRequest(**{**usual, **changes}, factor=1.0, is_cold=False)  # type: ignore[arg-type]
+    return PricedRequest(**{**usual, **changes}, factor=1.0, is_cold=False)
 
 
 def test_our_request_pays_for_what_it_reads_and_what_it_writes() -> None:

@@ -61,7 +61,7 @@ def test_folds_of_whole_messages_since_the_last_answered_request_are_told_and_cl
         session.append(answer("six"))
         session.append(user("seven"))
         session.prepare()
-        assert teller.turns[-1].folded == ()
+        assert not teller.turns[-1].folded
 
 
 def test_a_fold_that_was_taken_back_is_not_told() -> None:
