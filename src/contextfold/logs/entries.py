@@ -278,10 +278,7 @@ def _is_same(draft: NewEvent, written: Written) -> bool:
     """Same fact, same bytes. Measures may have changed with a newer version; forgotten bytes are taken at their key."""
     if written.body is not None and draft.body != written.body:
         return False
-    return _is_same_fact(draft.event, written.logged.event)
-
-
-def _is_same_fact(now: Event, then: Event) -> bool:
+    now, then = draft.event, written.logged.event
     match now:
         case Appended() | Noted() | Attached():
             return type(now) is type(then)

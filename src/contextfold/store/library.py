@@ -77,21 +77,18 @@ class Shelf:
         return numbers
 
 
-def _beside(log: EventLog) -> ServerIndex | Shelf:
-    """The index of a log that is not a file: in the server's tables where it has some for us, else in memory."""
-    table = getattr(log, "passages", None)
-    return Shelf(log) if table is None else ServerIndex(table, read)
-
-
 class Library:
     """The index of one store."""
 
     def __init__(self, log: EventLog, vectors: recall.VectorIndex | None = None) -> None:
         self._log = log
         self._vectors = VectorShelf(log, vectors, self._messages) if vectors and isinstance(log, SqliteLog) else None
-        self._shelf: SqliteLog | ServerIndex | Shelf = (
-            log if isinstance(log, SqliteLog) and log.keeps(recall.RecallIndex.name) else _beside(log)
-        )
+        table = getattr(log, "passages", None)  # of a server that has some for us
+        self._shelf: SqliteLog | ServerIndex | Shelf
+        if isinstance(log, SqliteLog) and log.keeps(recall.RecallIndex.name):
+            self._shelf = log
+        else:
+            self._shelf = Shelf(log) if table is None else ServerIndex(table, read)
 
     def forget(self) -> None:
         """Something was forgotten. A file's own index was told with it; the one in memory begins anew."""
@@ -191,8 +188,9 @@ class Places:
 
     def fold(self, seq: int, block: int) -> int | None:
         """The outermost fold that hides a block; None where it is in view, or not on this branch."""
-        place = self._place(seq)
-        if place is None:
+        items = self._branch.items.items
+        place = bisect_left(items, seq, key=lambda item: item.seq)
+        if place == len(items) or items[place].seq != seq:
             return None
         found = bisect_right(self._folds, place, key=lambda span: span[0]) - 1
         if found >= 0:
@@ -208,27 +206,20 @@ class Places:
             return None
         message = self._thread.lens.read(ViewItem(hit.seq, "message", event.shape))
         block = message.blocks[hit.block]
-        if isinstance(block, ToolResult) and self._is_recalled(block):
+        if (
+            isinstance(block, ToolResult)
+            and recall.is_answer(block)
+            # By its call, too: words that only look like an answer of ours are found like any others.
+            and (block.name == recall.RECALL.name or block.call in self._recalls)
+        ):
             return None
         at = self._branch.events[hit.seq - 1].at
         return recall.PassageSource(message, at, self.fold(hit.seq, hit.block), self._thread.name)
 
-    def _is_recalled(self, result: ToolResult) -> bool:
-        """By its call, too: words that only look like an answer of ours are found like any others."""
-        return recall.is_answer(result) and (result.name == recall.RECALL.name or result.call in self._recalls)
-
     @cached_property
     def _recalls(self) -> frozenset[str]:
-        blocks = (block for item in self._items for block in item.shape.blocks)
+        blocks = (block for item in self._branch.items.items for block in item.shape.blocks)
         return frozenset(block.call for block in blocks if block.kind == "call" and block.name == recall.RECALL.name)
-
-    @property
-    def _items(self) -> Sequence[ViewItem]:
-        return self._branch.items.items
-
-    def _place(self, seq: int) -> int | None:
-        place = bisect_left(self._items, seq, key=lambda item: item.seq)
-        return place if place < len(self._items) and self._items[place].seq == seq else None
 
 
 def descent(log: EventLog, thread: str) -> list[str]:

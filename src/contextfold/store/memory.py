@@ -159,7 +159,10 @@ class Memory:
             replace(entry, replaced_by=None if newest[_subject(entry)] == entry.id else newest[_subject(entry)])
             for entry in found
         ]
-        return tuple(each for each in marked if history or (each.replaced_by is None and not _is_over(each, now)))
+        if history:
+            return tuple(marked)
+        lasting = (each for each in marked if each.expires is None or each.expires > now)
+        return tuple(each for each in lasting if each.replaced_by is None)
 
     def forget(self, id: int | None = None) -> int:  # the word it is shown under
         """Erase one memory, or all of them, for good; how many were erased."""
@@ -244,7 +247,3 @@ def _subject(entry: MemoryEntry) -> tuple[str, str]:
 
 def _normal(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _is_over(entry: MemoryEntry, now: float) -> bool:
-    return entry.expires is not None and entry.expires <= now

@@ -108,17 +108,12 @@ class Recollection:
         header: int,
         is_known: Callable[[str], bool] | None,
     ) -> tuple[recall.Passage, ...]:
-        wanted = hits if is_known is None else self._unknown(hits, is_known)
+        wanted = hits if is_known is None else (hit for hit in hits if not is_known(self._words(hit).strip()))
         count = counted(self._thread)
         return recall.packed(wanted, question, budget=budget, read=self.places.source, count=count, header=header)
 
     def _words(self, hit: recall.Hit) -> str:
         return recall.passage_text(self._thread.message(hit.seq), hit.block, hit.start)
-
-    def _unknown(self, hits: Iterable[recall.Hit], is_known: Callable[[str], bool]) -> Iterator[recall.Hit]:
-        for hit in hits:
-            if not is_known(self._words(hit).strip()):
-                yield hit
 
     def _pieces(self, seq: int) -> Iterator[tuple[recall.Hit, str]]:
         for block, start, speaker, text in recall.passages(self._thread.message(seq)):

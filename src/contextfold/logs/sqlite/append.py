@@ -97,19 +97,25 @@ class Appending:
 
         `ready` is the end that this process knows and the drafts sealed on it.
         """
-        done = earlier_append(drafts, self._find_key, self._append_of)
+        owner = self._address.space, self._address.thread
+        done = earlier_append(drafts, lambda key: find(self._connection, *owner, blob_of(key)), self._append_of)
         if done is not None:
             return done, False
         tip, entries = ready or self._sealed(drafts, expected, salts)
+        number, previous = 0, tip.link
         try:
-            self._insert_all(tip.link, entries)
+            for step, entry in enumerate(entries):
+                number = self.insert(entry, step, previous)
+                previous = entry.link
         except apsw.ConstraintError:
             last = self.tip()[0]
             if last == expected:
                 raise  # of another kind
             raise moved_on(self._address.name, expected, last) from None
         if entries:
-            self._tips.keep(self._address.name, Tip(entries[-1].seq, entries[-1].link, self._address))
+            self._tips.keep(self._address.name, Tip(entries[-1].seq, previous, self._address))
+        if number - self._tips.counted >= catalogue.STRIDE:
+            self._tips.counted = catalogue.counted_to(self._connection, number)
         logged = [
             Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key)
             for entry, draft in zip(entries, drafts, strict=True)
@@ -123,14 +129,6 @@ class Appending:
             raise moved_on(self._address.name, expected, tip.seq)
         catalogue.shown(self._connection, self._address)  # nothing more is written where its list is damaged
         return tip, sealed_on(tip, drafts, salts)
-
-    def _insert_all(self, previous: bytes, entries: Iterable[Sealed]) -> None:
-        number = 0
-        for step, entry in enumerate(entries):
-            number = self.insert(entry, step, previous)
-            previous = entry.link
-        if number - self._tips.counted >= catalogue.STRIDE:
-            self._tips.counted = catalogue.counted_to(self._connection, number)
 
     def restore(self, entries: Iterable[Sealed | bytes]) -> None:
         """Write events as they were sealed elsewhere, and the blobs they name."""
@@ -155,34 +153,22 @@ class Appending:
 
     def insert(self, entry: Sealed, step: int, previous: bytes) -> int:
         """Write one event; its number among everything in the file."""
-        connection, address = self._connection, self._address
+        connection, address, body = self._connection, self._address, entry.body
         key = blob_of(entry.key) if entry.key else None
-        if entry.body:
-            self._insert_body(entry, entry.body)
+        place = address.space, address.thread, entry.seq
+        if not body:
+            connection.execute(_NO_BODY, place)
+        elif len(body) <= INLINE_LIMIT:
+            connection.execute(_BODY, (*place, None, entry.salt, body))
         else:
-            connection.execute(_NO_BODY, (address.space, address.thread, entry.seq))
+            connection.execute(_BODY, (*place, self.keep_blob(body), entry.salt, None))
         number = connection.last_insert_rowid()
-        body = number if entry.body else None
-        facts = (entry.seq, entry.parent, step, body, entry.at, key, entry.stored, entry.link)
+        facts = (entry.seq, entry.parent, step, number if body else None, entry.at, key, entry.stored, entry.link)
         checksum = checksum_of(address.before(entry.seq, previous), facts)
         connection.execute(_EVENT, (address.space, address.thread, *facts, checksum))
         if key is not None:
             connection.execute(NAME, (address.space, address.thread, key, entry.seq))
         return number
-
-    def _insert_body(self, entry: Sealed, body: bytes) -> None:
-        blob = None if len(body) <= INLINE_LIMIT else self.keep_blob(body)
-        self._connection.execute(
-            _BODY,
-            (
-                self._address.space,
-                self._address.thread,
-                entry.seq,
-                blob,
-                entry.salt,
-                body if blob is None else None,
-            ),
-        )
 
     def keep_blob(self, blob: bytes) -> int:
         """The number of these bytes in the space, kept once. What was found whole before is only looked for by name."""
@@ -200,9 +186,6 @@ class Appending:
                 self._tips.blobs.clear()
             self._tips.blobs[blob] = name, number
         return number
-
-    def _find_key(self, key: str) -> int | None:
-        return find(self._connection, self._address.space, self._address.thread, blob_of(key))
 
     def _append_of(self, seq: int) -> list[Written]:
         """All events that were written in one append with this one."""

@@ -165,7 +165,10 @@ def _begin(connection: apsw.Connection, table: DerivedTable) -> None:
 
 
 def _catch_up_all(database: Database, table: DerivedTable) -> None:
-    for address in _behind(database, table.name):
+    with database.reading() as connection:
+        marked = set(rows(connection, _ALL_BEHIND, (table.name, _SPACE)))
+        behind = [address for address in addresses(connection) if (address.space, address.thread) in marked]
+    for address in behind:
         with database.writing() as connection:
             _catch_up(connection, table, address, None)
 
@@ -186,12 +189,6 @@ def _waits(connection: apsw.Connection, table: DerivedTable, address: Address, l
     after = _waiting(connection, table, address)
     longer = (address.thread - 1) % _APART * table.lag // (2 * _APART)
     return after is None or last - after < table.lag + longer
-
-
-def _behind(database: Database, name: str) -> list[Address]:
-    with database.reading() as connection:
-        marked = set(rows(connection, _ALL_BEHIND, (name, _SPACE)))
-        return [address for address in addresses(connection) if (address.space, address.thread) in marked]
 
 
 def _catch_up(connection: apsw.Connection, table: DerivedTable, address: Address, upto: int | None) -> None:

@@ -122,7 +122,8 @@ class Directory:
         space = self._space_for_writing(connection)
         number = 1 + value(connection, "SELECT coalesce(max(id), 0) FROM threads WHERE space = ?", (space,))
         name = blob_of(new.name)
-        self._refuse_lost_name(connection, space, name)
+        if value(connection, _IS_NAMED, (space, name)):  # there and not found: it would be begun anew, empty
+            raise Corrupt(f"Thread {new.name!r} is not found by its name. {RESCUE}", thread=new.name)
         facts = (name, origin, start, float(new.created), encode(dict(new.settings)))
         connection.execute(NAME, (space, THREADS, name, number))
         seal = row_seal(blob_of(self._name), facts)
@@ -186,11 +187,6 @@ class Directory:
             decode(settings),
             "" if alias is None else text_of(alias),
         )
-
-    def _refuse_lost_name(self, connection: apsw.Connection, space: int, name: bytes) -> None:
-        """A thread that is there and not found by its name would be begun anew, empty."""
-        if value(connection, _IS_NAMED, (space, name)):
-            raise Corrupt(f"Thread {text_of(name)!r} is not found by its name. {RESCUE}", thread=text_of(name))
 
     def clear(self) -> None:
         """After a rollback a number may not stand for what it did."""

@@ -183,8 +183,8 @@ def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -
             found = rows(connection, _BODIES, (address.space, address.thread, first, last))
             for seq, parent, at, key, event, own, body, salt, is_forgotten in found:
                 if seq >= first and not is_forgotten:
-                    committed = commitment(salt, body)
-                    if link(previous, seq, parent, at, text_of(key or b""), event, committed) != own:
+                    named = text_of(key) if key else ""
+                    if link(previous, seq, parent, at, named, event, commitment(salt, body)) != own:
                         raise damaged(address.name, seq)
                     kept[seq] = body
                 elif seq >= first and not _is_erased(salt):
