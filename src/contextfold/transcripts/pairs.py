@@ -147,28 +147,24 @@ class _Pairs:
 
     def ordered(self, heard: Iterable[Heard]) -> Iterator[Heard]:
         for each in heard:
-            if isinstance(each, SpokenTurn):
-                yield from self._take(each)
-            else:
+            if not isinstance(each, SpokenTurn):
                 yield each
+                continue
+            self._turns += 1
+            answered = [call for call, _ in each.answers]
+            known = (self._open, self._answered, self._waiting)
+            if answered and not any(call in calls for call in answered for calls in known):
+                # It answers calls that are yet to come, and only those.
+                self._waiting |= dict.fromkeys(answered, (self._turns, each))
+            else:
+                yield from self._say(each)
+            for since, early in tuple(self._waiting.values()):
+                if self._turns - since > _PATIENCE:
+                    yield from self._give_up(early)
         for _, early in tuple(self._waiting.values()):
             yield from self._give_up(early)
         for call, line in self._open.items():
             yield Defect(line, "call-without-result", f"the call {_named(call)} has no result")
-
-    def _take(self, spoken: SpokenTurn) -> Iterator[Heard]:
-        self._turns += 1
-        answered = [call for call, _ in spoken.answers]
-        is_unknown = not any(call in self._open or call in self._answered for call in answered)
-        if answered and is_unknown and not any(call in self._waiting for call in answered):
-            # It answers calls that are yet to come, and only those.
-            for call in answered:
-                self._waiting[call] = (self._turns, spoken)
-        else:
-            yield from self._say(spoken)
-        for since, early in tuple(self._waiting.values()):
-            if self._turns - since > _PATIENCE:
-                yield from self._give_up(early)
 
     def _say(self, spoken: SpokenTurn) -> Iterator[Heard]:
         for call, line in spoken.calls:

@@ -63,7 +63,12 @@ def adopt(found: Adoptable, into: Snapshots) -> tuple[str, ...]:
         if new:
             git.run("index-pack", "--stdin", "--strict", given=_checked(place / "git", new, into))
         for id in new:
-            into.note_left_out(id, _left_out(place / "left-out" / id))
+            said = place / "left-out" / id
+            try:
+                left_out = msgspec.json.decode(said.read_bytes(), type=tuple[Excluded, ...]) if _is_plain(said) else ()
+            except msgspec.DecodeError:
+                left_out = ()  # that snapshot does not say readably what it leaves out
+            into.note_left_out(id, left_out)
             git.name(f"refs/snapshots/{id}", id)
     return new
 
@@ -91,11 +96,3 @@ def _checked(directory: Path, ids: tuple[str, ...], into: Snapshots) -> bytes:
 
 def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
-
-
-def _left_out(path: Path) -> tuple[Excluded, ...]:
-    """What that snapshot says it leaves out; nothing where it does not say so readably."""
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[Excluded, ...]) if _is_plain(path) else ()
-    except msgspec.DecodeError:
-        return ()
