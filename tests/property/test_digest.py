@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from contextfold import dialects
 from contextfold.domain import Message, Reasoning, Text, ToolCall, ToolResult, encode
 from contextfold.summaries import SourceMessage, SummaryRequest, digest, ledger, summary_text
-from contextfold.summaries.texts import ENGLISH, JAPANESE
+from contextfold.summaries.wordings import ENGLISH, JAPANESE
 from contextfold.testing import histories, nasty
 from contextfold.tokens.encoders import encoder
 

@@ -21,10 +21,9 @@ from contextfold.dialects.assembly import partial
 from contextfold.domain import Message, Text, ToolCall, is_typed, touches_of
 from contextfold.replay.notes import literals_in, phrases_in, sentences_in, without_gutters
 from contextfold.summaries import SourceMessage, SummaryRequest, check, digest, guarded, language_of
-from contextfold.summaries.cuts import split
 from contextfold.summaries.earlier import entries
-from contextfold.summaries.sayings import sentences
-from contextfold.summaries.terms import terms_in
+from contextfold.summaries.lines import split, terms_in
+from contextfold.summaries.page import sentences
 from tests.effort import least, walk
 
 ADAPTERS = {

@@ -4,10 +4,10 @@ from .checks import Refusal, check
 from .coverage import Rest, no_rest
 from .earlier import is_digest
 from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
-from .frames import frame, guarded, neutral, nonce_of
 from .notebook import Notebook, NotebookShelf, reuse
+from .passages import SourceMessage
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
-from .request import Language, SourceMessage, SummaryRequest, language_of
+from .request import Language, SummaryRequest, language_of
 from .texts import (
     ClearedKind,
     cleared_block_text,
@@ -15,9 +15,13 @@ from .texts import (
     covered,
     emergency_header,
     fold_notice,
+    frame,
     gap_text,
     go_on_text,
+    guarded,
     interrupted_text,
+    neutral,
+    nonce_of,
     offload_text,
     placeholder,
     pruned_notice,

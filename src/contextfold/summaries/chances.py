@@ -16,9 +16,8 @@ from msgspec import Struct
 
 from contextfold.deferred import expression
 
-from .journal import Journal, put
-from .passages import HistoryPassage, Topic
-from .terms import Term, sub_words, terms_in
+from .lines import Term, sub_words, terms_in
+from .passages import HistoryPassage, Journal, Topic, put
 
 _BYTES_A_TOKEN = 4
 
@@ -87,9 +86,12 @@ class TermUses:
                 use.uses += 1
             elif by_user:
                 use.by_user = True
-        if passage.topic is not None and self._is_new_heading(passage.topic, passage.seq):
-            for term in passage.topic.terms:
+        topic = passage.topic
+        if topic is not None:
+            headed = self._headed[1] if self._headed[0] == passage.seq else frozenset()
+            for term in () if topic in headed else topic.terms:
                 self._record(term).head(self.messages, self.position)
+            self._headed = passage.seq, headed | {topic}
         known, journal, position = self.words, self._journal, self.position
         for word in words:
             passages, said = known.get(word, (0, -1.0))
@@ -104,11 +106,6 @@ class TermUses:
         if len(self.words) > most:  # dictionaries keep the order in which words were first said
             for word in list(self.words)[: len(self.words) - most]:
                 del self.words[word]
-
-    def _is_new_heading(self, topic: Topic, seq: int) -> bool:
-        at, topics = self._headed
-        self._headed = (seq, topics | {topic}) if at == seq else (seq, frozenset((topic,)))
-        return at != seq or topic not in topics
 
     def _record(self, term: Term) -> TermUse:
         record = self.terms.get(term)

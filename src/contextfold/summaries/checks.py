@@ -12,7 +12,7 @@ import re
 
 from contextfold.deferred import expression
 
-from .cuts import Count
+from .lines import Count
 from .prompt import instructions
 from .request import SummaryRequest, language_of
 
@@ -100,7 +100,16 @@ def check(text: str, request: SummaryRequest, count: Count, *, finish: str = "st
         return Refusal.CUT_OFF
     if not said:
         return Refusal.EMPTY
-    return _wording(said, request) or _form(said, reason, request) or _size(said, request, count, before)
+    refusal = _wording(said, request)
+    if refusal is not None:
+        return refusal
+    if reason in _UNKNOWN_REASONS and (said.count("```") % 2 or not _FINISHED.search(said)):
+        return Refusal.CUT_OFF
+    letters = sum(letter.isalpha() for letter in _CODE.sub(" ", said))  # a list of paths or numbers is in no language
+    if letters >= LEAST_CHARACTERS and language_of([said]) != request.language:
+        return Refusal.WRONG_LANGUAGE
+    size = count(said)
+    return Refusal.GREW if size >= before or size > request.budget * CEILING else None
 
 
 def _wording(said: str, request: SummaryRequest) -> Refusal | None:
@@ -111,19 +120,6 @@ def _wording(said: str, request: SummaryRequest) -> Refusal | None:
     if len(said) < LEAST_CHARACTERS or _repeats_instructions(said, request):
         return Refusal.EMPTY
     return None
-
-
-def _form(said: str, reason: str, request: SummaryRequest) -> Refusal | None:
-    if reason in _UNKNOWN_REASONS and (said.count("```") % 2 or not _FINISHED.search(said)):
-        return Refusal.CUT_OFF
-    if language_of([said]) != request.language and _can_tell(said):
-        return Refusal.WRONG_LANGUAGE
-    return None
-
-
-def _size(said: str, request: SummaryRequest, count: Count, before: int) -> Refusal | None:
-    size = count(said)
-    return Refusal.GREW if size >= before or size > request.budget * CEILING else None
 
 
 def _repeats_instructions(said: str, request: SummaryRequest) -> bool:
@@ -137,8 +133,3 @@ def _repeats_instructions(said: str, request: SummaryRequest) -> bool:
     ]
     phrases += [section.split(":", 1)[-1].split("：", 1)[-1].strip()[:40] for section in words.sections]
     return sum(phrase in plain for phrase in phrases) >= 2 or len(_PLACEHOLDER.findall(said)) >= 3
-
-
-def _can_tell(said: str) -> bool:
-    """A list of paths or numbers is in no language."""
-    return sum(letter.isalpha() for letter in _CODE.sub(" ", said)) >= LEAST_CHARACTERS

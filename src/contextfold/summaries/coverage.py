@@ -7,15 +7,18 @@ once. A line pays for the heading it opens; the lines after it under the same he
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from contextfold.deferred import expression
+
 from .chances import Chances, WordChances
-from .passages import DigestLine, Topic
-from .terms import Term
+from .lines import Count, Term
+from .passages import HistoryPassage, Topic
 
 AGAIN = 0.1  # what one more showing of a term is worth
 SIZE_POWER = 0.9  # below 1, so that a long line with much in it beats many short ones
@@ -39,6 +42,85 @@ def resting(things: Iterable[T], rest: Rest) -> Iterator[T]:
     while stretch := tuple(islice(left, _A_STRETCH)):
         rest()
         yield from stretch
+
+
+DEFINES = expression(
+    r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
+    r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
+)
+_FAILS = expression(
+    r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
+    re.IGNORECASE,
+)
+
+
+_NUMBER = expression(r"\d+")
+
+
+class DigestLine(Struct, eq=False, gc=False):
+    """One candidate. `place` orders all lines of a history."""
+
+    place: int
+    text: str
+    passage: HistoryPassage
+    terms: tuple[Term, ...]
+    words: tuple[str, ...]
+    manner: float  # what its gain is multiplied by, for how it is worded
+    price: int = 0  # tokens, once they were counted
+    factor: float = 0.0  # what its gain is multiplied by, for what it is rather than for what it names
+    talk: tuple[str, ...] = ()  # plain words of what was said; code and output are weighed by names alone
+    numbered: str | None = None  # its words with every number the same, empty without one; None until somebody asks
+
+    def __post_init__(self) -> None:
+        passage = self.passage
+        self.talk = self.words if passage.speaker in ("assistant", "previous") else ()
+        self.factor = self.manner * (1.2 if passage.speaker in ("assistant", "call") else 1.0)
+        if passage.is_error and not _tells_of_failure(self.text):
+            self.factor *= 1.15
+        if passage.is_replaced:
+            self.factor *= 0.3
+
+    @property
+    def outline(self) -> str:
+        """Its words with every number the same; empty if it has none."""
+        if self.numbered is None:
+            outline, many = _NUMBER.subn("0", self.text)
+            self.numbered = outline if many else ""
+        return self.numbered
+
+    def weigh(self, count: Count | None) -> None:
+        """Count its tokens, with those of its mark and its end; without a counter, forget them."""
+        self.price = 0 if count is None else count(self.text) + 2
+
+
+def manner_of(text: str) -> float:
+    """What the gain of these words is multiplied by, whoever said them."""
+    factor = 1.15 if _tells_of_failure(text) else 1.0
+    if DEFINES.match(text):
+        factor *= 1.1
+    if text.count(" ") < 3 and text.isascii():
+        factor *= 0.6
+    return factor
+
+
+def _tells_of_failure(text: str) -> bool:
+    """Looked for in every line: a pattern with many beginnings takes ten times as long as these words."""
+    low = text.lower()
+    may_tell = (
+        "error" in low
+        or "fail" in low
+        or "exception" in low
+        or "fatal" in low
+        or "panic" in low
+        or "traceback" in low
+        or "undefined" in low
+        or "denied" in low
+        or not low.isascii()
+    )
+    return may_tell and _FAILS.search(text) is not None
+
+
+# -- choosing ----
 
 
 class TermWorths(dict[Term, float]):
@@ -141,7 +223,10 @@ class Coverage:
             room -= price
             if line is not None:
                 lines.append(line)
-                self._show(line)
+                self.shown.places.add(line.place)
+                self.shown.add(line.terms, line.talk)
+                self.words.update(dict.fromkeys(line.talk, 0.0))
+                self._unopened.clear()
             topic = line.passage.topic if line is not None else one
             if isinstance(topic, Topic) and topic not in self.shown.topics:
                 opened.append(topic)
@@ -214,12 +299,6 @@ class Coverage:
             gain += worths[term]
         found = self._unopened[topic] = frozenset(topic.terms), gain, self.prices.heading(topic)
         return found
-
-    def _show(self, line: DigestLine) -> None:
-        self.shown.places.add(line.place)
-        self.shown.add(line.terms, line.talk)
-        self.words.update(dict.fromkeys(line.talk, 0.0))
-        self._unopened.clear()
 
     def _open(self, topic: Topic) -> None:
         """Show the heading; the lines under it have become cheaper, so they are rated again."""

@@ -14,14 +14,15 @@ from msgspec import Struct
 
 from contextfold.deferred import expression
 
-from .cuts import MARK, restored
-from .texts import ENGLISH, JAPANESE, Wording
+from .lines import MARK
+from .wordings import ENGLISH, JAPANESE, Wording
 
 _SPEECH = frozenset({"requests", "decisions", "work"})
 _TOLD = expression(r"(?:#(\d+) )?([>-]) (.*)")
 _FILE = expression(r"\A(?P<name>.+) \((?P<done>[^()]*+)\)")
 _COMMAND = expression(r"#(?P<seq>\d+) (?P<name>.+)")
 _EDGE = expression(r"^<(?P<closes>/?)folded-(?P<nonce>\w++)[^>\n]*+>", re.MULTILINE)
+_MARKED = expression(rf"(?<![^\s=\"'`]){MARK}(?=/)")
 _DONE = expression(r"(.+?)(?: (\d+)×)?")
 
 
@@ -41,10 +42,16 @@ def entries(previous: str) -> Iterator[DigestEntry]:
     # A digest has no empty line, and no line of the history begins one of its lines.
     for part in "\n\n".join(list(_framed(previous)) or [previous]).split("\n\n"):
         words = next((words for words in (ENGLISH, JAPANESE) if _is_digest(part, words)), None)
-        if words is not None:
-            yield from _joined(_entries(part, words))
-        elif part.strip():
-            yield DigestEntry("", part)
+        if words is None:
+            if part.strip():
+                yield DigestEntry("", part)
+            continue
+        told = groupby(_entries(part, words), key=lambda one: (one.section, one.seq, one.section in _SPEECH))
+        for (section, seq, is_speech), group in told:  # what was said in one message is one entry again
+            if is_speech:
+                yield DigestEntry(section, "\n".join(entry.text for entry in group), seq)
+            else:
+                yield from group
 
 
 def is_digest(previous: str) -> bool:
@@ -68,15 +75,6 @@ def _framed(previous: str) -> Iterator[str]:
 def _is_digest(part: str, words: Wording) -> bool:
     first = part.strip().removeprefix(words.emergency).lstrip("\n").partition("\n")[0]
     return first.startswith("## ") and first.removeprefix("## ") in words.headings.values()
-
-
-def _joined(told: Iterator[DigestEntry]) -> Iterator[DigestEntry]:
-    """What was said in one message is one entry again."""
-    for (section, seq, speech), group in groupby(told, key=lambda one: (one.section, one.seq, one.section in _SPEECH)):
-        if speech:
-            yield DigestEntry(section, "\n".join(entry.text for entry in group), seq)
-        else:
-            yield from group
 
 
 def _entries(digest: str, words: Wording) -> Iterator[DigestEntry]:
@@ -107,16 +105,15 @@ def _opened(section: str, line: str, words: Wording, root: str) -> Iterator[Dige
         return
     named = found.groupdict()
     done = [part.strip() for part in named.get("done", "").split(",")]
-    actions = tuple(_actions(done, words))
+    verbs = {words.marks[action]: action for action in ("read", "written", "edited", "deleted")}
+    found_in = [each for part in done if (each := _DONE.fullmatch(part)) and each.group(1) in verbs]
+    actions = tuple((verbs[each.group(1)], int(each.group(2) or 1)) for each in found_in)
     failed = bool(arrow and end) or words.marks["failed"] in done
     yield DigestEntry(section, "", int(named.get("seq", "0")), restored(named["name"], root), actions, failed)
     if also:
         yield DigestEntry(section, f"{words.marks['also']} {also}")
 
 
-def _actions(done: list[str], words: Wording) -> Iterator[tuple[str, int]]:
-    verbs = {words.marks[action]: action for action in ("read", "written", "edited", "deleted")}
-    for part in done:
-        found = _DONE.fullmatch(part)
-        if found and found.group(1) in verbs:
-            yield verbs[found.group(1)], int(found.group(2) or 1)
+def restored(text: str, root: str) -> str:
+    """A path, or a command that names some, with the root in place of its mark."""
+    return _MARKED.sub(lambda _: root, text) if root else text

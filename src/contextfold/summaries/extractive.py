@@ -8,22 +8,30 @@ nothing, rewords nothing, and shows nothing of the reasoning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from msgspec import Struct
 
 from .chances import Chances, WordChances, plain_words
-from .coverage import WORD_WORTH, Coverage, Exposure, LinePrices, Rest, WordWorths, no_rest, resting, without_alike
-from .cuts import MARK, Count, common_root, head, shortened, split
-from .frames import neutral
-from .layout import Page, heading
+from .coverage import (
+    WORD_WORTH,
+    Coverage,
+    DigestLine,
+    Exposure,
+    LinePrices,
+    Rest,
+    WordWorths,
+    no_rest,
+    resting,
+    without_alike,
+)
+from .lines import MARK, Count, Term, head, split, telling, terms_in
 from .notebook import Notebook
-from .passages import DigestLine, Topic
+from .page import Page, by_recency, common_root, heading, keep, needed, sentences, shortened, told, with_task
+from .passages import Topic
 from .request import SummaryRequest
-from .sayings import by_recency, keep, needed, sentences, told, with_task
-from .terms import Term, telling, terms_in
-from .texts import wording
+from .texts import neutral, wording
 
 # Shares of the budget; what they leave unused, and the rest, is for lines. Each section has its share before any line.
 REQUESTS, PLAN, WORK, TALK, FILES, NAMES = 0.35, 0.04, 0.1, 0.1, 0.06, 0.12
@@ -71,14 +79,16 @@ class Composer:
         """The page; its text may still be a little over the budget, because parts are counted one by one."""
         budget = self.request.budget
         small = min(1.0, budget / LARGE)
-        self._show_what_stands()
+        for line in resting(self.notebook.in_view, self.rest):
+            self.shown.add(line.terms, line.talk)
+        self._show(self.standing.splitlines())
         requests, plan = self._requests(int(budget * REQUESTS)), self._plan(int(budget * PLAN))
         self.rest()
         last = self._work(int(budget * WORK * max(0.6, small)))
         topics = self._files(int(budget * FILES))
         self._show(plan + last + [topic.name for topic in topics])
-        for line in requests:  # by its names only: what speaks of a word that was asked for is worth the more
-            self.shown.add(terms_in(line))
+        for said in requests:  # by its names only: what speaks of a word that was asked for is worth the more
+            self.shown.add(terms_in(said))
         self.shown.topics.update(topics)
         self.look()
         candidates = self._candidates(" ".join(requests))
@@ -161,19 +171,19 @@ class Composer:
         newest = list(self.notebook.reader.commands.values())[-_NEWEST_COMMANDS:]
         waiting = [heading(topic, self.words) for topic in newest[-8:] if is_hidden and not topic.answered]
         ended = [
-            f"#{topic.seq} - {self._ended(topic)}" for topic in telling(newest) if topic.order < self.notebook.folded
+            f"#{topic.seq} - {shortened(topic.name, self.root)[:_SHORT]} → "
+            f"{self.words.marks['failed' if topic.failed else 'ok']}: {topic.outcome}"
+            for topic in telling(newest)
+            if topic.order < self.notebook.folded
         ]
         said = self._fill(waiting + lines, room - min(room // 2, sum(self.count(line) + 1 for line in ended)))
         return self._fill(ended, room - sum(self.count(line) + 1 for line in said)) + said
 
-    def _ended(self, topic: Topic) -> str:
-        mark = self.words.marks["failed" if topic.failed else "ok"]
-        return f"{shortened(topic.name, self.root)[:_SHORT]} → {mark}: {topic.outcome}"
-
     def _files(self, room: int) -> list[Topic]:
         """The files most likely needed again, with or without a line of theirs."""
         files = [topic for topic in self.notebook.reader.files.values() if topic.name not in self.standing]
-        best = sorted(files, key=lambda topic: (-self._wanted(topic), -topic.order))
+        wanted = {topic: max((self.chances[term] for term in topic.terms), default=0.0) for topic in files}
+        best = sorted(files, key=lambda topic: (-wanted[topic], -topic.order))
         out = []
         for topic in best:
             price = self._heading_cost(topic)
@@ -199,32 +209,19 @@ class Composer:
     def _places_of_names(self, page: Page) -> dict[Term, Topic]:
         """For each name not shown yet a heading on the page, of a file if there is one."""
         opened = set(page.topics) | {line.passage.topic for line in page.lines}
+        folded, about = self.notebook.folded, list[tuple[int, Topic, DigestLine]]()
+        for line in resting(self.notebook.lines.values(), self.rest):
+            passage, topic = line.passage, line.passage.topic
+            if passage.order < folded and not passage.is_replaced and topic is not None and topic in opened:
+                about.append((line.place, topic, line))
         where: dict[Term, Topic] = {}
-        for line in sorted(self._about(opened), key=lambda line: line.place):
-            topic = line.passage.topic
+        for _, topic, line in sorted(about, key=lambda each: each[0]):
             for term in line.terms:
                 is_new = term.kind in _NAMED and not self.shown.terms.is_shown(term)
-                if topic is not None and is_new and (topic.is_file or term not in where):
+                if is_new and (topic.is_file or term not in where):
                     where[term] = topic
         told_longer = {term.key.rpartition("/")[2] for term in where if "/" in term.key}
         return {term: topic for term, topic in where.items() if term.key not in told_longer}
-
-    def _about(self, topics: Collection[Topic | None]) -> Iterator[DigestLine]:
-        """The hidden lines about these, but for what an edit replaced."""
-        folded = self.notebook.folded
-        for line in resting(self.notebook.lines.values(), self.rest):
-            passage = line.passage
-            is_hidden = passage.order < folded and not passage.is_replaced
-            if is_hidden and passage.topic is not None and passage.topic in topics:
-                yield line
-
-    def _wanted(self, topic: Topic) -> float:
-        return max((self.chances[term] for term in topic.terms), default=0.0)
-
-    def _show_what_stands(self) -> None:
-        for line in resting(self.notebook.in_view, self.rest):
-            self.shown.add(line.terms, line.talk)
-        self._show(self.standing.splitlines())
 
     def _show(self, texts: Iterable[str]) -> None:
         for text in texts:

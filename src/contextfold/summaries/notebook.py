@@ -15,13 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from .chances import Chances, TermUses, plain_words
-from .coverage import SIZE_POWER, Rest, no_rest
-from .cuts import Count, split
-from .journal import Journal, put
-from .passages import DigestLine, HistoryPassage, PassageReader, Topic, manner_of
-from .request import SourceMessage, SummaryRequest
-from .sayings import Saying, lasting, sayings
-from .terms import Term, terms_in
+from .coverage import SIZE_POWER, DigestLine, Rest, manner_of, no_rest
+from .lines import Count, Term, split, terms_in
+from .page import Saying, lasting, sayings
+from .passages import HistoryPassage, Journal, PassageReader, SourceMessage, Topic, put
+from .request import SummaryRequest
 
 LEAST_LINES, LINES = 800, 2_000  # that a notebook holds for a small digest, and for one of as many tokens
 _MOST_OVER = 1.5  # times that many before lines are let go
@@ -145,8 +143,27 @@ class Notebook:
     def tidy(self, budget: int, rest: Rest) -> None:
         """Hold no more than digests of this size need, unless the next one is being made: that one tidies up then."""
         with self._lock:
-            if self._pending is None:
-                self._let_go(_room(budget), rest)
+            if self._pending is not None:
+                return
+            # Weighing lines is what a fold costs, and a small digest can show few.
+            most = max(LEAST_LINES, min(budget, LINES), budget // 2)
+            if len(self.lines) > most * _MOST_OVER:
+                kept = self._best(most, rest)
+                self._known.lines = {line.text: line for line in sorted(kept, key=lambda line: line.place)}
+            needed = {line.passage.topic for line in self.lines.values()}
+            commands, files = self.reader.commands, self.reader.files
+            for number in [number for number in list(commands)[:-_MOST_COMMANDS] if commands[number] not in needed]:
+                del commands[number]
+            oldest = sorted(files.values(), key=lambda topic: topic.order)
+            for topic in [topic for topic in oldest[:-_MOST_FILES] if topic not in needed]:
+                del files[topic.name]
+            self.reader.forget_calls(_MOST_CALLS)
+            if len(self._known.nameless) > _MOST_NAMELESS:
+                self._known.nameless.clear()
+            if max(len(self.uses.terms), len(self.uses.words)) > _MOST_TERMS:
+                self.uses.forget(_MOST_TERMS * 3 // 4, {term for line in self.lines.values() for term in line.terms})
+            self._prices.let_go()
+            lasting(self.said)
 
     def _take_back(self) -> None:
         pending, self._pending = self._pending, None
@@ -242,26 +259,6 @@ class Notebook:
 
     # -- letting go -----------------------------------------------------------------------------------------------
 
-    def _let_go(self, most: int, rest: Rest) -> None:
-        """Hold no more than there is room for: what brings the least goes first."""
-        if len(self.lines) > most * _MOST_OVER:
-            kept = self._best(most, rest)
-            self._known.lines = {line.text: line for line in sorted(kept, key=lambda line: line.place)}
-        needed = {line.passage.topic for line in self.lines.values()}
-        commands, files = self.reader.commands, self.reader.files
-        for number in [number for number in list(commands)[:-_MOST_COMMANDS] if commands[number] not in needed]:
-            del commands[number]
-        oldest = sorted(files.values(), key=lambda topic: topic.order)
-        for topic in [topic for topic in oldest[:-_MOST_FILES] if topic not in needed]:
-            del files[topic.name]
-        self.reader.forget_calls(_MOST_CALLS)
-        if len(self._known.nameless) > _MOST_NAMELESS:
-            self._known.nameless.clear()
-        if max(len(self.uses.terms), len(self.uses.words)) > _MOST_TERMS:
-            self.uses.forget(_MOST_TERMS * 3 // 4, {term for line in self.lines.values() for term in line.terms})
-        self._prices.let_go()
-        lasting(self.said)
-
     def _best(self, most: int, rest: Rest) -> list[DigestLine]:
         """The lines that name most for their size; of one name a few, before more of the same."""
         chances = self.chances()
@@ -284,11 +281,6 @@ class Notebook:
             for term in line.terms:
                 times[term] = times.get(term, 0) + 1
         return (best + others)[:most]
-
-
-def _room(budget: int) -> int:
-    """Lines to hold for digests of this size: weighing them is what a fold costs, and a small one can show few."""
-    return max(LEAST_LINES, min(budget, LINES), budget // 2)
 
 
 class NotebookShelf:

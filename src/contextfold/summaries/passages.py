@@ -8,8 +8,8 @@ themselves (reminders, environment notes) is no person's; what a person said ins
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,12 +18,12 @@ from contextfold.deferred import expression
 from contextfold.domain import (
     Document,
     Image,
+    Message,
     Opaque,
     Reasoning,
     Text,
     ToolCall,
     ToolResult,
-    Touch,
     arguments_of,
     as_told,
     plan_in,
@@ -32,11 +32,8 @@ from contextfold.domain import (
     users_side,
 )
 
-from .cuts import Count
-from .earlier import DigestEntry, entries
-from .journal import Journal, Reversible, put
-from .request import SourceMessage
-from .terms import Term, outcome_in, terms_in
+from .earlier import entries
+from .lines import Term, outcome_in, terms_in
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
@@ -102,6 +99,67 @@ def _step(item: Any) -> tuple[str, str] | None:
     return (status, words) if words else None
 
 
+# -- what can be taken back -------------------------------------------------------------------------------------------
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Reversible(Protocol):
+    """Something that changes, and can be put back to what it was."""
+
+    def state(self) -> tuple[Any, ...]: ...
+
+    def restore(self, state: tuple[Any, ...]) -> None: ...
+
+
+class Journal:
+    """What things held at some moment, as far as they changed since."""
+
+    def __init__(self) -> None:
+        self._states: dict[int, tuple[Reversible, tuple[Any, ...]]] = {}
+        self._entries: dict[int, tuple[dict[Any, Any], dict[Any, Any]]] = {}
+
+    def changes(self, one: Reversible) -> None:
+        """Say so before something changes; only the first time matters."""
+        if id(one) not in self._states:
+            self._states[id(one)] = one, one.state()
+
+    def put(self, entries: dict[K, V], key: K, value: V) -> None:
+        """Set an entry of a dictionary."""
+        known = self._entries.get(id(entries))
+        if known is None:
+            known = self._entries[id(entries)] = entries, {}
+        if key not in known[1]:
+            known[1][key] = entries.get(key)
+        entries[key] = value
+
+    def changed(self, entries: dict[K, V]) -> Iterable[K]:
+        """The keys of a dictionary that were set."""
+        return self._entries[id(entries)][1] if id(entries) in self._entries else ()
+
+    def undo(self) -> None:
+        """Put everything back."""
+        for one, state in self._states.values():
+            one.restore(state)
+        for changed, before in self._entries.values():
+            for key, value in before.items():
+                if value is None:
+                    del changed[key]
+                else:
+                    changed[key] = value
+        self._states.clear()
+        self._entries.clear()
+
+
+def put(journal: Journal | None, entries: dict[K, V], key: K, value: V) -> None:
+    """Set an entry of a dictionary, in a way that can be taken back where there is a journal."""
+    if journal is None:
+        entries[key] = value
+    else:
+        journal.put(entries, key, value)
+
+
 # -- passages ---------------------------------------------------------------------------------------------------------
 
 
@@ -164,6 +222,25 @@ class HistoryPassage(Struct, frozen=True, eq=False, gc=False):
         return replace(self, text="")
 
 
+class SourceMessage:
+    """A message that is about to be folded away, and the place it can be recalled from.
+
+    It may be given unread, as what reads it: then that is done by whoever needs its words first, where that is.
+    """
+
+    __slots__ = ("_given", "seq")
+
+    def __init__(self, seq: int, message: Message | Callable[[], Message]) -> None:
+        self.seq, self._given = seq, message
+
+    @property
+    def message(self) -> Message:
+        """The message, read once."""
+        if not isinstance(self._given, Message):
+            self._given = self._given()
+        return self._given
+
+
 class PassageReader:
     """Reads messages into passages, in order, and remembers the files and commands, the plan, and open calls.
 
@@ -196,7 +273,8 @@ class PassageReader:
         self._changes(self, self.plan)
         for entry in entries(previous):
             if entry.opens:
-                topic = self._reopened(entry)
+                is_file, actions = entry.section == "files", dict(entry.actions)
+                topic = self._known(Topic(entry.opens, is_file, self.passages, actions, entry.seq, entry.failed))
             elif entry.section in ("files", "commands"):
                 self._add(entry.seq, "previous", entry.text, topic)
             elif entry.section == "plan":
@@ -210,8 +288,14 @@ class PassageReader:
         self._changes(self)
         for block in as_told(source.message):
             match block:
+                case Text() if source.message.role == "assistant":
+                    self._add(source.seq, "assistant", block.text)
                 case Text():
-                    self._said(source.seq, source.message.role == "assistant", block.text)
+                    side = users_side(block.text)
+                    for added in side.added:
+                        self._add(source.seq, "note", added)
+                    for typed in side.typed:
+                        self._add(source.seq, "user", typed)
                 case ToolCall():
                     self._called(source.seq, block)
                 case ToolResult():
@@ -236,30 +320,10 @@ class PassageReader:
             for one in ones:
                 self._journal.changes(one)
 
-    def _reopened(self, entry: DigestEntry) -> Topic:
-        topic = Topic(
-            entry.opens, entry.section == "files", self.passages, dict(entry.actions), entry.seq, entry.failed
-        )
-        if not topic.is_file:
-            return self._numbered_command(topic)
-        if entry.opens not in self.files:
-            put(self._journal, self.files, entry.opens, topic)
-        return self.files[entry.opens]
-
     def _add(self, seq: int, speaker: Speaker, text: str, topic: Topic | None = None, **marks: bool) -> None:
         if text.strip():
             self._found.append(HistoryPassage(self.passages, seq, speaker, text, topic, **marks))
             self.passages += 1
-
-    def _said(self, seq: int, by_assistant: bool, text: str) -> None:
-        if by_assistant:
-            self._add(seq, "assistant", text)
-            return
-        side = users_side(text)
-        for added in side.added:
-            self._add(seq, "note", added)
-        for typed in side.typed:
-            self._add(seq, "user", typed)
 
     def _called(self, seq: int, call: ToolCall) -> None:
         arguments, plan = arguments_of(call), self.plan
@@ -267,38 +331,42 @@ class PassageReader:
         if plan.replace(seq, plan_in(arguments)) or (isinstance(arguments, dict) and plan.touch(seq, arguments)):
             put(self._journal, self._calls, call.id, (call.name, ()))
             return
-        topics = tuple(self._used(seq, use) for use in touches_of(call))
+        topics: list[Topic] = []
+        for use in touches_of(call):
+            if use.path:
+                topic = self.files.get(use.path) or self._known(Topic(use.path, True, self.passages))
+                self._changes(topic)
+                topic.actions[use.action] = topic.actions.get(use.action, 0) + 1
+                topic.order, topic.seq = self.passages, seq
+            else:
+                topic = self._known(Topic(use.label, False, self.passages, seq=seq))
+            self._add(seq, "call", use.old, topic, is_replaced=True)
+            self._add(seq, "call", use.new, topic)
+            topics.append(topic)
         for topic in topics:
             topic.answered = False
-        put(self._journal, self._calls, call.id, (call.name, topics))
+        put(self._journal, self._calls, call.id, (call.name, tuple(topics)))
 
-    def _used(self, seq: int, use: Touch) -> Topic:
-        topic = self._file(seq, use) if use.path else self._command(seq, use)
-        self._add(seq, "call", use.old, topic, is_replaced=True)
-        self._add(seq, "call", use.new, topic)
-        return topic
-
-    def _file(self, seq: int, use: Touch) -> Topic:
-        if use.path not in self.files:
-            put(self._journal, self.files, use.path, Topic(use.path, True, self.passages))
-        topic = self.files[use.path]
-        self._changes(topic)
-        topic.actions[use.action] = topic.actions.get(use.action, 0) + 1
-        topic.order, topic.seq = self.passages, seq
-        return topic
-
-    def _command(self, seq: int, use: Touch) -> Topic:
-        return self._numbered_command(Topic(use.label, False, self.passages, seq=seq))
-
-    def _numbered_command(self, topic: Topic) -> Topic:
-        self._numbered += 1
-        put(self._journal, self.commands, self._numbered, topic)
+    def _known(self, topic: Topic) -> Topic:
+        """The file that is remembered by this name, or this one from now on; each command is one of its own."""
+        if topic.is_file and topic.name in self.files:
+            return self.files[topic.name]
+        if topic.is_file:
+            put(self._journal, self.files, topic.name, topic)
+        else:
+            self._numbered += 1
+            put(self._journal, self.commands, self._numbered, topic)
         return topic
 
     def _answered(self, seq: int, result: ToolResult) -> None:
         tool, topics = self._calls.get(result.call, ("", ()))
-        text = "\n".join(_texts(result))
-        failed = result.is_error or _has_failed(text[:600])
+        blocks = (block for block in result.blocks if isinstance(block, Text | Document))
+        text = "\n".join(
+            block.text if isinstance(block, Text) else f"{block.title}\n{block.text}".strip() for block in blocks
+        )
+        low = text[:600].lower()  # most outputs do not even have the words
+        may_tell = "exit" in low or "returncode" in low or low.startswith("error")
+        failed = result.is_error or (may_tell and _FAILED.search(text[:600]) is not None)
         for topic in topics:
             self._changes(topic)
             topic.answered, topic.failed = True, failed
@@ -308,95 +376,3 @@ class PassageReader:
             self._add(seq, "user", words)
         if not said:  # around a person's words stand only the client's
             self._add(seq, "result", text, topics[0] if topics else None, is_error=failed)
-
-
-def _has_failed(text: str) -> bool:
-    """Whether an output says so of itself; most do not even have the words."""
-    low = text.lower()
-    return ("exit" in low or "returncode" in low or low.startswith("error")) and _FAILED.search(text) is not None
-
-
-def _texts(result: ToolResult) -> Iterator[str]:
-    for block in result.blocks:
-        if isinstance(block, Text):
-            yield block.text
-        elif isinstance(block, Document):
-            yield f"{block.title}\n{block.text}".strip()
-
-
-# -- lines ------------------------------------------------------------------------------------------------------------
-
-DEFINES = expression(
-    r"^\s*(?:export\s+|pub(?:lic)?\s+|private\s+|static\s+|async\s+|default\s+)*"
-    r"(?:def|class|func|fn|type|interface|struct|enum|const|let|var|function|trait|impl|module)\b|^\s*[\w.]+\s*:?=\s"
-)
-_FAILS = expression(
-    r"\b(?:error|exception|failed|failure|fatal|panic|traceback|undefined|denied|FAIL)\b|エラー|失敗|例外",
-    re.IGNORECASE,
-)
-
-
-_NUMBER = expression(r"\d+")
-
-
-class DigestLine(Struct, eq=False, gc=False):
-    """One candidate. `place` orders all lines of a history."""
-
-    place: int
-    text: str
-    passage: HistoryPassage
-    terms: tuple[Term, ...]
-    words: tuple[str, ...]
-    manner: float  # what its gain is multiplied by, for how it is worded
-    price: int = 0  # tokens, once they were counted
-    factor: float = 0.0  # what its gain is multiplied by, for what it is rather than for what it names
-    talk: tuple[str, ...] = ()  # plain words of what was said; code and output are weighed by names alone
-    numbered: str | None = None  # its words with every number the same, empty without one; None until somebody asks
-
-    def __post_init__(self) -> None:
-        passage = self.passage
-        self.talk = self.words if passage.speaker in ("assistant", "previous") else ()
-        self.factor = self.manner * (1.2 if passage.speaker in ("assistant", "call") else 1.0)
-        if passage.is_error and not _tells_of_failure(self.text):
-            self.factor *= 1.15
-        if passage.is_replaced:
-            self.factor *= 0.3
-
-    @property
-    def outline(self) -> str:
-        """Its words with every number the same; empty if it has none."""
-        if self.numbered is None:
-            outline, many = _NUMBER.subn("0", self.text)
-            self.numbered = outline if many else ""
-        return self.numbered
-
-    def weigh(self, count: Count | None) -> None:
-        """Count its tokens, with those of its mark and its end; without a counter, forget them."""
-        self.price = 0 if count is None else count(self.text) + 2
-
-
-def manner_of(text: str) -> float:
-    """What the gain of these words is multiplied by, whoever said them."""
-    factor = 1.15 if _tells_of_failure(text) else 1.0
-    if DEFINES.match(text):
-        factor *= 1.1
-    if text.count(" ") < 3 and text.isascii():
-        factor *= 0.6
-    return factor
-
-
-def _tells_of_failure(text: str) -> bool:
-    """Looked for in every line: a pattern with many beginnings takes ten times as long as these words."""
-    low = text.lower()
-    may_tell = (
-        "error" in low
-        or "fail" in low
-        or "exception" in low
-        or "fatal" in low
-        or "panic" in low
-        or "traceback" in low
-        or "undefined" in low
-        or "denied" in low
-        or not low.isascii()
-    )
-    return may_tell and _FAILS.search(text) is not None

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .cuts import Count, head, middle
-from .frames import frame, nonce_of
-from .request import Language, SourceMessage, SummaryRequest
-from .texts import spoken
+from .lines import Count, head, middle
+from .passages import SourceMessage
+from .request import Language, SummaryRequest
+from .texts import frame, nonce_of, spoken
 
 
 class Instructions(Struct, frozen=True):
@@ -202,20 +202,16 @@ def prompt(request: SummaryRequest, count: Count, room: int) -> Prompt:
     words = instructions(request.language)
     bodies = [spoken(source.message, request.language) for source in request.sources]
     nonce = nonce_of((request.previous, request.instructions, *bodies))
-    system = _task(request, words, nonce)
+    if own := request.prompt.strip():  # the caller's own prompt; what is data is said in either
+        system = f"{own}\n\n{words.data.format(nonce=nonce, budget=request.budget)}"
+    else:
+        system = words.task.format(nonce=nonce, budget=request.budget, sections="\n".join(words.sections))
     front = _front(request, words, nonce, count, room // PREVIOUS_SHARE)
-    closing = words.closing if not request.prompt.strip() else words.own_closing
+    closing = words.own_closing if own else words.closing
     fixed = count(system) + count(front) + count(closing) + 8
     messages = _messages(request, bodies, words, nonce, count, room - fixed)
     text = "\n\n".join(part for part in (front, messages, closing) if part)
     return Prompt(system, text, request.budget)
-
-
-def _task(request: SummaryRequest, words: Instructions, nonce: str) -> str:
-    """The caller's own prompt where there is one, else ours; what is data is said in either."""
-    if own := request.prompt.strip():
-        return f"{own}\n\n{words.data.format(nonce=nonce, budget=request.budget)}"
-    return words.task.format(nonce=nonce, budget=request.budget, sections="\n".join(words.sections))
 
 
 def _front(request: SummaryRequest, words: Instructions, nonce: str, count: Count, room: int) -> str:
@@ -292,7 +288,9 @@ _AGAIN = {
 
 def missing_sections(text: str, request: SummaryRequest) -> tuple[str, ...]:
     """The headings that a summary lacks, of those it was asked for."""
-    headings = [_heading(section) for section in instructions(request.language).sections]
+    named = (section.partition(". ")[2] for section in instructions(request.language).sections)
+    # Of "1. Current work: what was…" it is "Current work".
+    headings = [each.partition("：")[0] if "：" in each else each.partition(":")[0] for each in named]
     said = text.casefold()
     missing = tuple(heading for heading in headings if heading.casefold() not in said)
     return () if len(missing) == len(headings) else missing
@@ -302,9 +300,3 @@ def second_pass(prompt: Prompt, text: str, missing: tuple[str, ...], request: Su
     """Ask once more, with what was written and what it lacks."""
     again = _AGAIN[request.language].format(missing="; ".join(missing))
     return replace(prompt, text=f"{prompt.text}\n\n{text}\n\n{again}", shared=None)
-
-
-def _heading(section: str) -> str:
-    """ "1. Current work: what was…" → "Current work"."""
-    named = section.partition(". ")[2]
-    return named.partition("：")[0] if "：" in named else named.partition(":")[0]

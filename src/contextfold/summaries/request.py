@@ -11,12 +11,14 @@ English sources is a Japanese request.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from contextfold.deferred import expression
-from contextfold.domain import Language, Message
+from contextfold.domain import Language
+
+from .passages import SourceMessage
 
 __all__ = ["Language", "language_of"]
 
@@ -39,25 +41,6 @@ def language_of(texts: Iterable[str]) -> Language:
         ideographs += len(_IDEOGRAPHS.findall(plain))
         words += len(_LATIN_WORDS.findall(plain))
     return "ja" if kana and kana + ideographs >= words else "en"
-
-
-class SourceMessage:
-    """A message that is about to be folded away, and the place it can be recalled from.
-
-    It may be given unread, as what reads it: then that is done by whoever needs its words first, where that is.
-    """
-
-    __slots__ = ("_given", "seq")
-
-    def __init__(self, seq: int, message: Message | Callable[[], Message]) -> None:
-        self.seq, self._given = seq, message
-
-    @property
-    def message(self) -> Message:
-        """The message, read once."""
-        if not isinstance(self._given, Message):
-            self._given = self._given()
-        return self._given
 
 
 class SummaryRequest(Struct, frozen=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import contextfold as cf
+from contextfold.summaries.page import sayings
 from contextfold.summaries.passages import HistoryPassage
-from contextfold.summaries.sayings import sayings
 from contextfold.testing.wire import WRITERS, Answered, Called, Step, StepQuestion, Worked
 
 MODELS = {

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from contextfold.domain import Block, Message, Text, ToolCall, ToolResult
 from contextfold.summaries import SourceMessage, SummaryRequest, digest
+from contextfold.summaries.lines import outcome_in, telling, terms_in
 from contextfold.summaries.passages import Topic
-from contextfold.summaries.terms import outcome_in, telling, terms_in
 from contextfold.summaries.texts import wording
 
 from .counting import count

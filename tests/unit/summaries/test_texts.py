@@ -13,7 +13,7 @@ from contextfold.summaries import (
     summary_text,
     window_text,
 )
-from contextfold.summaries.texts import ENGLISH, JAPANESE
+from contextfold.summaries.wordings import ENGLISH, JAPANESE
 
 LANGUAGES: list[Language] = ["en", "ja"]
 

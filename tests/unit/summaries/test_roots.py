@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from contextfold.domain import Message, Text, ToolCall, ToolResult
 from contextfold.summaries import SourceMessage, SummaryRequest
-from contextfold.summaries.cuts import KEPT, common_root, is_below, restored, shortened
-from contextfold.summaries.earlier import entries
+from contextfold.summaries.earlier import entries, restored
 from contextfold.summaries.extractive import digest
+from contextfold.summaries.page import KEPT, common_root, is_below, shortened
 
 HOME = "/srv/ada/work/engine"
 DEEP = [f"{HOME}/src/engine/parts/cards/{name}.py" for name in ("reader", "writer", "store")]

@@ -1,4 +1,8 @@
-"""What a digest reads out of texts: the names a reader may need again, and how a command ended.
+"""Texts as lines, the names in them that a reader may need again, and how a command ended.
+
+A text is cut to a number of tokens, or into lines and sentences; never inside a character and never without a mark.
+Tokens are counted by whoever asks; counting a prefix is no prefix of counting, so every result is counted once more
+before it is handed out.
 
 Names are paths, identifiers, hashes, addresses, numbers, flags, errors, quoted phrases. A path is known by its last two
 parts, so that an absolute and a relative spelling are one term, and by its file name. Words are no terms; they are told
@@ -11,13 +15,126 @@ output of thousands. Nothing is judged beyond what the output says of itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from contextfold.deferred import expression
+
+Count: TypeAlias = Callable[[str], int]
+
+MARK = "…"
+_JOINERS = "\u200d\ufe0e\ufe0f"
+_WIDEST_TOKEN = 24  # characters; longer tokens exist (runs of spaces), and then a little more room is left unused
+
+
+def head(text: str, budget: int, count: Count, mark: str = MARK) -> str:
+    """The beginning of the text with a mark where it ends early; empty if not even that fits."""
+    if budget <= 0:
+        return ""
+    if len(text) <= budget * _WIDEST_TOKEN and count(text) <= budget:
+        return text
+    return _largest(
+        min(len(text), budget * _WIDEST_TOKEN), lambda n: text[: whole(text, n)].rstrip() + mark, budget, count
+    )
+
+
+def middle(text: str, budget: int, count: Count, mark: str = f"\n{MARK}\n") -> str:
+    """Both ends of the text with a mark in place of its middle: errors stand at the end, reasons at the beginning."""
+    if budget <= 0:
+        return ""
+    if len(text) <= budget * _WIDEST_TOKEN and count(text) <= budget:
+        return text
+
+    def ends(n: int) -> str:
+        front, back = whole(text, n - n // 2), whole(text, len(text) - n // 2)
+        return text[:front].rstrip() + mark + text[back:].lstrip()
+
+    return _largest(min(len(text) - 1, budget * _WIDEST_TOKEN), ends, budget, count)
+
+
+def whole(text: str, end: int) -> int:
+    """The last place up to `end` that does not part a letter from its marks."""
+    while 0 < end < len(text) and (
+        unicodedata.combining(text[end]) or text[end] in _JOINERS or text[end - 1] == "\u200d"
+    ):
+        end -= 1
+    return end
+
+
+def _largest(most: int, made: Callable[[int], str], budget: int, count: Count) -> str:
+    """The longest of the texts `made(0..most)` within the budget, within 1 %; bisection, as counting is the cost."""
+    low, high = -1, most
+    while high - low > max(high // 100, 1):
+        half = (low + high + 1) // 2
+        if count(made(half)) <= budget:
+            low = half
+        else:
+            high = half
+    best = made(low) if low > 0 else ""
+    return best if best and count(best) <= budget else ""
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+LONGEST = 220  # characters; longer lines are taken by the sentence, then by the clause
+
+_GUTTER = expression(r"\A\s*+\d++(?:→|\t|:(?=\s)|[-:](?=\t)| \|(?=\s|\Z))")
+_SENTENCE = expression(r"(?<=[.!?])\s+|(?<=[。！？])")
+_CLOSED = expression(r"(?<=[.!?;])\s+|(?<=[。！？])")
+_CLAUSE = expression(r".{1,220}(?:[\s,;、，|]|\Z)|.{1,220}", re.DOTALL)
+_BLANK = expression(r"\A[\W_]*+\Z")
+_RUN = expression(r"(\S)\1{15,}")
+_RUN_OF_FOUR = expression(r"(\S)\1{3}")
+
+
+def split(text: str) -> Iterator[str]:
+    """The lines of a text that say anything."""
+    for raw in text.splitlines():
+        line = _GUTTER.sub("", raw).strip()
+        if len(line) <= LONGEST:
+            if not _BLANK.match(line):
+                yield line
+            continue
+        if _RUN_OF_FOUR.search(line[::4]):  # every fourth letter of a long run
+            line = _RUN.sub(r"\1\1\1…", line)
+        for piece in _pieces(line):
+            if not _BLANK.match(piece):
+                yield piece
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Sentences, joined while they stay short, cut at clauses when one alone is too long."""
+    held = ""
+    for sentence in parted(line, ";"):
+        if len(held) + len(sentence) < LONGEST:
+            held = f"{held} {sentence}".strip()
+            continue
+        if held:
+            yield held
+        held = ""
+        if len(sentence) <= LONGEST:
+            held = sentence
+        else:
+            yield from (piece.strip() for piece in _CLAUSE.findall(sentence))
+    if held:
+        yield held
+
+
+def parted(line: str, also: Literal["", ";"] = "") -> list[str]:
+    """The sentences of a line; also what a semicolon ends."""
+    if not (line.isascii() and line.isprintable()):
+        return (_CLOSED if also else _SENTENCE).split(line)
+    for mark in (".", "!", "?", also):  # a pattern that looks behind at every letter takes many times as long
+        if mark:
+            line = line.replace(f"{mark} ", f"{mark}\n")
+    return [sentence.lstrip() for sentence in line.split("\n")]
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
 
 _EXTENSIONS = (
     "go|py|pyi|ts|tsx|js|jsx|mjs|cjs|json|jsonl|md|mdx|yml|yaml|sh|bash|toml|rs|java|kt|swift|txt|sql|html|css|scss|mod|sum|"
@@ -67,13 +184,11 @@ def terms_in(text: str) -> set[Term]:
         if terms:
             found.update(terms)
     if '"' in text or "`" in text or "'" in text or "「" in text:
-        found.update(_phrases(text))
+        phrases = ("".join(groups).strip() for groups in _QUOTED.findall(text))
+        found.update(
+            Term("quoted", phrase) for phrase in phrases if len(phrase) >= 4 and " " in phrase and "\\" not in phrase
+        )
     return found
-
-
-def _phrases(text: str) -> set[Term]:
-    phrases = ("".join(groups).strip() for groups in _QUOTED.findall(text))
-    return {Term("quoted", phrase) for phrase in phrases if len(phrase) >= 4 and " " in phrase and "\\" not in phrase}
 
 
 @lru_cache(maxsize=100_000)
@@ -135,6 +250,8 @@ def sub_words(key: str) -> frozenset[str]:
 _SUB_WORDS = expression(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
+# -- how a command ended ----------------------------------------------------------------------------------------------
+
 _OPENS = expression(
     r"(?:ok|PASS|FAIL|PASSED|FAILED|SUCCESS)\b|(?:Tests?|Test Suites|test result|BUILD)[: ]", re.IGNORECASE
 )
@@ -152,8 +269,8 @@ _CHECKS = expression(
     r"cargo|gradle|mvn|verify|typecheck)\b|テスト",
     re.IGNORECASE,
 )
-_NEWEST = 200  # lines at the end of an output that are looked at
-_LONGEST = 160  # characters of such a line
+_NEWEST_LINES = 200  # lines at the end of an output that are looked at
+_LONGEST_OUTCOME = 160  # characters of such a line
 _BOTH_ENDS = 20_000  # characters of an output's end, and as many of its beginning
 
 
@@ -161,15 +278,17 @@ def outcome_in(output: str, *, failed: bool) -> str:
     """The line that says how it ended: the last tally, else the first fault of what failed; empty if none does."""
     if failed:  # a part that went well does not say why the whole did not
         tallies = list(_tallies(output))
-        return _worded(line for line in tallies if _BAD.search(line)) or _first_fault(output) or _worded(tallies)
+        lines = (line.strip()[:_LONGEST_OUTCOME] for line in output[:_BOTH_ENDS].splitlines()[:_NEWEST_LINES])
+        first_fault = (line for line in lines if _FAULT.search(line))
+        return _worded(line for line in tallies if _BAD.search(line)) or next(first_fault, "") or _worded(tallies)
     return _worded(_tallies(output))
 
 
 def _tallies(output: str) -> Iterator[str]:
     """The newest first."""
-    for raw in reversed(output[-_BOTH_ENDS:].splitlines()[-_NEWEST:]):
+    for raw in reversed(output[-_BOTH_ENDS:].splitlines()[-_NEWEST_LINES:]):
         line = raw.strip()
-        if len(line) <= _LONGEST and (_OPENS.match(line) or _TALLY.search(line)):
+        if len(line) <= _LONGEST_OUTCOME and (_OPENS.match(line) or _TALLY.search(line)):
             yield line
 
 
@@ -181,11 +300,6 @@ def _worded(tallies: Iterable[str]) -> str:
             return line
         first = first or line
     return first
-
-
-def _first_fault(output: str) -> str:
-    lines = (line.strip() for line in output[:_BOTH_ENDS].splitlines()[:_NEWEST])
-    return next((line[:_LONGEST] for line in lines if _FAULT.search(line[:_LONGEST])), "")
 
 
 class EndedCommand(Protocol):
@@ -206,7 +320,8 @@ def telling(commands: Iterable[C]) -> Iterator[C]:
     found: list[C] = []
     checked = False
     for command in reversed(list(commands)):
-        kind = _kind(command.name)
+        words = command.name.split()[:6]  # with other arguments it is another try at the same thing
+        kind = " ".join(word for word in words if not word.startswith(("-", "/", "'", '"')))[:40]
         if not command.answered or kind in seen:
             continue
         seen.add(kind)
@@ -220,8 +335,3 @@ def telling(commands: Iterable[C]) -> Iterator[C]:
 
 
 _MOST = 3
-
-
-def _kind(name: str) -> str:
-    """The same command with other arguments is another try at the same thing."""
-    return " ".join(word for word in name.split()[:6] if not word.startswith(("-", "/", "'", '"')))[:40]
