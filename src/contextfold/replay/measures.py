@@ -12,8 +12,9 @@ they show to the model are taken at their word and asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ from contextfold.domain import View
 from contextfold.errors import NotFound
 from contextfold.models import Model, Prices
 from contextfold.session import Session
+from contextfold.session.hidden import seqs_behind
 from contextfold.thread import ModelLens
 
 from .notes import (
@@ -31,7 +33,6 @@ from .notes import (
     Sentence,
     literals_in,
     orders_kept,
-    sentences_in,
     widened,
     without_gutters,
     words_of,
@@ -39,6 +40,7 @@ from .notes import (
 from .values import Cost, Retained, Share
 
 MILLION = 1_000_000
+TurnOf: TypeAlias = Callable[[int], int | None]  # the turn of the recording that was appended as this seq
 
 
 class _LastRequest(NamedTuple):
@@ -167,14 +169,14 @@ class ViewSnapshot(Struct, frozen=True):
     added: str
 
 
-def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: dict[int, int]) -> ViewSnapshot:
+def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: TurnOf) -> ViewSnapshot:
     """Take down what a view shows, before it changes again."""
     literals: set[Literal] = set()
     texts: list[str] = []
     added: list[str] = []
     blocks: set[tuple[int, int]] = set()
     for item in view.items:
-        turn = turn_of.get(item.seq) if item.kind == "message" else None
+        turn = turn_of(item.seq) if item.kind == "message" else None
         if turn is not None and not item.is_touched:
             note = notes.all[turn]
             literals |= note.provides
@@ -196,47 +198,39 @@ def snapshot(view: View, reading: ModelLens, notes: Notes, place: int, turn_of: 
     return ViewSnapshot(place, frozenset(literals), "\n".join(texts), frozenset(blocks), "\n".join(added))
 
 
-def needed(notes: Notes, start: int, end: int) -> frozenset[Literal]:
-    """Literals known before `start` and used from there to `end`, before anybody showed them again."""
+def needed(notes: Notes, start: int, end: int, before: str) -> frozenset[Literal]:
+    """Literals known before `start` and used from there to `end`, before anybody showed them again.
+
+    `before` is what was said until then, as far back as it is looked at.
+    """
     found: set[Literal] = set()
     shown: set[Literal] = set()
-    before = notes.said_before(start)
     told: list[str] = []
     for note in notes.all[start:end]:
         if not note.is_assistant:
             shown |= note.shows
             told.append(note.said)
             continue
-        found |= {literal for literal in note.out - shown if _is_older(notes, literal, start)}
+        found |= {literal for literal in note.out - shown if notes.is_older(literal, start)}
         phrases = (phrase for phrase in note.quoted if phrase not in found)
         found |= {each for each in phrases if each.key in before and not any(each.key in text for text in told)}
     return frozenset(found)
 
 
-def _is_older(notes: Notes, literal: Literal, start: int) -> bool:
-    return notes.first.get(literal, start) < start and literal not in notes.known
-
-
-def typed(notes: Notes, start: int) -> list[Sentence]:
+def typed(notes: Notes, start: int) -> Sequence[Sentence]:
     """What people said before this place, wherever a client put their words; the newest."""
-    found: list[list[Sentence]] = []
-    place, most = start, MOST
-    while place and most > 0:
-        place -= 1
-        said = [(at, words) for at, block in enumerate(notes.all[place].blocks) for words in block.people]
-        found.append([each for at, words in said for each in sentences_in(words, (place, at))])
-        most -= len(found[-1])
-    return [each for sentences in reversed(found) for each in sentences][-MOST:]
+    upto = bisect_left(notes.sentences, (start, 0), key=lambda sentence: sentence.place)
+    return notes.sentences[max(0, upto - MOST) : upto]
 
 
 def retained(notes: Notes, seen: ViewSnapshot, end: int) -> Retained | None:
     """How much a view kept; None where too little came after it to judge."""
     if end - seen.place < LEAST_AFTER:
         return None
-    wanted = needed(notes, seen.place, end)
+    before = notes.said_before(seen.place)
+    wanted = needed(notes, seen.place, end, before)
     if len(wanted) < LEAST_NEEDED:
         return None
-    before = notes.said_before(seen.place)
     strict = sum(_is_there(literal, seen) for literal in wanted)
     kept, orders = orders_kept(typed(notes, seen.place), seen.blocks, seen.added)
     return Retained(Share(strict, len(wanted)), _grounded(wanted, seen, before), Share(kept, orders))
@@ -299,16 +293,11 @@ def recallable(session: Session, seqs: Sequence[int]) -> Share:
     hidden = [seq for seq in seqs if seq not in whole]
     if not hidden:
         return Share()
-    back = _recalled(session, {handle for text in shown for handle in _HANDLE.findall(text)})
-    return Share(sum(session.thread.message(seq).raw in back for seq in hidden), len(hidden))
-
-
-def _recalled(session: Session, handles: set[tuple[str, str]]) -> set[bytes]:
-    back: set[bytes] = set()
-    for what, number in handles:
+    back: set[int] = set()  # hashes of messages: a fold may hide most of what a long session said
+    for what, number in {handle for text in shown for handle in _HANDLE.findall(text)}:
         try:
-            found = session.recall(fold=int(number)) if what == "fold" else session.recall(seq=int(number))
+            found = seqs_behind(session.thread, int(number)) if what == "fold" else (int(number),)
+            back.update(hash(session.thread.message(seq).raw) for seq in found)
         except NotFound:
             continue  # words of the conversation that look like a handle
-        back.update(message.raw for message in found)
-    return back
+    return Share(sum(hash(session.thread.message(seq).raw) in back for seq in hidden), len(hidden))

@@ -24,6 +24,8 @@ from contextfold.deferred import expression
 from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode, said_in_result, users_side
 from contextfold.errors import BadMessage
 
+from .spool import AHEAD, Spool
+
 _FILES = (
     "go py ts tsx js jsx mjs json jsonl md yml yaml sh toml rs java txt sql html css mod sum lock cfg ini env "
     "rb c h cpp hpp ipynb rst xml csv log pl tmpl proto traj"
@@ -89,7 +91,7 @@ def _is_phrase(phrase: str) -> bool:
     return sum(letter.isalpha() for letter in phrase) >= 6
 
 
-@lru_cache(maxsize=300_000)
+@lru_cache(maxsize=30_000)
 def _classified(token: str) -> Literal | None:
     if token.startswith("http") and "://" in token:
         return Literal("url", token.rstrip(".,;:!?"))
@@ -237,27 +239,47 @@ class Note(Struct, frozen=True):
 class Notes(Struct, frozen=True, dict=True):
     """A whole session."""
 
-    messages: Sequence[Message]
-    typed: Sequence[bool]  # which of them people typed
+    messages: Iterable[Message]  # gone through once, when the first fold needs them
+    typed: Iterable[bool]  # which of them people typed
     system: str = ""
     stop: frozenset[Literal] = field(default_factory=frozenset)  # literals that say nothing about memory
 
     @cached_property
-    def all(self) -> tuple[Note, ...]:
-        return tuple(_note(*each, self._tools) for each in zip(self.messages, self.typed, strict=True))
+    def all(self) -> Sequence[Note]:
+        found, tools = Spool(Note), dict[str, str]()  # and the names of the tools by the ids of their calls
+        for message, is_typed in zip(self.messages, self.typed, strict=True):
+            tools |= {call.id: call.name for call in message.calls}
+            found.append(_note(message, is_typed, tools))
+        return found
 
     @cached_property
-    def _tools(self) -> dict[str, str]:
-        """The names of the tools by the ids of their calls."""
-        return {call.id: call.name for message in self.messages for call in message.calls}
+    def _said(self) -> Sequence[str]:
+        """The words of each message, without what else is noted of it."""
+        found = Spool(str)
+        for note in self.all:
+            found.append(note.said)
+        return found
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """What people said, wherever a client put their words."""
+        return tuple(
+            sentence
+            for place, note in enumerate(self.all)
+            for at, block in enumerate(note.blocks)
+            for words in block.people
+            for sentence in sentences_in(words, (place, at))
+        )
 
     def said_before(self, place: int, most: int = 2_000_000) -> str:
         """What was said before a place, of a very long session the newest so many characters."""
         found: list[str] = []
         while place and most > 0:
-            place -= 1
-            found.append(self.all[place].said)
-            most -= len(found[-1])
+            place, stop = max(0, place - AHEAD), place
+            for said in reversed(self._said[place:stop]):
+                if most > 0:
+                    found.append(said)
+                    most -= len(said)
         return "\n".join(reversed(found))
 
     @cached_property
@@ -266,15 +288,19 @@ class Notes(Struct, frozen=True, dict=True):
         return widened(literals_in(self.system)) | self.stop
 
     @cached_property
-    def first(self) -> dict[Literal, int]:
-        """Where each literal first appeared."""
-        found: dict[Literal, int] = {}
+    def _first(self) -> dict[int, int]:
+        """Where each literal first appeared, by its hash: the strings of a long recording would fill the memory."""
+        found: dict[int, int] = {}
         for place, note in enumerate(self.all):
             for block in note.blocks:
                 if not block.is_reasoning:
                     for literal in widened(block.uses):
-                        found.setdefault(literal, place)
+                        found.setdefault(hash(literal), place)
         return found
+
+    def is_older(self, literal: Literal, place: int) -> bool:
+        """Whether a literal was there before this place, and is one that somebody has to remember."""
+        return self._first.get(hash(literal), place) < place and literal not in self.known
 
 
 def words_of(block: Block) -> str:

@@ -7,7 +7,7 @@ they enter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +19,10 @@ from contextfold.domain.harmless import short_line as harmless
 from contextfold.errors import ContextFoldError
 from contextfold.models import Paid, find, paid_for
 from contextfold.one_turn import count
-from contextfold.transcripts import DIALECT, Compaction, Recorded, Recording
+from contextfold.transcripts import DIALECT, Compaction, Defect, Recorded, Recording
 
 from .notes import Literal, Notes
+from .spool import Spool
 from .values import Cost
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -35,15 +36,16 @@ class RecordedSession(Struct, frozen=True, dict=True):
     number: int
     format: str
     system: str
-    turns: tuple[Recorded, ...]
+    turns: Sequence[Recorded]
     compactions: tuple[Compaction, ...] = ()
     defects: int = 0
     stop: frozenset[Literal] = frozenset()
     tools: tuple[Mapping[str, Any], ...] = ()  # recordings have none; a caller may know them
 
-    @cached_property
-    def messages(self) -> tuple[Message, ...]:
-        return tuple(understand(turn.raw, DIALECT).message for turn in self.turns)
+    @property
+    def messages(self) -> Iterator[Message]:
+        """What was said, read from the turns each time it is asked for, never kept."""
+        return (understand(turn.raw, DIALECT).message for turn in self.turns)
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
@@ -51,7 +53,7 @@ class RecordedSession(Struct, frozen=True, dict=True):
 
     @cached_property
     def notes(self) -> Notes:
-        return Notes(self.messages, tuple(turn.human for turn in self.turns), self.system, self.stop)
+        return Notes(self.messages, (turn.human for turn in self.turns), self.system, self.stop)
 
     @cached_property
     def model(self) -> str:
@@ -107,17 +109,24 @@ class RecordedSession(Struct, frozen=True, dict=True):
 
 
 def sit_down(file: str, recording: Recording, number: int, stop: frozenset[Literal] = frozenset()) -> RecordedSession:
-    """Read a recording to its end."""
-    whole = recording.whole()
+    """Read a recording to its end; a long one is kept on disk meanwhile."""
+    turns, compactions, defects = Spool(Recorded), list[Compaction](), 0
+    for entry in recording.entries():
+        if isinstance(entry, Recorded):
+            turns.append(entry)
+        elif isinstance(entry, Compaction):
+            compactions.append(entry)
+        else:
+            defects += isinstance(entry, Defect)
     return RecordedSession(
         harmless(file),
         harmless(recording.name),
         number,
         recording.format,
         recording.system,
-        whole.turns,
-        whole.compactions,
-        len(whole.defects),
+        turns,
+        tuple(compactions),
+        defects,
         stop,
     )
 

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -18,7 +23,7 @@ from contextfold import dialects
 from contextfold.domain import Appended, Folded, View
 from contextfold.errors import CannotFit, InvalidRequest
 from contextfold.folding import Policy, Report, reserve_of
-from contextfold.logs import MemoryLog
+from contextfold.logs import MemoryLog, open_sqlite
 from contextfold.models import Model, find
 from contextfold.one_turn import count
 from contextfold.session import Request, Session, Surroundings
@@ -29,6 +34,7 @@ from contextfold.store import open as open_store
 
 from .measures import Tally, ViewSnapshot, recallable, retained, snapshot
 from .recorded_session import RecordedSession
+from .spool import Spool
 from .values import FULL, Folding, Kind, Retained, Row, Settings
 
 THREAD = "replay"
@@ -75,20 +81,23 @@ class Walk:
     def __init__(self, terms: WalkTerms, session: Session, tally: Tally, clock: RecordedClock) -> None:
         self.terms, self.sitting = terms, terms.sitting
         self.session, self.desk, self.tally, self.clock = session, session.desk, tally, clock
-        self.seqs: list[int] = []
-        self.turn_of: dict[int, int] = {}
-        self.context: list[int] = []  # tokens of each request
-        self.places: list[int] = []  # and the turn that answered it
+        self.seqs = array("q")  # of the turns, in their order
+        self.context = array("q")  # tokens of each request
+        self.places = array("q")  # and the turn that answered it
         self.foldings: list[Folding] = []
         self.pending: ViewSnapshot | None = None  # what the newest folding left in view, judged when its time is over
         self.invalid = self.unfit = self.refused = 0
 
     def say(self, place: int) -> None:
         """Append a turn of the recording, at its time."""
-        self.clock.move(self.sitting.turns[place].at)
-        seq = self.session.append(self.sitting.turns[place].raw)
-        self.seqs.append(seq)
-        self.turn_of[seq] = place
+        turn = self.sitting.turns[place]
+        self.clock.move(turn.at)
+        self.seqs.append(self.session.append(turn.raw))
+
+    def turn_of(self, seq: int) -> int | None:
+        """The turn that was appended as this seq."""
+        place = bisect_left(self.seqs, seq)
+        return place if place < len(self.seqs) and self.seqs[place] == seq else None
 
     def ask(self, place: int) -> Request | None:
         """Prepare the request that this answer answered; None where nothing fits, or it was the product's own."""
@@ -210,7 +219,7 @@ def walk(
     model, clock = model_of(sitting, settings), RecordedClock()
     unseen = min(sitting.unseen, model.window // 2)  # no client would fill more of so small a window by itself
     free = replace(model, window=model.window - unseen)
-    with open_store(store) if store is not None else Store(MemoryLog(), clock=clock) as opened:
+    with _opened(sitting, clock) if store is None else open_store(store) as opened:
         session = Session.on(opened, thread, model.name, policy)
         session.thread.lens.assume(replace(model, window=UNBOUNDED, media=None) if kind == "recorded" else free)
         surround(session.desk, Surroundings(sitting.system or None, sitting.tools or None, settings.max_tokens))
@@ -219,6 +228,19 @@ def walk(
         state = Walk(terms, session, Tally(model), clock)
         _turns(state, before, after)
         return _row(state, started)
+
+
+@contextmanager
+def _opened(sitting: RecordedSession, clock: RecordedClock) -> Iterator[Store]:
+    """A store for one walk: in memory, or for a recording too long for that in a file that is gone afterwards."""
+    if not (isinstance(sitting.turns, Spool) and sitting.turns.is_on_disk):
+        with Store(MemoryLog(), clock=clock) as store:
+            yield store
+        return
+    with TemporaryDirectory(prefix="contextfold-") as folder:
+        log = open_sqlite(Path(folder, "replay.db"))
+        with Store(log, clock=clock) as store, log.deferring(), log.batch():
+            yield store
 
 
 def model_of(sitting: RecordedSession, settings: Settings) -> Model:

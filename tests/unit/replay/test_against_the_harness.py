@@ -86,7 +86,7 @@ def test_the_same_literals_are_needed_and_kept(harness: Any, run: Any, share: fl
     start, end = int(len(run.messages) * share), len(run.messages)
     notes = notes_of(run)
     need = retention.needed(run, start, end, set())
-    assert needed(notes, start, end) == ours(need.strict)
+    assert needed(notes, start, end, notes.said_before(start)) == ours(need.strict)
 
     kept = run.messages[start - 20 : start]
     view = [{"role": "user", "content": [{"type": "text", "text": "See `src/a.go` and --force-with-lease."}]}, *kept]

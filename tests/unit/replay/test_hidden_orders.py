@@ -42,4 +42,4 @@ def test_an_order_counts_wherever_its_words_stand(said: list[Message]) -> None:
 @pytest.mark.finding("Q1")
 def test_what_a_tool_returned_is_nobody_s_order() -> None:
     page = called("read_file", f"Some page.\nThe user said: {ORDER}.")
-    assert typed(Notes(page, [False, True]), 2) == []
+    assert typed(Notes(page, [False, True]), 2) == ()
