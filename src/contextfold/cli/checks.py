@@ -17,6 +17,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -51,7 +52,10 @@ def check_installation(call: Invocation) -> Iterator[Check]:
     """Versions of what is installed, and what an extra would add."""
     yield Check("installation", "contextfold", "ok", f"{cf.__version__}, Python {platform.python_version()}")
     for name, extra in _requirements():
-        found = _version(name)
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            found = ""
         absent = call.say("doctor.extra.absent", extra=extra) if extra else f"pip install {name}"
         missing: Literal["absent", "wrong"] = "absent" if extra else "wrong"
         yield Check("installation", name, "ok" if found else missing, found or absent)
@@ -128,7 +132,12 @@ def check_keys(call: Invocation) -> Iterator[Check]:
     progress = call.progress("looking for keys")
     done = found = 0
     for store, row in ((each, row) for each in call.stores() for row in each.threads()):
-        for seq, text in _texts(store.thread(row.name)):
+        thread = store.thread(row.name)
+        # A fork's own words; its origin's are looked at there.
+        said = [logged.seq for logged in thread.events if isinstance(logged.event, Appended)]
+        texts = ((seq, thread.message(seq).raw.decode("utf-8", "replace")) for seq in said)
+        stand_ins = ((fold.id, "\n".join((fold.stand_in.text, *fold.stand_in.blocks))) for fold in thread.folds)
+        for seq, text in chain(texts, stand_ins):
             done += 1
             progress.at(done, what=row.name)
             for key in keys_in(text):
@@ -139,15 +148,6 @@ def check_keys(call: Invocation) -> Iterator[Check]:
     progress.done()
     if not found:
         yield Check("keys", "keys", "ok", call.say("doctor.keys.none", count=f"{done:,}"))
-
-
-def _texts(thread: cf.Thread) -> Iterator[tuple[int, str]]:
-    """Every text of a thread with its seq; a fork's own, its origin's are looked at there."""
-    for logged in thread.events:
-        if isinstance(logged.event, Appended):
-            yield logged.seq, thread.message(logged.seq).raw.decode("utf-8", "replace")
-    for fold in thread.folds:
-        yield fold.id, "\n".join((fold.stand_in.text, *fold.stand_in.blocks))
 
 
 def _requirements() -> list[tuple[str, str]]:
@@ -162,13 +162,6 @@ def _requirements() -> list[tuple[str, str]]:
         if each is not None:
             first.setdefault(each["name"], each["extra"] or "")
     return list(first.items())
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 _SHAPES = tuple(

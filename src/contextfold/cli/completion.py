@@ -69,7 +69,16 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[call.args.shell]()
+    match call.args.shell:
+        case "bash":
+            cases = _cases('    %(name)s) options="%(options)s" ;;')
+            script = _BASH % {"commands": " ".join(COMMANDS), "cases": cases, **_values()}
+        case "zsh":
+            described = "\n".join(f"    '{each.name}:{each.about.replace(':', '')}'" for each in COMMANDS.values())
+            cases = _cases("    %(name)s) options='%(options)s' ;;")
+            script = _ZSH % {"described": described, "cases": cases, **_values()}
+        case _:
+            script = _fish()
     value = {"shell": call.args.shell, "script": script}
     return call.answer(value, lambda: call.out.lines(script.rstrip("\n").split("\n")))
 
@@ -87,20 +96,9 @@ def _cases(template: str) -> str:
     return "\n".join(template % {"name": name, "options": " ".join(options_of(name))} for name in COMMANDS)
 
 
-def _bash() -> str:
-    cases = _cases('    %(name)s) options="%(options)s" ;;')
-    return _BASH % {"commands": " ".join(COMMANDS), "cases": cases, **_values()}
-
-
 def _values() -> dict[str, str]:
     """What may stand behind options that take a name we know."""
     return {"recipes": " ".join(RECIPES), "models": " ".join(model.id for model in listed())}
-
-
-def _zsh() -> str:
-    described = "\n".join(f"    '{each.name}:{each.about.replace(':', '')}'" for each in COMMANDS.values())
-    cases = _cases("    %(name)s) options='%(options)s' ;;")
-    return _ZSH % {"described": described, "cases": cases, **_values()}
 
 
 def _fish() -> str:

@@ -66,25 +66,16 @@ def run(call: Invocation) -> int:
         def show() -> None:
             call.out.line(Ink(session.thread.name, "bold"), f" · {session.model.name or '-'}")
             call.out.line(f"{bar(used, window)} {call.say('context.used', used=f'{used:,}', window=f'{window:,}')}")
-            rows = [
-                (
-                    call.say(f"context.{part.part}", name=_named(call, part)),
-                    f"{part.tokens:,}",
-                    f"{part.tokens / window:.1%}",
-                )
-                for part in parts
-            ]
-            rows.append(
-                (call.say("context.tail", many=f"{tail.messages:,}"), f"{tail.tokens:,}", f"{tail.tokens / window:.1%}")
-            )
-            call.out.table(rows, right=(1, 2))
+            rows = []
+            for part in parts:
+                # A kind of stand-in in the reader's language; a tool is called as it is.
+                name = call.out.label(part.name) if part.part == "summary" else part.name
+                rows.append((call.say(f"context.{part.part}", name=name), part.tokens))
+            rows.append((call.say("context.tail", many=f"{tail.messages:,}"), tail.tokens))
+            cells = [(about, f"{tokens:,}", f"{tokens / window:.1%}") for about, tokens in rows]
+            call.out.table(cells, right=(1, 2))
 
         return call.answer(value, show)
-
-
-def _named(call: Invocation, part: WindowPart) -> str:
-    """A kind of stand-in in the reader's language; a tool is called as it is."""
-    return call.out.label(part.name) if part.part == "summary" else part.name
 
 
 def parts_of(session: cf.Session) -> Iterator[WindowPart]:

@@ -17,6 +17,7 @@ import contextfold as cf
 from contextfold.transcripts import read
 
 from .arguments import readable, sessions_in, text_of
+from .commands import DONE
 from .invocation import Invocation
 from .models import how_counted
 from .paper import Ink
@@ -37,7 +38,17 @@ def run(call: Invocation) -> int:
     for file in call.args.files:
         for label, system, messages in _conversations(call, file):
             found += [{"file": file, "conversation": label, **_counted(messages, system, name)} for name in names]
-    return call.answer(found, lambda: _show(call, found))
+    if call.is_told_as_json(found):
+        return DONE
+    for each in found:
+        tokens, window = int(str(each["tokens"])), int(str(each["window"]))
+        about = "" if each["exact"] else "about "
+        assumed = "?" if each["assumed"] else ""
+        many, model = call.out.label(f"{each['messages']} messages"), each["model"] or call.out.label("no model")
+        call.out.line(Ink(str(each["conversation"] or each["file"]), "bold"), f" · {many} · {model}")
+        counted = f"{about}{tokens:,} tokens of {window:,}{assumed}, counted {each['method']}"
+        call.out.line(f"{bar(tokens, window)} {call.out.label(counted)}", indent=2)
+    return DONE
 
 
 def _conversations(call: Invocation, file: str) -> Iterator[tuple[str, str, list[object]]]:
@@ -63,15 +74,3 @@ def _counted(messages: list[object], system: str, name: str) -> dict[str, object
         "window": model.window,
         "assumed": model.assumed,
     }
-
-
-def _show(call: Invocation, found: list[dict[str, object]]) -> None:
-    for each in found:
-        tokens, window = int(str(each["tokens"])), int(str(each["window"]))
-        about = "" if each["exact"] else "about "
-        label = each["conversation"] or each["file"]
-        assumed = "?" if each["assumed"] else ""
-        many, model = call.out.label(f"{each['messages']} messages"), each["model"] or call.out.label("no model")
-        call.out.line(Ink(str(label), "bold"), f" · {many} · {model}")
-        counted = f"{about}{tokens:,} tokens of {window:,}{assumed}, counted {each['method']}"
-        call.out.line(f"{bar(tokens, window)} {call.out.label(counted)}", indent=2)

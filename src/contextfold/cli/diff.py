@@ -22,6 +22,7 @@ from contextfold.domain import Folded, Sent, ViewItem, ViewMessage
 from contextfold.errors import NotFound
 
 from .arguments import UsageError, add_thread, checkpoint_name, seq
+from .commands import DONE
 from .invocation import Invocation, session_of
 from .paper import Ink, clipped, columns
 from .view import reader_of
@@ -63,6 +64,21 @@ class ViewChange(Struct, frozen=True):
             same += 1
         return self.after.tokens(0, same)
 
+    @property
+    def plain(self) -> dict[str, object]:
+        """The change for a program."""
+        return {
+            "from": self.start,
+            "to": self.stop,
+            "tokens": {"before": self.before.count.tokens, "after": self.after.count.tokens},
+            "messages": {"before": self.before.length, "after": self.after.length},
+            "unchanged_prefix_tokens": self.same_prefix,
+            "gone": [{"seq": each.seq, "kind": each.kind, "tokens": each.tokens} for each in self.gone],
+            "new": [
+                {"seq": each.seq, "kind": each.kind, "tokens": each.tokens, "text": each.text} for each in self.new
+            ],
+        }
+
 
 def _identity(item: ViewItem) -> tuple[object, ...]:
     return item.seq, item.kind, item.folded
@@ -72,21 +88,20 @@ def run(call: Invocation) -> int:
     if len(call.args.places) > 2 or (call.args.sent and call.args.places):
         raise UsageError("Give two places at most, or --sent. See `contextfold diff --help`.")
     if call.args.files is not None:
-        return _files(call, checkpoint_name(call.args.files))
+        checkpoint = checkpoint_name(call.args.files)
+        with session_of(call) as session:
+            changed = session.diff(checkpoint)
+        if not call.is_told_as_json({"checkpoint": checkpoint, "diff": changed}):
+            styles = {"+": "added", "-": "gone", "@": "dim"}
+            rows = [Ink(row, styles[row[0]]) if row[:1] in styles else row for row in changed.splitlines()]
+            call.out.lines(rows or [call.say("diff.no_file")])
+        return DONE
     with call.thread() as thread:
         start, stop = _places(call, thread)
         change = ViewChange(start, stop, thread.view_at(start), thread.view_at(stop))
-        return call.answer(_plain(change), lambda: _show(call, thread, change))
-
-
-def _files(call: Invocation, checkpoint: int | str) -> int:
-    with session_of(call) as session:
-        changed = session.diff(checkpoint)
-    styles = {"+": "added", "-": "gone", "@": "dim"}
-    rows = [Ink(row, styles.get(row[:1], "")) if row[:1] in styles else row for row in changed.splitlines()]
-    return call.answer(
-        {"checkpoint": checkpoint, "diff": changed}, lambda: call.out.lines(rows or [call.say("diff.no_file")])
-    )
+        if not call.is_told_as_json(change.plain):
+            _show(call, thread, change)
+        return DONE
 
 
 def _places(call: Invocation, thread: cf.Thread) -> tuple[int, int]:
@@ -103,18 +118,6 @@ def _places(call: Invocation, thread: cf.Thread) -> tuple[int, int]:
         return found[-1].parent, found[-1].seq
     missing = "fewer than two requests were sent" if call.args.sent else "nothing was folded yet"
     raise NotFound(f"In {thread.name!r} {missing}. Name two seqs to compare, as `contextfold show` has them.")
-
-
-def _plain(change: ViewChange) -> dict[str, object]:
-    return {
-        "from": change.start,
-        "to": change.stop,
-        "tokens": {"before": change.before.count.tokens, "after": change.after.count.tokens},
-        "messages": {"before": change.before.length, "after": change.after.length},
-        "unchanged_prefix_tokens": change.same_prefix,
-        "gone": [{"seq": each.seq, "kind": each.kind, "tokens": each.tokens} for each in change.gone],
-        "new": [{"seq": each.seq, "kind": each.kind, "tokens": each.tokens, "text": each.text} for each in change.new],
-    }
 
 
 def _show(call: Invocation, thread: cf.Thread, change: ViewChange) -> None:

@@ -20,7 +20,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import contextfold as cf
-from contextfold.domain import Problem
 from contextfold.errors import StoreError
 from contextfold.logs import Rescued, open_sqlite, rescue
 
@@ -88,17 +87,16 @@ def _rescue(call: Invocation, path: Path) -> int:
             saved += rescue(source, target)
     value = {"file": str(path), "threads": saved, "problems": problems}
     is_whole = not problems and not any(each.ended_at or each.without_words for each in saved)
-    return call.answer(value, lambda: _show_rescue(call, path, saved, problems), DONE if is_whole else PROBLEMS)
-
-
-def _show_rescue(call: Invocation, path: Path, saved: list[Rescued], problems: list[Problem]) -> None:
-    for each in saved:
-        call.out.line(call.say("doctor.rescued", thread=each.thread, count=each.saved, words=len(each.without_words)))
-        if each.ended_at:
-            call.out.line(Ink(call.say("doctor.rescue.ended", seq=each.ended_at), "bad"), indent=2)
-    for problem in problems:
-        call.out.line(Ink(f"{problem.path}: {problem.rule}. {advice_in(call.language, problem.advice)}", "warn"))
-    call.out.line(call.say("written", file=path))
+    if not call.is_told_as_json(value):
+        for each in saved:
+            words = len(each.without_words)
+            call.out.line(call.say("doctor.rescued", thread=each.thread, count=each.saved, words=words))
+            if each.ended_at:
+                call.out.line(Ink(call.say("doctor.rescue.ended", seq=each.ended_at), "bad"), indent=2)
+        for problem in problems:
+            call.out.line(Ink(f"{problem.path}: {problem.rule}. {advice_in(call.language, problem.advice)}", "warn"))
+        call.out.line(call.say("written", file=path))
+    return DONE if is_whole else PROBLEMS
 
 
 @contextmanager

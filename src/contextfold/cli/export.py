@@ -37,18 +37,15 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Invocation) -> int:
-    return _roo(call) if call.args.format == "roo" else _lines(call)
-
-
-def _roo(call: Invocation) -> int:
+    if call.args.format != "roo":
+        return _lines(call)
     if not call.args.output:
         raise UsageError("Roo's format is a directory with two files. Name it with -o.")
     with session_of(call) as session:
         session.export(call.args.output, format="roo")
         value = {"thread": session.thread.name, "directory": call.args.output}
-        return call.answer(
-            value, lambda: call.out.line(call.say("export.done", name=value["thread"], place=value["directory"]))
-        )
+    said = call.say("export.done", name=value["thread"], place=value["directory"])
+    return call.answer(value, lambda: call.out.line(said))
 
 
 def _lines(call: Invocation) -> int:
@@ -64,7 +61,12 @@ def _lines(call: Invocation) -> int:
             written.touch(mode=0o600)  # what was said is private, until its owner says otherwise
             written.write_bytes(_body(call, store.thread(name, model=call.model)))
         if target is None:
-            _to_output(written)
+            with written.open("rb") as file:
+                for line in file:
+                    if sys.stdout.isatty():  # the same JSON with nothing that a terminal would obey
+                        sys.stdout.write(harmless.json_text(line.decode("utf-8", "backslashreplace")))
+                    else:
+                        sys.stdout.buffer.write(line)
             return DONE
         value = {"thread": name, "file": str(target), "bytes": target.stat().st_size}
         return call.answer(
@@ -78,13 +80,3 @@ def _body(call: Invocation, thread: cf.Thread) -> bytes:
         return body + b"\n"
     dialect = dialects.find(call.args.dialect or dialects.spoken(thread.model))
     return encode(decode(body).get(dialect.list_field, [])) + b"\n"
-
-
-def _to_output(path: Path) -> None:
-    """Bytes for a pipe as they are; for a terminal the same JSON with nothing that it would obey."""
-    with path.open("rb") as file:
-        for line in file:
-            if sys.stdout.isatty():
-                sys.stdout.write(harmless.json_text(line.decode("utf-8", "backslashreplace")))
-            else:
-                sys.stdout.buffer.write(line)

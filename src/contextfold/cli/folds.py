@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 import contextfold as cf
 from contextfold.folding import Attempt, Report, Summarizer
-from contextfold.session import Preview, ViewParts
+from contextfold.session import Preview
 from contextfold.thread import FoldInfo
 
 from .arguments import add_model, add_thread, seq, size
+from .commands import DONE
 from .invocation import Invocation, session_of
 from .paper import Ink
 from .translation import error_in
@@ -59,24 +60,18 @@ class FoldCommand:
     def run(call: Invocation) -> int:
         with session_of(call, summarizer=_summarizer(call)) as session:
             if call.args.preview:
-                return _preview(call, session)
+                decision, label = session.preview(), call.out.label
+                preview = session.preview_fold(instructions=call.args.instructions, to=call.args.to)
+                if not call.is_told_as_json({**msgspec.to_builtins(decision), "fold": preview}):
+                    call.out.line(Ink(f"{label(decision.action)}: ", "bold"), label(decision.reason))
+                    if preview.folds:
+                        show_preview(call, preview)
+                    else:
+                        reason = _refusals(call, preview.attempts) or label(decision.reason)
+                        call.out.line(call.say("preview.nothing", reason=reason))
+                return DONE
             report = session.fold(instructions=call.args.instructions, to=call.args.to)
             return call.answer(report, lambda: _show_report(call, report))
-
-
-def _preview(call: Invocation, session: cf.Session) -> int:
-    decision, label = session.preview(), call.out.label
-    preview = session.preview_fold(instructions=call.args.instructions, to=call.args.to)
-
-    def show() -> None:
-        call.out.line(Ink(f"{label(decision.action)}: ", "bold"), label(decision.reason))
-        if preview.folds:
-            show_preview(call, preview)
-        else:
-            refused = _refusals(call, preview.attempts)
-            call.out.line(call.say("preview.nothing", reason=refused or label(decision.reason)))
-
-    return call.answer({**msgspec.to_builtins(decision), "fold": preview}, show)
 
 
 def show_preview(call: Invocation, preview: Preview) -> None:
@@ -84,8 +79,11 @@ def show_preview(call: Invocation, preview: Preview) -> None:
     sizes = {"before": f"{preview.before:,}", "after": f"{preview.after:,}", "usable": f"{preview.usable:,}"}
     call.out.line(Ink(call.say("preview", **sizes), "good" if preview.fits else "bad"))
     for key, parts in (("hides", preview.hides), ("shows", preview.shows)):
-        if what := _listed(call, parts):
-            call.out.line(call.say(f"preview.{key}", what=what), indent=2)
+        blocks = tuple(dict.fromkeys(seq for seq, _ in parts.blocks))
+        kinds = {"messages": parts.messages, "blocks": blocks, "stand_ins": parts.stand_ins}
+        listed = [call.say(f"preview.{kind}", seqs=_ranges(seqs)) for kind, seqs in kinds.items() if seqs]
+        if listed:
+            call.out.line(call.say(f"preview.{key}", what="; ".join(listed)), indent=2)
     if preview.cache is not None:
         kept = {"kept": f"{preview.cache.kept:,}", "rewritten": f"{preview.cache.rewritten:,}"}
         call.out.line(Ink(call.say("fold.cache", **kept), "dim"))
@@ -93,12 +91,6 @@ def show_preview(call: Invocation, preview: Preview) -> None:
         price, later, unit = preview.price.price, -preview.price.saves, preview.price.unit
         told = {"price": f"{price:+,.4f}", "later": f"{later:+,.4f}", "unit": unit}
         call.out.line(Ink(call.say("preview.price", **told), "dim"))
-
-
-def _listed(call: Invocation, parts: ViewParts) -> str:
-    blocks = tuple(dict.fromkeys(seq for seq, _ in parts.blocks))
-    kinds = {"messages": parts.messages, "blocks": blocks, "stand_ins": parts.stand_ins}
-    return "; ".join(call.say(f"preview.{kind}", seqs=_ranges(seqs)) for kind, seqs in kinds.items() if seqs)
 
 
 def _ranges(seqs: Sequence[int]) -> str:
@@ -176,28 +168,26 @@ class FoldsCommand:
         with call.thread() as thread:
             folds, on_path = thread.folds, messages_on_path(thread)
             hidden = {fold.id: hidden_messages(fold.cover, thread.events, on_path) for fold in folds}
-
-            def show() -> None:
-                if not folds:
-                    call.out.line(call.say("folds.none", thread=thread.name))
-                for fold in folds:
-                    _show_fold(call, fold, hidden[fold.id])
-
-            return call.answer([_plain(fold, hidden[fold.id]) for fold in folds], show)
-
-
-def _plain(fold: FoldInfo, hidden: list[int]) -> dict[str, object]:
-    return {
-        "id": fold.id,
-        "kind": fold.kind,
-        "showing": fold.is_showing,
-        "messages": hidden,
-        "blocks": len(fold.cover.blocks),
-        "before": fold.before,
-        "after": fold.after,
-        "details": fold.details,
-        "stand_in": fold.stand_in,
-    }
+        value = [
+            {
+                "id": fold.id,
+                "kind": fold.kind,
+                "showing": fold.is_showing,
+                "messages": hidden[fold.id],
+                "blocks": len(fold.cover.blocks),
+                "before": fold.before,
+                "after": fold.after,
+                "details": fold.details,
+                "stand_in": fold.stand_in,
+            }
+            for fold in folds
+        ]
+        if not call.is_told_as_json(value):
+            if not folds:
+                call.out.line(call.say("folds.none", thread=thread.name))
+            for fold in folds:
+                _show_fold(call, fold, hidden[fold.id])
+        return DONE
 
 
 def _show_fold(call: Invocation, fold: FoldInfo, hidden: list[int]) -> None:
@@ -241,7 +231,11 @@ class UnfoldCommand:
         with session_of(call) as session:
             if call.args.preview:
                 preview = session.preview_unfold(call.args.fold, make_room=call.args.make_room)
-                return call.answer(preview, lambda: _show_unfolding(call, preview))
+                if not call.is_told_as_json(preview):
+                    show_preview(call, preview)
+                    if not preview.fits:
+                        call.out.line(Ink(call.say("preview.refused"), "bad"))
+                return DONE
             before = session.view.count.tokens
             made = session.unfold(call.args.fold, make_room=call.args.make_room)
             after = session.view.count.tokens
@@ -254,9 +248,3 @@ class UnfoldCommand:
                 "made": made,
             }
             return call.answer(value, lambda: call.out.line(said))
-
-
-def _show_unfolding(call: Invocation, preview: Preview) -> None:
-    show_preview(call, preview)
-    if not preview.fits:
-        call.out.line(Ink(call.say("preview.refused"), "bad"))

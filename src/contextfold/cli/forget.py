@@ -9,10 +9,11 @@ from argparse import ArgumentParser
 from datetime import UTC, datetime
 
 import contextfold as cf
-from contextfold.domain import Appended, ListedThread
+from contextfold.domain import Appended
 from contextfold.store import MEMORIES
 
 from .arguments import NotConfirmed, add_thread, seq
+from .commands import DONE
 from .invocation import Invocation
 
 
@@ -47,26 +48,19 @@ class ForgetCommand:
             if number is not None:
                 thread.message(number)  # there is one, or the error says so
             _confirm(call, thread)
-            shared, origin = _shared(thread) if number is None else (0, None)
+            shared, origin = 0, None
+            if number is None and thread.origin is not None:
+                # Messages that a fork only shows stay where they were written, in the thread that keeps them.
+                shared = sum(isinstance(logged.event, Appended) for logged in thread.events[: thread.origin.seq])
+                origin = thread.origin.thread
             erased = store.forget(name, number)
         value = {"thread": name, "seq": number, "erased": erased, "shared": shared, "origin": origin}
-        return call.answer(value, lambda: _show_erased(call, erased, shared, origin))
-
-
-def _shared(thread: cf.Thread) -> tuple[int, str | None]:
-    """Messages that a fork only shows and that stay where they were written, with the thread that keeps them."""
-    origin = thread.origin
-    if origin is None:
-        return 0, None
-    count = sum(isinstance(logged.event, Appended) for logged in thread.events[: origin.seq])
-    return count, origin.thread
-
-
-def _show_erased(call: Invocation, erased: int, shared: int, origin: str | None) -> None:
-    call.out.line(call.say("forget.done", count=erased))
-    call.out.line(call.say("forget.promise"))
-    if shared:
-        call.out.line(call.say("forget.shared", count=shared, origin=origin))
+        if not call.is_told_as_json(value):
+            call.out.line(call.say("forget.done", count=erased))
+            call.out.line(call.say("forget.promise"))
+            if shared:
+                call.out.line(call.say("forget.shared", count=shared, origin=origin))
+        return DONE
 
 
 def _confirm(call: Invocation, thread: cf.Thread) -> None:
@@ -109,7 +103,9 @@ class RetentionCommand:
     def run(call: Invocation) -> int:
         before = time.time() - call.args.older * 86_400
         with call.store() as store:
-            old = _unused(store, before)
+            # Those that are forgotten already have nothing left.
+            rows = [row for row in store.threads() if row.at < before and not row.is_forgotten]
+            old = sorted((row for row in rows if not row.name.startswith(MEMORIES)), key=lambda row: row.at)
             size = sum(row.size for row in old)
             if not call.args.dry_run:
                 if not call.args.yes:
@@ -119,7 +115,13 @@ class RetentionCommand:
         call.note_other_spaces()
         threads = [{"thread": row.title, "at": row.at, "messages": row.messages, "size": row.size} for row in old]
         value = {"before": before, "forgotten": not call.args.dry_run, "size": size, "threads": threads}
-        return call.answer(value, lambda: _show_unused(call, old, size))
+        if not call.is_told_as_json(value):
+            for row in old:
+                day = datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%d")
+                call.out.line(f"{day}  {row.messages:>6}  {row.size:>10,}  {row.title}", indent=2)
+            key = "retention.would" if call.args.dry_run else "retention.done"
+            call.out.line(call.say(key, count=len(old), size=f"{size:,}"))
+        return DONE
 
 
 def days(text: str) -> int:
@@ -128,17 +130,3 @@ def days(text: str) -> int:
     if unit not in _DAYS or not number.isascii() or not number.isdigit() or not 0 < int(number) < 100_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no age; write 180d, 26w or 2y")
     return int(number) * _DAYS[unit]
-
-
-def _unused(store: cf.Store, before: float) -> list[ListedThread]:
-    """Threads whose newest event is older, oldest first; those that are forgotten already have nothing left."""
-    rows = [row for row in store.threads() if row.at < before and not row.is_forgotten]
-    return sorted((row for row in rows if not row.name.startswith(MEMORIES)), key=lambda row: row.at)
-
-
-def _show_unused(call: Invocation, old: list[ListedThread], size: int) -> None:
-    for row in old:
-        day = datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%d")
-        call.out.line(f"{day}  {row.messages:>6}  {row.size:>10,}  {row.title}", indent=2)
-    key = "retention.would" if call.args.dry_run else "retention.done"
-    call.out.line(call.say(key, count=len(old), size=f"{size:,}"))

@@ -58,7 +58,9 @@ def run(call: Invocation) -> int:
         given = [(file, stack.enter_context(readable(file))) for file in call.args.files]
         paths = [(PIPE if file == PIPE else str(path), path) for file, place in given for path in sessions_in(place)]
         if isinstance(call.store_path, Path) and not call.store_path.exists():
-            _refuse_unreadable(paths[0][1])
+            first = paths[0][1]
+            if not _is_exported(first) and not is_task(first):
+                detect(first)  # what cannot be read must not leave an empty store behind
         store = stack.enter_context(call.store(create=True))
         for file, path in paths:
             imported += _file(call, store, file, path, len(imported))
@@ -86,12 +88,6 @@ def _file(call: Invocation, store: cf.Store, file: str, path: Path, before: int)
     finally:
         progress.done()
     return [{"file": file, **each} for each in found]
-
-
-def _refuse_unreadable(path: Path) -> None:
-    """What cannot be read must not leave an empty store behind."""
-    if not _is_exported(path) and not is_task(path):
-        detect(path)
 
 
 def _is_exported(path: Path) -> bool:
@@ -134,7 +130,9 @@ def _recording(
         counts["defects"] += isinstance(entry, Defect)
         if isinstance(entry, Recorded | Compaction):
             if thread is None and isinstance(entry, Recorded):
-                source = _source(recording, entry)
+                # Which conversation this is, so that reading it again adds only what is new.
+                begins = sha256(entry.raw).hexdigest()[:12]
+                source = f"{recording.format}:{recording.id or recording.name}:{begins}"
                 thread = _thread(call, store, names, source, recording)
                 takeover = RecordingTakeover(thread, source)
             counts["messages"] += isinstance(entry, Recorded)
@@ -148,12 +146,6 @@ def _recording(
     takeover.finish()
     facts = {"new": takeover.added, "folds": len(thread.folds), "unplaced": tuple(takeover.unplaced)}
     return {"format": recording.format, "thread": thread.name, **counts, **facts}
-
-
-def _source(recording: Recording, first: Recorded) -> str:
-    """Which conversation this is, so that reading it again adds only what is new."""
-    begins = sha256(first.raw).hexdigest()[:12]
-    return f"{recording.format}:{recording.id or recording.name}:{begins}"
 
 
 def _thread(call: Invocation, store: cf.Store, names: list[str], source: str, recording: Recording | None) -> cf.Thread:

@@ -79,7 +79,10 @@ def run(call: Invocation) -> int:
 
 def _ready(call: Invocation, link: str, path: Path | str) -> None:
     value = {"link": link, "store": str(path), "read_only": call.args.read_only}
-    call.answer(value, lambda: _show(call, link, path))
+    if not call.is_told_as_json(value):
+        call.out.line(Ink(call.say("inspect.ready", store=path), "bold"))
+        call.out.line(link, indent=2)
+        call.out.line(Ink(call.say("inspect.secret"), "dim"), indent=2)
     sys.stdout.flush()
     if not call.args.no_open and not call.is_json and sys.stdout.isatty():
         webbrowser.open(link)
@@ -136,9 +139,3 @@ def translated(language: str, text: str) -> str:
     spoken = "ja" if language == "ja" else "en"
     told = error_in(spoken, text)
     return told if told != text else label_in(spoken, text)
-
-
-def _show(call: Invocation, link: str, path: Path | str) -> None:
-    call.out.line(Ink(call.say("inspect.ready", store=path), "bold"))
-    call.out.line(link, indent=2)
-    call.out.line(Ink(call.say("inspect.secret"), "dim"), indent=2)

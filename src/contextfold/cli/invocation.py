@@ -48,11 +48,15 @@ class Invocation(Struct, dict=True):
     def is_json(self) -> bool:
         return bool(self.args.json)
 
-    def answer(self, value: object, show: Callable[[], None], code: int = DONE) -> int:
-        """Give the answer: to a program as JSON, to a person as shown."""
+    def is_told_as_json(self, value: object) -> bool:
+        """Give the answer to a program, if it is one that asks; else it is still to be shown to a person."""
         if self.is_json:
             self.out.json(value)
-        else:
+        return self.is_json
+
+    def answer(self, value: object, show: Callable[[], None], code: int = DONE) -> int:
+        """Give the answer: to a program as JSON, to a person as shown."""
+        if not self.is_told_as_json(value):
             show()
         return code
 

@@ -20,7 +20,7 @@ from argparse import ArgumentParser
 from typing import get_args
 
 import contextfold as cf
-from contextfold.store import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
+from contextfold.store import MEMORIES, Kind, MemoryEntry, Scope, as_plain
 
 from .arguments import NotConfirmed, UsageError, seq
 from .commands import DONE
@@ -53,9 +53,15 @@ def run(call: Invocation) -> int:
         memory = store.memory(call.args.who, scope=call.args.scope)
         match call.args.action:
             case "add":
-                return _add(call, memory)
+                if not call.args.what:
+                    raise UsageError("What is to be remembered? See `contextfold memory --help`.")
+                entry = memory.remember(call.args.what, call.args.kind, about=call.args.about)
+                return call.answer(as_plain(entry), lambda: call.out.line(call.say("memory.added", id=entry.id)))
             case "forget":
-                return _forget(call, memory)
+                if call.args.what is None and not call.args.yes:
+                    raise NotConfirmed("This would erase every memory here for good. Name one by its id, or say --yes.")
+                erased = memory.forget(None if call.args.what is None else seq(call.args.what))
+                return call.answer({"erased": erased}, lambda: call.out.line(call.say("forget.done", count=erased)))
             case "harvest":
                 if not call.args.what:
                     raise UsageError("Which thread? See `contextfold memory --help`.")
@@ -81,20 +87,6 @@ def _list_names(call: Invocation, store: cf.Store) -> int:
             call.out.line(call.say("memory.none"))
 
     return call.answer([{"scope": scope, "name": name, "memories": count} for scope, name, count in held], show)
-
-
-def _add(call: Invocation, memory: Memory) -> int:
-    if not call.args.what:
-        raise UsageError("What is to be remembered? See `contextfold memory --help`.")
-    entry = memory.remember(call.args.what, call.args.kind, about=call.args.about)
-    return call.answer(as_plain(entry), lambda: call.out.line(call.say("memory.added", id=entry.id)))
-
-
-def _forget(call: Invocation, memory: Memory) -> int:
-    if call.args.what is None and not call.args.yes:
-        raise NotConfirmed("This would erase every memory here for good. Name one by its id, or say --yes.")
-    erased = memory.forget(None if call.args.what is None else seq(call.args.what))
-    return call.answer({"erased": erased}, lambda: call.out.line(call.say("forget.done", count=erased)))
 
 
 def _list(call: Invocation, entries: tuple[MemoryEntry, ...]) -> int:

@@ -22,6 +22,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.models import Config, FactSource, Model, find, from_litellm, listed, read_catalogue
 from contextfold.tokens import counter_for
 
+from .commands import DONE
 from .invocation import Invocation
 from .paper import Ink
 
@@ -38,15 +39,14 @@ def run(call: Invocation) -> int:
     names = call.args.names or list(dict.fromkeys(model.id for model in (*newer, *listed())))
     found = [find(name, config=config) for name in names]
     details = call.args.names and len(found) <= 5
-
-    def show() -> None:
-        if details:
-            for model in found:
-                _details(call, model)
-        else:
-            _table(call, found)
-
-    return call.answer(found, show)
+    if call.is_told_as_json(found):
+        return DONE
+    if details:
+        for model in found:
+            _details(call, model)
+    else:
+        _table(call, found)
+    return DONE
 
 
 def _settings(call: Invocation) -> tuple[Config, tuple[Model, ...]]:
@@ -89,6 +89,13 @@ def _details(call: Invocation, model: Model) -> None:
     provider, dialect = model.provider or label("provider unknown"), model.dialect or label("no dialect")
     call.out.line(Ink(model.name, "bold"), f"{found} · {provider} · {dialect}")
     assumed = " (assumed)" if model.assumed else ""
+    priced = cached = "-"
+    if (prices := model.prices) is not None:
+        read = f", cached {prices.cache_read:g}" if prices.cache_read is not None else ""
+        priced = f"${prices.input:g} in, ${prices.output:g} out{read} (a million tokens)"
+    if (cache := model.cache) is not None:
+        lifetimes = [f"{each // 60} min" for each in cache.lifetimes]
+        cached = ", ".join([str(cache.kind), *([f"from {cache.least:,} tokens"] if cache.least else []), *lifetimes])
 
     def told(group: str) -> str:
         return told_source(model.sources.get(group), label)
@@ -97,8 +104,8 @@ def _details(call: Invocation, model: Model) -> None:
         ("input window", f"{model.window:,}{assumed}", told("window")),
         ("output", f"{model.output:,}" if model.output else "-", told("output")),
         ("counted", how_counted(model), told("tokenizer")),
-        ("prices", _prices(model), told("prices")),
-        ("cache", _cache(model), told("cache")),
+        ("prices", priced, told("prices")),
+        ("cache", cached, told("cache")),
         ("reasoning bound to", model.binding or "-", told("binding")),
         ("threshold", f"{model.threshold} %" if model.threshold else "-", told("threshold")),
     ]
@@ -119,21 +126,3 @@ def told_source(source: FactSource | None, label: Callable[[str], str]) -> str:
 
 def _price(price: float | None) -> str:
     return "-" if price is None else f"{price:g}"
-
-
-def _prices(model: Model) -> str:
-    prices = model.prices
-    if prices is None:
-        return "-"
-    cached = f", cached {prices.cache_read:g}" if prices.cache_read is not None else ""
-    return f"${prices.input:g} in, ${prices.output:g} out{cached} (a million tokens)"
-
-
-def _cache(model: Model) -> str:
-    cache = model.cache
-    if cache is None:
-        return "-"
-    lifetimes = ", ".join(f"{each // 60} min" for each in cache.lifetimes)
-    return (
-        f"{cache.kind}{f', from {cache.least:,} tokens' if cache.least else ''}{f', {lifetimes}' if lifetimes else ''}"
-    )

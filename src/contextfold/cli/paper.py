@@ -54,7 +54,8 @@ class Paper:
     ) -> None:
         self._out, self._color, self._clips = out, color, _has_edge(out)
         self.label = label  # a phrase of ours in the reader's language
-        self.width = max(NARROW, min(width or _columns(out), WIDE))
+        found = shutil.get_terminal_size((UNKNOWN, 24)).columns if self._clips else UNKNOWN
+        self.width = max(NARROW, min(width or found, WIDE))
 
     def line(self, *pieces: Piece, indent: int = 0) -> None:
         """One line."""
@@ -153,20 +154,17 @@ class Paper:
 
     def json(self, value: object) -> None:
         """The answer for a program."""
-        text = msgspec.json.format(_encoded(value), indent=2).decode()
+        try:
+            encoded = msgspec.json.encode(value)
+        except UnicodeEncodeError:  # a lone surrogate somewhere, which UTF-8 cannot hold
+            encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
+        text = msgspec.json.format(encoded, indent=2).decode()
         self._out.write(harmless.json_text(text) + "\n")
 
     def _inked(self, piece: Piece) -> str:
         text = harmless.line(_words(piece))
         style = _style(piece)
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if style and self._color and text else text
-
-
-def _encoded(value: object) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a lone surrogate somewhere, which UTF-8 cannot hold
-        return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
 
 
 def _encodable(value: object) -> object:
@@ -185,10 +183,6 @@ def _words(piece: Piece) -> str:
 
 def _style(piece: Piece) -> str:
     return piece.style if isinstance(piece, Ink) else ""
-
-
-def _columns(out: TextIO) -> int:
-    return shutil.get_terminal_size((UNKNOWN, 24)).columns if _has_edge(out) else UNKNOWN
 
 
 def _has_edge(out: TextIO) -> bool:

@@ -58,20 +58,20 @@ def run(call: Invocation) -> int:
         sys.stdout.write(told)
         return DONE
     directory = state_directory() / "claude-code" if call.args.install else Path(call.args.output)
-    store = _absolute(call.store_path)
+    # A file wherever the agent is started; a server's address as it is.
+    store = str(call.store_path.absolute()) if isinstance(call.store_path, Path) else call.store_path
     with call.store(create=True):  # the agent starts the MCP server before there is anything to keep
         pass
     written = write_plugin(directory, store)
     if call.args.install:
         _install(directory)
-    value = {"plugin": str(directory), "files": written, "settings": _settings(store)}
-    return call.answer(value, lambda: _show(call, value))
-
-
-def _show(call: Invocation, value: Mapping[str, Any]) -> None:
-    call.out.line(str(value["plugin"]))
-    call.out.line(call.say("plugin.status"))
-    call.out.line(encode(value["settings"]).decode(), indent=2)
+    # What goes into the agent's own settings: a plugin cannot bring a status line.
+    settings = {"statusLine": {"type": "command", "command": f"{_command(store)} --answer status"}}
+    if not call.is_told_as_json({"plugin": str(directory), "files": written, "settings": settings}):
+        call.out.line(str(directory))
+        call.out.line(call.say("plugin.status"))
+        call.out.line(encode(settings).decode(), indent=2)
+    return DONE
 
 
 # -- what is written --------------------------------------------------------------------------------------------------
@@ -103,18 +103,8 @@ def write_plugin(directory: Path, store: str) -> list[str]:
     return list(files)
 
 
-def _absolute(store: Path | str) -> str:
-    """A file wherever the agent is started; a server's address as it is."""
-    return str(store.absolute()) if isinstance(store, Path) else store
-
-
 def _command(store: str) -> str:
     return f'{NAME} plugin claude-code --quiet --store "{store}"'
-
-
-def _settings(store: str) -> dict[str, object]:
-    """What goes into the agent's own settings: a plugin cannot bring a status line."""
-    return {"statusLine": {"type": "command", "command": f"{_command(store)} --answer status"}}
 
 
 def _install(directory: Path) -> None:
@@ -137,27 +127,21 @@ def _hook(call: Invocation, given: Mapping[str, Any]) -> str:
     event, thread = given.get("hook_event_name"), str(given.get("session_id") or "claude-code")
     path = Path(str(given.get("transcript_path") or ""))
     try:
-        kept = path.is_file() and _keep(call, path, thread)
+        kept = False
+        if path.is_file():  # only what is new is written, the agent's own compaction among it
+            with redirect_stdout(StringIO()):
+                kept = main(["import", str(path), "--as", thread, "--store", call.store_address, "--quiet"]) == DONE
         if event == "PreCompact":
             return KEEP
         if event == "SessionStart" and kept:
             with call.store() as store:
-                told = {"hookEventName": event, "additionalContext": _handed_over(store, thread)}
+                found = digest([message.raw for message in store.thread(thread).view.messages])
+            said = f"From contextfold, which keeps this whole conversation as thread {thread!r}:\n\n{found}"
+            told = {"hookEventName": event, "additionalContext": said}
             return encode({"hookSpecificOutput": told}).decode()
     except (ContextFoldError, OSError) as error:
         sys.stderr.write(f"contextfold: {error}\n")  # a hook that fails must not stop its agent
     return ""
-
-
-def _keep(call: Invocation, path: Path, thread: str) -> bool:
-    """Take the transcript over; only what is new is written, the agent's own compaction among it."""
-    with redirect_stdout(StringIO()):
-        return main(["import", str(path), "--as", thread, "--store", call.store_address, "--quiet"]) == DONE
-
-
-def _handed_over(store: cf.Store, thread: str) -> str:
-    found = digest([message.raw for message in store.thread(thread).view.messages])
-    return f"From contextfold, which keeps this whole conversation as thread {thread!r}:\n\n{found}"
 
 
 def digest(messages: Sequence[bytes], model: str = _MODEL) -> str:

@@ -21,7 +21,7 @@ from .arguments import UsageError, add_thread, seq, size
 from .commands import DONE, NOT_FOUND
 from .invocation import Invocation, session_of
 from .paper import Ink
-from .view import ViewReader, hidden_messages, message_as_plain, messages_on_path, reader_of
+from .view import hidden_messages, message_as_plain, messages_on_path, reader_of
 
 MOST_LINES = 12  # of one passage on the screen; --json has all of it
 
@@ -43,9 +43,13 @@ def run(call: Invocation) -> int:
         return _search(call)
     with session_of(call) as session:
         found = _named(session, call.args.fold, call.args.seq)
-        reader = reader_of(call.out, session.thread, is_full=True)
-        value = [message_as_plain(number, message) for number, message in found]
-        return call.answer(value, lambda: _show(call, reader, found))
+        if not call.is_told_as_json([message_as_plain(number, message) for number, message in found]):
+            reader = reader_of(call.out, session.thread, is_full=True)
+            for number, message in found:
+                call.out.line(f"{number:>6}  ", Ink(call.out.label(message.role), message.role))
+                for block in message.blocks:
+                    reader.block(block, {})
+        return DONE
 
 
 def _named(session: cf.Session, fold: int | None, number: int | None) -> list[tuple[int, Message]]:
@@ -55,13 +59,6 @@ def _named(session: cf.Session, fold: int | None, number: int | None) -> list[tu
     thread, event = session.thread, session.thread.events[(fold or 1) - 1].event
     cover = event.cover if isinstance(event, Folded) else cf.Cover()
     return list(zip(hidden_messages(cover, thread.events, messages_on_path(thread)), messages, strict=True))
-
-
-def _show(call: Invocation, reader: ViewReader, found: list[tuple[int, Message]]) -> None:
-    for number, message in found:
-        call.out.line(f"{number:>6}  ", Ink(call.out.label(message.role), message.role))
-        for block in message.blocks:
-            reader.block(block, {})
 
 
 def _search(call: Invocation) -> int:

@@ -27,7 +27,6 @@ from contextfold.replay import (
     ReplayProgress,
     ReplayReport,
     Settings,
-    Share,
     Total,
     answer,
     as_csv,
@@ -80,7 +79,13 @@ def run(call: Invocation) -> int:
         finally:
             progress.done()
     _write(call, report)
-    return call.answer(report, lambda: _show(call, report), _code(report))
+    if not call.is_told_as_json(report):
+        _show(call, report)
+    if not report.complete:
+        return INTERRUPTED
+    if report.failures and not report.rows:
+        return BAD_INPUT
+    return DONE if report.is_sound and not report.failures else PROBLEMS
 
 
 def _settings(call: Invocation) -> Settings:
@@ -93,14 +98,6 @@ def _settings(call: Invocation) -> Settings:
         retention=not call.args.no_retention,
         strict=call.args.strict,
     )
-
-
-def _code(report: ReplayReport) -> int:
-    if not report.complete:
-        return INTERRUPTED
-    if report.failures and not report.rows:
-        return BAD_INPUT
-    return DONE if report.is_sound and not report.failures else PROBLEMS
 
 
 def _write(call: Invocation, report: ReplayReport) -> None:
@@ -145,17 +142,14 @@ _COLUMNS = ("policy", "cost", "against_full", "strict", "imperatives", "recallab
 
 
 def _cells(total: Total) -> list[Piece]:
+    kept = (total.retained.strict, total.retained.imperatives, total.recallable)
+    shares = (total.against_full, *(share.value for share in kept))
     return [
         Ink(total.policy, "bold" if total.kind == "policy" else "dim"),
         "-" if total.cost is None else f"${total.cost.total:,.2f}",
-        "-" if total.against_full is None else f"{total.against_full:.0%}",
-        *(_share(each) for each in (total.retained.strict, total.retained.imperatives, total.recallable)),
+        *("-" if share is None else f"{share:.0%}" for share in shares),
         *(f"{count:,}" for count in (total.requests, total.folds, total.calls)),
     ]
-
-
-def _share(share: Share) -> str:
-    return "-" if share.value is None else f"{share.value:.0%}"
 
 
 def _show_folds(call: Invocation, report: ReplayReport) -> None:

@@ -6,9 +6,9 @@ from argparse import ArgumentParser, ArgumentTypeError
 from datetime import datetime
 
 from contextfold.session import Checkpoint
-from contextfold.thread import RewindReport
 
 from .arguments import add_thread, checkpoint_name, seq
+from .commands import DONE
 from .invocation import Invocation, session_of
 from .paper import Ink
 from .translation import error_in
@@ -36,7 +36,9 @@ class CheckpointCommand:
                 found = session.checkpoints
             else:
                 found = (session.checkpoint(call.args.label, workspace=call.args.workspace),)
-            return call.answer(found, lambda: _show_checkpoints(call, found))
+        if not call.is_told_as_json(found):
+            _show_checkpoints(call, found)
+        return DONE
 
 
 def _show_checkpoints(call: Invocation, found: tuple[Checkpoint, ...]) -> None:
@@ -93,14 +95,12 @@ class RewindCommand:
                 files=args.files,
                 preview=args.preview,
             )
-            return call.answer(report, lambda: _show_rewound(call, report))
-
-
-def _show_rewound(call: Invocation, report: RewindReport) -> None:
-    numbers = {"head": report.head, "messages": len(report.messages), "folds": len(report.folds)}
-    call.out.line(call.say("rewound.preview" if report.is_preview else "rewound", **numbers))
-    for change in report.files:
-        call.out.line(Ink(str(change.kind), "dim"), f"  {change.path}", indent=2)
+        if not call.is_told_as_json(report):
+            numbers = {"head": report.head, "messages": len(report.messages), "folds": len(report.folds)}
+            call.out.line(call.say("rewound.preview" if report.is_preview else "rewound", **numbers))
+            for change in report.files:
+                call.out.line(Ink(str(change.kind), "dim"), f"  {change.path}", indent=2)
+        return DONE
 
 
 def moment(text: str) -> datetime:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from argparse import Namespace
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
-from contextfold.configuration import SETTINGS, Configuration, configure
+from contextfold.configuration import SETTINGS, configure
 from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE, ModelSettings, meant_by
 
 from . import words
@@ -42,7 +41,9 @@ def run(name: str, arguments: list[str], command: Command | None) -> int:
         _complain(words.say("interrupted", language), "", language)
         return INTERRUPTED
     except BrokenPipeError:
-        _abandon_output()
+        # Nobody reads any more: keep Python from complaining about it when it flushes at exit.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED
     except Exception as error:  # noqa: BLE001  # the last line of defence: every error has an exit code
         return _fail(error, language, "--json" in arguments)
@@ -58,25 +59,17 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
     found.arguments(parser)
     args = told_in(parser, language).parsed(arguments)
     with _warnings_as_notes(language, quiet=args.quiet), _in_force(args.config, trust=args.trust):
-        settings = configure(flags=_flags(args), file=args.config)
-        call = _invocation(args, settings, language)
+        flags = {setting.key: getattr(args, setting.key, None) for setting in SETTINGS}
+        settings = configure(flags={**flags, "language": args.lang}, file=args.config)
+        chosen = words.choose(settings["language"], os.environ) if settings["language"] else language
+        color = settings["color"]
+        out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ), label=partial(label_in, chosen))
+        err = Paper(sys.stderr, color=wants_color(color, sys.stderr, os.environ))
+        call = Invocation(args, settings, out, err, chosen)
         _note_misspelled_models(call)
         code = found.run(call)
         sys.stdout.flush()
         return code
-
-
-def _flags(args: Namespace) -> Mapping[str, str | None]:
-    values = {setting.key: getattr(args, setting.key, None) for setting in SETTINGS}
-    return {**values, "language": args.lang}
-
-
-def _invocation(args: Namespace, settings: Configuration, language: words.Language) -> Invocation:
-    chosen = words.choose(settings["language"], os.environ) if settings["language"] else language
-    color = settings["color"]
-    out = Paper(sys.stdout, color=wants_color(color, sys.stdout, os.environ), label=partial(label_in, chosen))
-    err = Paper(sys.stderr, color=wants_color(color, sys.stderr, os.environ))
-    return Invocation(args, settings, out, err, chosen)
 
 
 def _note_misspelled_models(call: Invocation) -> None:
@@ -146,11 +139,3 @@ def _said(arguments: list[str], option: str) -> str:
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
     return ""
-
-
-def _abandon_output() -> None:
-    """Nobody reads any more: keep Python from complaining about it when it flushes at exit."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        return

@@ -42,7 +42,15 @@ def run(call: Invocation) -> int:
         link = "" if page is None else found.where + page.link
 
         def ready() -> None:
-            call.answer({**_facts(call, found), "inspector": link}, lambda: _show(call, found, link))
+            value = {
+                "url": found.where,
+                "token": found.token,
+                "store": str(call.store_path),
+                "mode": found.settings.mode,
+                "variables": found.variables,
+                "inspector": link,
+            }
+            call.answer(value, lambda: _show(call, found, link))
             sys.stdout.flush()
 
         # Whatever else is to answer on this socket, such as pages for people, is composed here and given as `page`.
@@ -57,16 +65,6 @@ def run(call: Invocation) -> int:
         lost = found.gateway.metrics.total("unread_total")
         call.note(call.say("serve.unkept", unread=lost) if lost else call.say("serve.stopped"))
     return DONE
-
-
-def _facts(call: Invocation, found: GatewayListener) -> dict[str, object]:
-    return {
-        "url": found.where,
-        "token": found.token,
-        "store": str(call.store_path),
-        "mode": found.settings.mode,
-        "variables": found.variables,
-    }
 
 
 def _show(call: Invocation, found: GatewayListener, link: str) -> None:

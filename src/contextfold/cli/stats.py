@@ -17,6 +17,7 @@ import contextfold as cf
 from contextfold.domain import Measured, Sent
 
 from .arguments import add_model, add_thread
+from .commands import DONE
 from .invocation import Invocation, session_of
 from .show import bar
 
@@ -31,7 +32,9 @@ def arguments(parser: ArgumentParser) -> None:
 def run(call: Invocation) -> int:
     with session_of(call) as session:
         facts = _facts(session)
-        return call.answer(facts, lambda: _show(call, facts))
+    if not call.is_told_as_json(facts):
+        _show(call, facts)
+    return DONE
 
 
 def _facts(session: cf.Session) -> dict[str, object]:
@@ -70,17 +73,13 @@ def _facts(session: cf.Session) -> dict[str, object]:
     }
 
 
-def _money(facts: dict[str, object]) -> dict[str, object]:
-    """For people: money with its unit, and the share that folding saved as one."""
+def _show(call: Invocation, facts: dict[str, object]) -> None:
+    # For people: money with its unit, and the share that folding saved as one.
     unit = "$" if facts["unit"] == "USD" else ""
     paid, after = facts["paid"], "" if unit else " tokens"
     told = {name: f"{unit}{facts[name]:,.4f}{after}" for name in ("spent", "full_history")}
-    by_kind = {kind: f"${value:,.4f}" for kind, value in paid.items()} if isinstance(paid, dict) else {}
-    return {**facts, **told, "paid": by_kind if unit else {}, "saved": f"{float(str(facts['saved'])):.1%}", "unit": ""}
-
-
-def _show(call: Invocation, facts: dict[str, object]) -> None:
-    facts = _money(facts)
+    by_kind = {kind: f"${value:,.4f}" for kind, value in paid.items()} if unit and isinstance(paid, dict) else {}
+    facts = {**facts, **told, "paid": by_kind, "saved": f"{float(str(facts['saved'])):.1%}", "unit": ""}
     tokens, window = int(str(facts["tokens"])) + int(str(facts["beside"])), int(str(facts["window"]))
     call.out.line(f"{facts['thread']} · {facts['model'] or call.say('stats.no_model')}")
     call.out.line(f"{bar(tokens, window)} {call.say('context.used', used=f'{tokens:,}', window=f'{window:,}')}")

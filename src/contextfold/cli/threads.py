@@ -11,6 +11,7 @@ from contextfold.domain import Appended, ListedThread, ThreadOrder
 from contextfold.store import Store
 
 from .arguments import UsageError, add_thread, seq
+from .commands import DONE
 from .invocation import Invocation
 
 PAGE = 100
@@ -56,7 +57,9 @@ class ThreadsCommand:
                 progress.at(at, len(rows), row.title)
                 found.append(_facts(store, row))
             progress.done()
-            return call.answer(found, lambda: _show_list(call, rows, found))
+            if not call.is_told_as_json(found):
+                _show_list(call, rows, found)
+            return DONE
 
 
 def _page(call: Invocation, store: cf.Store) -> Sequence[ListedThread]:
@@ -74,10 +77,23 @@ def _page(call: Invocation, store: cf.Store) -> Sequence[ListedThread]:
 
 
 def _facts(store: cf.Store, row: ListedThread) -> dict[str, object]:
+    # What was said and is shown, its origin's share included; of what was forgotten there is nothing to say.
+    sizes = {"messages": 0, "shown": 0, "tokens": 0, "folds": 0}
+    if not row.is_forgotten:
+        thread = store.thread(row.title)
+        thread.catch_up()
+        thread.lens.learn_again()  # so that a list and `stats` say the same
+        view = thread.view
+        sizes = {
+            "messages": sum(isinstance(logged.event, Appended) for logged in thread.events),
+            "shown": view.length,
+            "tokens": view.count.tokens,
+            "folds": len(thread.folds),
+        }
     return {
         "name": row.title,
         "model": row.model,
-        **_sizes(store, row),
+        **sizes,
         "events": row.last,
         "bytes": row.size,
         "created": _time(row.created),
@@ -86,22 +102,6 @@ def _facts(store: cf.Store, row: ListedThread) -> dict[str, object]:
         "archived": row.is_archived,
         "forgotten": row.is_forgotten,
         "origin": None if row.origin is None else {"thread": row.origin.thread, "seq": row.origin.seq},
-    }
-
-
-def _sizes(store: cf.Store, row: ListedThread) -> dict[str, object]:
-    """What was said and is shown, its origin's share included; of what was forgotten there is nothing to say."""
-    if row.is_forgotten:
-        return {"messages": 0, "shown": 0, "tokens": 0, "folds": 0}
-    thread = store.thread(row.title)
-    thread.catch_up()
-    thread.lens.learn_again()  # so that a list and `stats` say the same
-    view = thread.view
-    return {
-        "messages": sum(isinstance(logged.event, Appended) for logged in thread.events),
-        "shown": view.length,
-        "tokens": view.count.tokens,
-        "folds": len(thread.folds),
     }
 
 

@@ -89,7 +89,8 @@ def run(call: Invocation) -> int:
         value = [msgspec.to_builtins(each) for each in found]
         if not call.args.once and not call.is_json and sys.stdout.isatty():
             sys.stdout.write(_HOME)
-        call.answer(value, lambda found=found: _show(call, found))  # type: ignore[misc]  # of this look
+        if not call.is_told_as_json(value):
+            _show(call, found)
         sys.stdout.flush()
         if call.args.once:
             return DONE
@@ -134,15 +135,11 @@ def _show(call: Invocation, found: list[ShownGateway]) -> None:
         if each.conversations:
             call.out.line(Ink(call.say("top.head"), "dim"))
         for row in each.conversations:
-            call.out.line(_line(row))
-
-
-def _line(row: ShownConversation) -> str:
-    """One conversation in eighty columns: name, model, messages, folds, how full, saved, paid."""
-    full = f"{100 * row.tokens / row.window:.0f}%" if row.window else ""
-    paid = f"${row.spent:,.2f}" if row.unit == "USD" else f"{row.spent:,.0f}t"
-    name = row.name if len(row.name) <= _NAME else f"{row.name[: _NAME - 9]}…{row.name[-8:]}"
-    return (
-        f"{name:<{_NAME}} {row.model[:_MODEL]:<{_MODEL}} {row.messages:>6,} {row.folds:>5,} {full:>5} "
-        f"{round(row.saved, 2) + 0.0:>6.0%} {paid:>9}"
-    )
+            # One conversation in eighty columns: name, model, messages, folds, how full, saved, paid.
+            full = f"{100 * row.tokens / row.window:.0f}%" if row.window else ""
+            paid = f"${row.spent:,.2f}" if row.unit == "USD" else f"{row.spent:,.0f}t"
+            name = row.name if len(row.name) <= _NAME else f"{row.name[: _NAME - 9]}…{row.name[-8:]}"
+            call.out.line(
+                f"{name:<{_NAME}} {row.model[:_MODEL]:<{_MODEL}} {row.messages:>6,} {row.folds:>5,} {full:>5} "
+                f"{round(row.saved, 2) + 0.0:>6.0%} {paid:>9}"
+            )

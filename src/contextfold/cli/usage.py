@@ -64,8 +64,14 @@ def run(call: Invocation) -> int:
         with ExitStack() as stack:
             paths = [each for name in call.args.files for each in sessions_in(stack.enter_context(readable(name)))]
             found = list(_recorded(call, paths))
-    else:
-        found = list(_kept(call))
+    else:  # the bills that sessions recorded in the store
+        rows = ((store, row) for store in call.stores() for row in store.threads())
+        found = [
+            BilledAnswer(_day(logged.at), event.model or "-", row.title, event.bill or Bill(event.billed))
+            for store, row in rows
+            for logged in store.thread(row.name).events
+            if isinstance(event := logged.event, Measured)
+        ]
     by = call.args.by
     names = sorted({getattr(each, by) for each in found})
     lines = [_line(name, [each.bill for each in found if getattr(each, by) == name], found, by) for name in names]
@@ -116,15 +122,6 @@ def _recorded(call: Invocation, paths: Iterable[Path]) -> Iterator[BilledAnswer]
                         yield BilledAnswer(day, turn.model or "-", path.absolute().parent.name, bill(turn.usage))
         except ContextFoldError as error:
             call.note(f"{path}: {error_in(call.language, str(error))}")
-
-
-def _kept(call: Invocation) -> Iterator[BilledAnswer]:
-    """Bills that sessions recorded in the store."""
-    for store, row in ((each, row) for each in call.stores() for row in each.threads()):
-        for logged in store.thread(row.name).events:
-            if isinstance(logged.event, Measured):
-                known = logged.event.bill or Bill(logged.event.billed)
-                yield BilledAnswer(_day(logged.at), logged.event.model or "-", row.title, known)
 
 
 def _day(at: float) -> str:

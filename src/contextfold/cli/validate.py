@@ -33,18 +33,14 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     body = text_of(call.args.file).encode()
-    return _repair(call, body) if call.args.repair else _check(call, body)
-
-
-def _check(call: Invocation, body: bytes) -> int:
+    if call.args.repair:
+        return _repair(call, body)
     problems = cf.validate(body, dialect=call.args.dialect)
-
-    def show() -> None:
+    if not call.is_told_as_json({"valid": not problems, "problems": problems}):
         _list(call, call.out, problems)
         if not problems:
             call.out.line(Ink(call.say("validate.valid"), "good"))
-
-    return call.answer({"valid": not problems, "problems": problems}, show, PROBLEMS if problems else DONE)
+    return PROBLEMS if problems else DONE
 
 
 def _repair(call: Invocation, body: bytes) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ from contextfold.domain import (
 from contextfold.errors import BadMessage
 from contextfold.thread import FoldInfo
 
-from .paper import Ink, Paper, Piece, clipped, columns
+from .paper import Ink, Paper, clipped, columns
 
 GUTTER = 8
 _SHORT = 6  # lines of a text
@@ -74,8 +74,11 @@ class ViewReader(Struct, frozen=True):
         self._headline(f"▸ {shown.seq}", f"fold · {kind}", "fold", f"{shown.tokens:,}")
         if fold is not None:
             hidden = hidden_messages(fold.cover, self.events, self.on_path)
-            told = self.paper.label(f"hides {len(hidden)} messages ({spans(hidden)})")
-            self.paper.text(told + _why(fold, self.paper.label), indent=GUTTER, style="fold")
+            label, trigger = self.paper.label, fold.details.get("trigger")
+            told = label(f"hides {len(hidden)} messages ({spans(hidden)})")
+            told += label(f", {fold.before - fold.after:,} tokens less") if fold.before > fold.after else ""
+            told += f" · {label(str(trigger))}" if trigger else ""
+            self.paper.text(told, indent=GUTTER, style="fold")
         self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
 
     def _folded_block(self, fold: int, text: int, block: Block, tools: Mapping[str, str]) -> None:
@@ -95,7 +98,13 @@ class ViewReader(Struct, frozen=True):
             case Text():
                 self.paper.text(block.text, indent=GUTTER, most=self._lines)
             case ToolCall():
-                self._one_line(Ink(f"→ {block.name}", "tool"), call_arguments(block))
+                name, given = f"→ {block.name}", call_arguments(block)
+                room = self.paper.width - GUTTER - len(name)
+                shown = given if self.is_full else clipped(given.replace("\n", "⏎"), room)
+                is_below = "\n" in shown or len(shown) > room
+                self.paper.line(Ink(name, "tool"), "" if is_below else shown, indent=GUTTER)
+                if is_below:
+                    self.paper.text(shown, indent=GUTTER + 2)
             case ToolResult():
                 self._result(block, tools.get(block.call) or self.paper.label("result"))
             case Reasoning():
@@ -104,7 +113,11 @@ class ViewReader(Struct, frozen=True):
                 if block.text:
                     self.paper.text(block.text, indent=GUTTER + 2, style="dim", most=None if self.is_full else 2)
             case _:
-                self.paper.line(Ink(f"[{self.paper.label(_kind(block))}{_size(block)}]", "tool"), indent=GUTTER)
+                size = ""
+                if isinstance(block, Image | Document):
+                    where = block.url or f"{len(block.data) * 3 // 4:,} bytes"
+                    size = f" {block.media_type} {where}"
+                self.paper.line(Ink(f"[{self.paper.label(_kind(block))}{size}]", "tool"), indent=GUTTER)
 
     def _result(self, block: ToolResult, tool: str) -> None:
         text = "\n".join(inner.text for inner in block.blocks if isinstance(inner, Text))
@@ -117,16 +130,6 @@ class ViewReader(Struct, frozen=True):
             if not isinstance(inner, Text):
                 self.block(inner, {})
 
-    def _one_line(self, *pieces: Piece) -> None:
-        first, rest = pieces[0], str(pieces[1])
-        room = self.paper.width - GUTTER - len(first.text if isinstance(first, Ink) else first)
-        shown = rest if self.is_full else clipped(rest.replace("\n", "⏎"), room)
-        if "\n" in shown or len(shown) > room:
-            self.paper.line(first, indent=GUTTER)
-            self.paper.text(shown, indent=GUTTER + 2)
-        else:
-            self.paper.line(first, shown, indent=GUTTER)
-
 
 def call_arguments(call: ToolCall) -> str:
     """A call's arguments as people write them."""
@@ -136,11 +139,8 @@ def call_arguments(call: ToolCall) -> str:
         return f"({call.arguments})"
     if not isinstance(given, dict):
         return f"({call.arguments})"
-    return "(" + ", ".join(f"{name}={_brief(value)}" for name, value in given.items()) + ")"
-
-
-def _brief(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+    written = {name: f'"{value}"' if isinstance(value, str) else repr(value) for name, value in given.items()}
+    return "(" + ", ".join(f"{name}={value}" for name, value in written.items()) + ")"
 
 
 def _speaker(shown: ViewMessage, is_pinned: bool) -> tuple[str, str]:
@@ -157,13 +157,6 @@ def _kind(block: Block) -> str:
     return {Image: "image", Document: "document", Reasoning: "thinking", Text: "text"}.get(
         type(block), block.kind if isinstance(block, Opaque) else "call"
     )
-
-
-def _size(block: Block) -> str:
-    if isinstance(block, Image | Document):
-        where = f" {block.url}" if block.url else f" {len(block.data) * 3 // 4:,} bytes"
-        return f" {block.media_type}{where}"
-    return ""
 
 
 def tool_names(events: Sequence[Logged], item: ViewItem) -> dict[str, str]:
@@ -213,12 +206,6 @@ def spans(seqs: Iterable[int], most: int = 6) -> str:
             ranges.append([seq, seq])
     shown = [str(first) if first == last else f"{first}–{last}" for first, last in ranges[:most]]
     return ", ".join(shown) + (", …" if len(ranges) > most else "")
-
-
-def _why(fold: FoldInfo, label: Callable[[str], str]) -> str:
-    saved = label(f", {fold.before - fold.after:,} tokens less") if fold.before > fold.after else ""
-    trigger = fold.details.get("trigger")
-    return f"{saved}{f' · {label(str(trigger))}' if trigger else ''}"
 
 
 def as_plain(shown: ViewMessage, pinned: frozenset[int]) -> dict[str, object]:

@@ -57,13 +57,17 @@ def run(call: Invocation) -> int:
         from contextfold.gateway.server import beside  # noqa: PLC0415  # an extra, which is there by now
 
         with beside(found.gateway, found.socket):
-            code = _ran(pointed(command, found), {**os.environ, **environment(found, os.environ)})
+            environ = {**os.environ, **environment(found, os.environ)}
+            # The very command that the user typed, without a shell.
+            with _passing_on() as begin, subprocess.Popen(pointed(command, found), env=environ) as child:  # noqa: S603
+                begin(child)
+                code = child.wait()
         counted = found.gateway.metrics
         turns, folds = counted.total("turns_total"), counted.total("folds_total")
         call.note(call.say("wrap.ended", turns=turns, folds=folds, store=call.store_path))
         if lost := counted.total("unread_total"):
             call.note(call.say("serve.unkept", unread=lost))
-    return code
+    return code if code >= 0 else _BY_SIGNAL - code
 
 
 def upstreams(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, object]:
@@ -96,15 +100,6 @@ def pointed(command: Sequence[str], found: GatewayListener) -> list[str]:
     if PurePath(program).stem != "codex":
         return [program, *rest]
     return [program, "-c", f'openai_base_url="{found.url}/v1"', *rest]
-
-
-def _ran(command: Sequence[str], environ: Mapping[str, str]) -> int:
-    """The command's exit code; of one that a signal ended, what a shell would say."""
-    # The very command that the user typed, without a shell.
-    with _passing_on() as begin, subprocess.Popen(command, env=dict(environ)) as child:  # noqa: S603
-        begin(child)
-        code = child.wait()
-    return code if code >= 0 else _BY_SIGNAL - code
 
 
 @contextmanager
