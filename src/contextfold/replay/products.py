@@ -8,6 +8,8 @@ list of tasks) is not here, and neither is what it would have cost to write a su
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from contextfold.dialects import understand
 from contextfold.domain import decode
 from contextfold.errors import BadMessage, CannotCover
@@ -45,25 +47,22 @@ def recorded(sitting: RecordedSession, settings: Settings, after: Step | None = 
 
 def _compact(state: Walk, place: int) -> None:
     for compaction in state.sitting.compactions:
-        if compaction.after_index == place and place:
-            _apply(state, compaction, place)
-
-
-def _apply(state: Walk, compaction: Compaction, place: int) -> None:
-    before = state.view.tokens() + state.fixed
-    is_clear = compaction.kind == "clear"
-    hidden = _clear(state, compaction) if is_clear else _replace(state, compaction)
-    if not hidden:
-        return
-    after = state.view.tokens() + state.fixed
-    kinds: dict[str, int] = {compaction.kind: 1}
-    if compaction.summary:
-        state.tally.summary(before, 0, state.desk.count_text(compaction.summary))
-    trigger = compaction.trigger if compaction.trigger in ("auto", "manual") else "product"
-    reason = f"the product's own compaction of {before:,} tokens"
-    messages, blocks = (0, hidden) if is_clear else (hidden, 0)
-    number = len(state.context) + 1
-    state.note(Folding(place, number, trigger, reason, kinds, messages, blocks, before, after))
+        if compaction.after_index != place or not place:
+            continue
+        before = state.view.tokens() + state.fixed
+        is_clear = compaction.kind == "clear"
+        hidden = _clear(state, compaction) if is_clear else _replace(state, compaction)
+        if not hidden:
+            continue
+        after = state.view.tokens() + state.fixed
+        kinds: dict[str, int] = {compaction.kind: 1}
+        if compaction.summary:
+            state.tally.summary(before, 0, state.desk.count_text(compaction.summary))
+        trigger = compaction.trigger if compaction.trigger in ("auto", "manual") else "product"
+        reason = f"the product's own compaction of {before:,} tokens"
+        messages, blocks = (0, hidden) if is_clear else (hidden, 0)
+        number = len(state.context) + 1
+        state.note(Folding(place, number, trigger, reason, kinds, messages, blocks, before, after))
 
 
 def _replace(state: Walk, compaction: Compaction) -> int:
@@ -111,13 +110,9 @@ def _clear(state: Walk, compaction: Compaction) -> int:
 
 def _words(compaction: Compaction) -> str:
     """What the product showed in place of the earlier messages."""
-    shown = [text for raw in compaction.shown if (text := _text(raw))]
-    return "\n\n".join(shown) or compaction.summary
-
-
-def _text(raw: bytes) -> str:
-    try:
-        message = understand(decode(raw), DIALECT).message
-    except BadMessage:
-        return ""
-    return "\n".join(words for block in message.blocks if (words := words_of(block)))
+    shown = []
+    for raw in compaction.shown:
+        with suppress(BadMessage):
+            blocks = understand(decode(raw), DIALECT).message.blocks
+            shown.append("\n".join(words for block in blocks if (words := words_of(block))))
+    return "\n\n".join(filter(None, shown)) or compaction.summary

@@ -185,6 +185,11 @@ def totals_of(settings: Settings, rows: Sequence[Row]) -> tuple[Total, ...]:
 def total(mine: Sequence[Row], rows: Sequence[Row]) -> Total:
     """The sum of one policy's rows."""
     costs = [row.cost for row in mine if row.cost is not None]
+    # All money, as a share of what the full history of the same sessions costs.
+    whole = {_session(row): row.cost for row in rows if row.kind == "full"}
+    pairs = [(row.cost, whole.get(_session(row))) for row in mine]
+    both = [(cost.total, other.total) for cost, other in pairs if cost is not None and other is not None]
+    full = sum(other for _, other in both)
     return Total(
         policy=mine[0].policy,
         kind=mine[0].kind,
@@ -192,21 +197,12 @@ def total(mine: Sequence[Row], rows: Sequence[Row]) -> Total:
         peak=max(row.peak for row in mine),
         cost=sum(costs, Cost()) if costs else None,
         paid=sum(paid, Cost()) if (paid := [row.paid for row in mine if row.paid is not None]) else None,
-        against_full=_against(mine, rows),
+        against_full=sum(cost for cost, _ in both) / full if full else None,
         retained=sum((row.retained for row in mine), Retained()),
         recallable=sum((row.recallable for row in mine), Share()),
         cpu=sum(row.cpu for row in mine),
         **{name: sum(getattr(row, name) for row in mine) for name in _SUMMED},
     )
-
-
-def _against(mine: Sequence[Row], rows: Sequence[Row]) -> float | None:
-    """All money, as a share of what the full history of the same sessions costs."""
-    whole = {_session(row): row.cost for row in rows if row.kind == "full"}
-    pairs = [(row.cost, whole.get(_session(row))) for row in mine]
-    both = [(cost.total, other.total) for cost, other in pairs if cost is not None and other is not None]
-    full = sum(other for _, other in both)
-    return sum(cost for cost, _ in both) / full if full else None
 
 
 def _session(row: Row) -> tuple[str, int]:

@@ -90,18 +90,14 @@ def replay(
                 tasks = {path: FileTask(str(path), run.names[path], _done(run, path)) for path in todo}
                 work_in_processes(tasks, chosen, jobs, run.take, run.end)
             else:
-                _work_here(run, todo, made, chosen)
+                for path in todo:
+                    take = partial(run.take, path)
+                    replay_file(path, run.names[path], made, chosen, _done(run, path), take)
+                    run.end(path)
             is_complete = True
         except KeyboardInterrupt:
             is_complete = False
         return _report(run, chosen, is_complete)
-
-
-def _work_here(run: Run, todo: Iterable[Path], policies: Mapping[str, Policy], settings: Settings) -> None:
-    for path in todo:
-        take = partial(run.take, path)
-        replay_file(path, run.names[path], policies, settings, _done(run, path), take)
-        run.end(path)
 
 
 def _done(run: Run, path: Path) -> frozenset[tuple[int, str]]:

@@ -9,7 +9,7 @@ way in.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -65,19 +65,13 @@ def replay_file(
     """Every session of a file through every policy that is still to do. `name` is what the report calls the file."""
     try:
         for sitting in sittings(name, read(path, strict=settings.strict)):
-            for policy, make in _making(policies, settings):
+            making = {name: _through(policy.with_(name=name)) for name, policy in policies.items()}
+            making |= {FULL: full, RECORDED: recorded} if settings.reference else {}
+            for policy, make in making.items():
                 if (sitting.number, policy) not in done:
                     _replay(sitting, policy, make, settings, emit)
     except (ContextFoldError, OSError) as error:
         emit(ReplayFailure(name, harmless(str(error), 1_000)))
-
-
-def _making(policies: Mapping[str, Policy], settings: Settings) -> Iterator[tuple[str, Make]]:
-    for name, policy in policies.items():
-        yield name, _through(policy.with_(name=name))
-    if settings.reference:
-        yield FULL, full
-        yield RECORDED, recorded
 
 
 def _through(policy: Policy) -> Make:
@@ -144,7 +138,11 @@ class Crew(Struct):
 
     def employ(self) -> None:
         """Start a process and give it a file."""
-        connection, process = _start(self.settings)
+        context = get_context("spawn")  # a process of its own beginning: a fork would copy the caller's threads
+        connection, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, msgspec.json.encode(self.settings)), daemon=True)
+        process.start()
+        theirs.close()
         self.processes[connection] = process
         self.hand_out(connection)
 
@@ -194,16 +192,6 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _start(settings: Settings) -> tuple[Connection, SpawnProcess]:
-    """A process of its own beginning: a fork would copy whatever threads the caller has."""
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, msgspec.json.encode(settings)), daemon=True)
-    process.start()
-    theirs.close()
-    return ours, process
-
-
 def _hear(crew: Crew, connection: Connection, take: Callable[[Path, Found], None], end: Callable[[Path], None]) -> None:
     path = crew.busy[connection]
     try:
@@ -219,18 +207,14 @@ def _hear(crew: Crew, connection: Connection, take: Callable[[Path, Found], None
         del crew.busy[connection]
         end(path)
         crew.hand_out(connection)
-    else:
-        take(path, _found(news))
-
-
-def _found(news: FoundRow | FoundFailure | FoundMove) -> Found:
+        return
     match news:
         case FoundRow():
-            return news.row
+            take(path, news.row)
         case FoundFailure():
-            return news.failure
+            take(path, news.failure)
         case FoundMove():
-            return Advance(news.session, news.policy, news.turn, news.of_turns)
+            take(path, Advance(news.session, news.policy, news.turn, news.of_turns))
 
 
 def _work(connection: Connection, settings: bytes) -> None:

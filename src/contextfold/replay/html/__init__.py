@@ -63,18 +63,16 @@ def totals_table(report: ReplayReport, said: Words) -> str:
         cells.append(_cell("against_full", percent(total.against_full), _exact(total.against_full)))
         kept = dict(zip(KEPT, shares_of(total), strict=True))
         cells += [_cell(f"beside_{name}", percent(kept[name].value), _exact(kept[name].value)) for name in BESIDE]
-        cells += [_count(total, field) for field in FIELDS]
+        for field in FIELDS:
+            value = getattr(total, field)
+            is_judged = field in _MUST_BE_NONE and total.kind == "policy"
+            cells.append(_cell(field, f"{value:,}", value, ("bad" if value else "zero") if is_judged else ""))
         rows.append(_row(total, number, said, cells))
-    return table(said["all_policies"], head, [*rows, *_paid(report, said)])
-
-
-def _paid(report: ReplayReport, said: Words) -> list[str]:
-    """What the logs of the same sessions were billed, under the column of money."""
-    first = report.totals[0] if report.totals else None
-    if first is None or first.paid is None:
-        return []
-    rest = f'<td colspan="{1 + len(BESIDE) + len(FIELDS)}"></td>'
-    return [f'<tr class="other"><th scope="row">{said["paid"]}</th><td>{money(first.paid)}</td>{rest}</tr>']
+    if report.totals and (paid := report.totals[0].paid) is not None:
+        # What the logs of the same sessions were billed, under the column of money.
+        rest = f'<td colspan="{1 + len(BESIDE) + len(FIELDS)}"></td>'
+        rows.append(f'<tr class="other"><th scope="row">{said["paid"]}</th><td>{money(paid)}</td>{rest}</tr>')
+    return table(said["all_policies"], head, rows)
 
 
 def kept_table(report: ReplayReport, said: Words) -> str:
@@ -98,18 +96,16 @@ def rows_table(report: ReplayReport, said: Words) -> str:
     texts = ("file", "session", "policy")
     head = "".join(f'<th scope="col" class="text">{said[name]}</th>' for name in texts)
     head += "".join(f'<th scope="col">{said[field]}</th>' for field in (*FIELDS, "cost", "grounded"))
-    rows = [_session_row(row, said) for row in report.rows[:MOST_ROWS]]
+    rows = []
+    for row in report.rows[:MOST_ROWS]:
+        names = (row.file, row.session, label(row, said))
+        cells = [f'<td class="text">{escape(name)}</td>' for name in names]
+        cells += [f"<td>{getattr(row, field):,}</td>" for field in FIELDS]
+        cells += [f"<td>{money(row.cost)}</td>", f"<td>{percent(row.retained.grounded.value)}</td>"]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
     left = len({(row.file, row.number) for row in report.rows[MOST_ROWS:]})
     more = f'<p class="soft">{said["rows_more"].format(count=f"{left:,}")}</p>' if left else ""
     return table(said["rows_title"], head, rows) + more
-
-
-def _session_row(row: Row, said: Words) -> str:
-    names = (row.file, row.session, label(row, said))
-    cells = [f'<td class="text">{escape(name)}</td>' for name in names]
-    cells += [f"<td>{getattr(row, field):,}</td>" for field in FIELDS]
-    cells += [f"<td>{money(row.cost)}</td>", f"<td>{percent(row.retained.grounded.value)}</td>"]
-    return f"<tr>{''.join(cells)}</tr>"
 
 
 def foldings_table(rows: Sequence[Row], said: Words) -> str:
@@ -157,14 +153,6 @@ def _row(total: Total, number: int, said: Words, cells: Iterable[str]) -> str:
     return f'<tr data-policy="{escape(total.policy)}"{other}><th scope="row">{dot}{name}</th>{"".join(cells)}</tr>'
 
 
-def _count(total: Total, field: str) -> str:
-    value = getattr(total, field)
-    judged = ""
-    if field in _MUST_BE_NONE and total.kind == "policy":
-        judged = "bad" if value else "zero"
-    return _cell(field, f"{value:,}", value, judged)
-
-
 def _cell(field: str, shown: str, value: object, kind: str = "") -> str:
     mark = f' class="{kind}"' if kind else ""
     return f'<td data-field="{field}" data-value="{value}"{mark}>{shown}</td>'
@@ -189,20 +177,27 @@ _LOGO = (
 def as_html(report: ReplayReport, lang: Lang = "en") -> str:
     """The whole page."""
     said = words(lang)
+    banner = "" if report.complete else f'<p class="banner" role="status">{said["cut"]}</p>'
+    made = said["made_by"].format(version=escape(report.contextfold))
+    # The session with the most to fold comes first: it tells most at a glance.
+    largest, others = _cards(report, said, 0, 1), _cards(report, said, 1, MOST_SESSIONS)
+    more = len(_by_session(report)) - MOST_SESSIONS
+    left_out = f'<p class="soft">{said["rows_more"].format(count=f"{more:,}")}</p>' if more > 0 else ""
+    title = f'<h2>{said["context_title"]}</h2><p class="soft">{said["context_note"]}</p>'
     body = "".join(
         (
             _header(report, said),
-            f"<main>{'' if report.complete else _banner(said)}",
+            f"<main>{banner}",
             f'<p class="answer">{escape(answer(report, lang))}</p>{checks(report, said)}',
             f'<h2>{said["all_policies"]}</h2><p class="soft">{escape(baseline(report, lang))}</p>',
             f'<div class="card"><p class="soft hint">{said["hint"]}</p>{totals_table(report, said)}</div>',
-            _largest(report, said),
+            f"{title}{largest}" if largest else "",
             _cost(report, said),
             _kept(report, said),
-            _others(report, said),
+            f"<h2>{said['others_title']}</h2>{others}{left_out}" if others else "",
             f"<details><summary>{said['rows_title']}</summary>{rows_table(report, said)}</details>",
             failures(report, said),
-            f"</main>{_footer(report, said)}",
+            f"</main><footer><p>{said['how']}</p><p>{made}</p></footer>",
         )
     )
     return (
@@ -230,21 +225,20 @@ def _header(report: ReplayReport, said: Words) -> str:
     return f'<header>{_LOGO}<div><h1>{said["title"]}</h1><ul class="meta">{items}</ul></div></header>'
 
 
-def _banner(said: Words) -> str:
-    return f'<p class="banner" role="status">{said["cut"]}</p>'
-
-
-def _footer(report: ReplayReport, said: Words) -> str:
-    made = said["made_by"].format(version=escape(report.contextfold))
-    return f"<footer><p>{said['how']}</p><p>{made}</p></footer>"
-
-
 def _cost(report: ReplayReport, said: Words) -> str:
     priced = [total for total in report.totals if total.cost is not None]
     if not priced:
         return ""
     kinds = ("read", "write", "summaries", "output")
-    rows = [Bar(total.policy, _parts(total, kinds, said), _cost_note(total)) for total in priced]
+    rows = []
+    for total in priced:
+        parts = [
+            BarPiece(value, f"var(--k-{kind})", f"{said[f'cost_{kind}']}: ${value:,.2f}")
+            for kind in kinds
+            if (value := getattr(total.cost, kind))
+        ]
+        share = "" if total.against_full is None or total.kind == "full" else f" · {percent(total.against_full)}"
+        rows.append(Bar(total.policy, parts, money(total.cost) + share))
     legend = "".join(
         f'<li><span class="dot" style="background:var(--k-{kind})"></span>{said[f"cost_{kind}"]}</li>' for kind in kinds
     )
@@ -252,19 +246,6 @@ def _cost(report: ReplayReport, said: Words) -> str:
         f'<h2>{said["cost_title"]}</h2><p class="soft">{said["cost_note"]}</p>'
         f'<div class="card">{bars(said["cost_title"], rows)}<ul class="legend">{legend}</ul></div>'
     )
-
-
-def _parts(total: Total, kinds: Iterable[str], said: Words) -> list[BarPiece]:
-    return [
-        BarPiece(value, f"var(--k-{kind})", f"{said[f'cost_{kind}']}: ${value:,.2f}")
-        for kind in kinds
-        if (value := getattr(total.cost, kind))
-    ]
-
-
-def _cost_note(total: Total) -> str:
-    share = "" if total.against_full is None or total.kind == "full" else f" · {percent(total.against_full)}"
-    return money(total.cost) + share
 
 
 def _kept(report: ReplayReport, said: Words) -> str:
@@ -280,20 +261,6 @@ def _kept(report: ReplayReport, said: Words) -> str:
         f'<div class="card"><div class="panels four">{"".join(panels)}</div>'
         f"<details><summary>{said['in_numbers']}</summary>{kept_table(report, said)}</details></div>"
     )
-
-
-def _largest(report: ReplayReport, said: Words) -> str:
-    """The session with the most to fold comes first: it tells most at a glance."""
-    cards = _cards(report, said, 0, 1)
-    return f'<h2>{said["context_title"]}</h2><p class="soft">{said["context_note"]}</p>{cards}' if cards else ""
-
-
-def _others(report: ReplayReport, said: Words) -> str:
-    """Further sessions, as many as a page can bear."""
-    cards = _cards(report, said, 1, MOST_SESSIONS)
-    more = len(_by_session(report)) - MOST_SESSIONS
-    note = f'<p class="soft">{said["rows_more"].format(count=f"{more:,}")}</p>' if more > 0 else ""
-    return f"<h2>{said['others_title']}</h2>{cards}{note}" if cards else ""
 
 
 def _cards(report: ReplayReport, said: Words, start: int, stop: int) -> str:
@@ -313,25 +280,23 @@ def _session(rows: Sequence[Row], colours: dict[str, str], said: Words) -> str:
         return ""
     top = HEADROOM * max(drawn[0].window, *(row.peak for row in drawn if row.kind == "policy"), 1)
     frame = Frame(drawn[0].turns, drawn[0].window, top, said["turn_axis"])
-    panels = "".join(_panel(row, whole, colours[row.policy], frame, said) for row in drawn)
+    panels = []
+    for row in drawn:
+        shade = colours[row.policy]
+        marks = [(folding.turn, folding.before, folding.after) for folding in row.foldings]
+        numbers = f"{said['folds']} {row.folds:,} · {said['peak']} {row.peak:,} · {money(row.cost)}"
+        drawing = timeline(f"{label(row, said)}: {numbers}", ContextCurve(_points(row), marks, shade), whole, frame)
+        panels.append(
+            f'<figure><figcaption><span class="dot" style="background:{shade}"></span>{escape(row.policy)} '
+            f'<span class="soft">{escape(numbers)}</span></figcaption>{drawing}</figure>'
+        )
     folds = foldings_table(drawn, said)
     more = f"<details><summary>{said['foldings']}</summary>{folds}</details>" if folds else ""
     name = drawn[0].file if drawn[0].number == 0 else f"{drawn[0].file} · {drawn[0].session} #{drawn[0].number + 1}"
     facts = f"{drawn[0].format} · {drawn[0].turns:,} {said['turns']} · {drawn[0].model}"
     return (
         f'<section class="card"><h3>{escape(name)}</h3><p class="soft">{escape(facts)}</p>'
-        f'<div class="panels">{panels}</div>{more}</section>'
-    )
-
-
-def _panel(row: Row, whole: Sequence[tuple[int, int]], shade: str, frame: Frame, said: Words) -> str:
-    marks = [(folding.turn, folding.before, folding.after) for folding in row.foldings]
-    facts = f"{said['folds']} {row.folds:,} · {said['peak']} {row.peak:,} · {money(row.cost)}"
-    dot = f'<span class="dot" style="background:{shade}"></span>'
-    drawing = timeline(f"{label(row, said)}: {facts}", ContextCurve(_points(row), marks, shade), whole, frame)
-    return (
-        f'<figure><figcaption>{dot}{escape(row.policy)} <span class="soft">{escape(facts)}</span></figcaption>'
-        f"{drawing}</figure>"
+        f'<div class="panels">{"".join(panels)}</div>{more}</section>'
     )
 
 

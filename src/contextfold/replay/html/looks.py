@@ -31,16 +31,16 @@ class Bar(NamedTuple):
 def bars(title: str, rows: Sequence[Bar]) -> str:
     """Stacked horizontal bars on one scale, as wide as the page, so that they can be compared on a phone."""
     most = max((sum(part.value for part in row.parts) for row in rows), default=0) or 1
-    return f'<div class="bars" role="img" aria-label="{escape(title)}">{"".join(_bar(row, most) for row in rows)}</div>'
-
-
-def _bar(row: Bar, most: float) -> str:
-    pieces = "".join(
-        f'<i style="width:{100 * part.value / most:.2f}%;background:{part.colour}" title="{escape(part.name)}"></i>'
-        for part in row.parts
-        if part.value > 0
-    )
-    return f'<div class="bar"><b>{escape(row.label)}</b><span>{escape(row.note)}</span><div>{pieces}</div></div>'
+    drawn = []
+    for row in rows:
+        pieces = "".join(
+            f'<i style="width:{100 * part.value / most:.2f}%;background:{part.colour}" title="{escape(part.name)}"></i>'
+            for part in row.parts
+            if part.value > 0
+        )
+        about = f"<b>{escape(row.label)}</b><span>{escape(row.note)}</span>"
+        drawn.append(f'<div class="bar">{about}<div>{pieces}</div></div>')
+    return f'<div class="bars" role="img" aria-label="{escape(title)}">{"".join(drawn)}</div>'
 
 
 def shares(title: str, rows: Sequence[tuple[str, float | None, str]]) -> str:
@@ -84,7 +84,15 @@ WIDE, HIGH = PANEL - LEFT - 8, TALL - FOOT - HEAD
 
 def timeline(title: str, line: ContextCurve, whole: Sequence[tuple[int, int]], frame: Frame) -> str:
     """One policy's requests over a session, the whole history faintly behind, the window dashed."""
-    plot = _curve(_placed(whole, frame), "whole") + _area(line, frame)
+    behind, points = _placed(whole, frame), _placed(line.points, frame)
+    plot = f'<path class="whole" d="{_path(behind)}"/>' if behind else ""
+    if points:
+        path, floor = _path(points), HEAD + HIGH
+        plot += (
+            f'<path d="{path}L{points[-1][0]:.1f} {floor}L{points[0][0]:.1f} {floor}Z" '
+            f'style="fill:{line.colour};opacity:.13"/>'
+            f'<path d="{path}" style="fill:none;stroke:{line.colour};stroke-width:1.8;stroke-linejoin:round"/>'
+        )
     marks = "".join(_mark(*mark, line.colour, frame) for mark in line.marks)
     # A drawing inside the drawing cuts off what leaves the frame.
     inner = f'<svg x="{LEFT}" y="0" width="{WIDE}" height="{HEAD + HIGH}">{plot}{marks}</svg>'
@@ -101,22 +109,6 @@ def _place(turn: float, tokens: float, frame: Frame) -> tuple[float, float]:
 
 def _placed(points: Sequence[tuple[int, int]], frame: Frame) -> list[tuple[float, float]]:
     return [_place(*point, frame) for point in thinned(points)]
-
-
-def _curve(points: Sequence[tuple[float, float]], kind: str) -> str:
-    return f'<path class="{kind}" d="{_path(points)}"/>' if points else ""
-
-
-def _area(line: ContextCurve, frame: Frame) -> str:
-    points = _placed(line.points, frame)
-    if not points:
-        return ""
-    path, floor = _path(points), HEAD + HIGH
-    return (
-        f'<path d="{path}L{points[-1][0]:.1f} {floor}L{points[0][0]:.1f} {floor}Z" '
-        f'style="fill:{line.colour};opacity:.13"/>'
-        f'<path d="{path}" style="fill:none;stroke:{line.colour};stroke-width:1.8;stroke-linejoin:round"/>'
-    )
 
 
 def _grid(frame: Frame) -> str:
