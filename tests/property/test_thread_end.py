@@ -10,8 +10,7 @@ from msgspec.structs import replace
 import contextfold as cf
 from contextfold.domain import Appended
 from contextfold.errors import BadMessage, CannotCover, NotFound
-from contextfold.inspector.list_order import ListOrder
-from contextfold.inspector.rows import ListedRow, Rows, newest_rows
+from contextfold.inspector.rows import ListedRow, ListOrder, Rows, newest_rows
 from contextfold.store import end_of
 from contextfold.testing import nasty
 from tests.conftest import SOAK

@@ -63,9 +63,16 @@ class Access:
         if sum(len(name) + len(value) for name, value in headers.items()) > MOST_HEADERS:
             return Denied(431, "The headers of this request are too large.")
         host = headers.get(b"host", "").lower()
-        if not self._serves(host):
+        name, colon, port = host.rpartition(":")
+        if not colon or host.endswith("]"):
+            name, port = host, ""
+        is_other_port = bool(port and self._port) and port != str(self._port)
+        if is_other_port or (name not in _LOOPBACK and name not in self._hosts):
             return Denied(421, "This host name is not served here. Use 127.0.0.1.")
-        if not _is_ours(headers, host):
+        # Browsers say which page sent a request, and other programs say nothing.
+        origin = headers.get(b"origin", f"http://{host}").lower()
+        is_ours = headers.get(b"sec-fetch-site", "none") in ("none", "same-origin")
+        if not is_ours or origin not in (f"http://{host}", f"https://{host}"):
             return Denied(403, "Requests from other web pages are not taken here.")
         path = bytes(scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
         if not path.startswith(self.base):
@@ -77,23 +84,17 @@ class Access:
         language = "ja" if headers.get(b"accept-language", "").lower().startswith("ja") else "en"
         cookie, made = self._cookie(headers.get(b"cookie", "")), ""
         if cookie is None and path == LAUNCH and method == "GET" and self._redeem(query.get("code", "")):
-            cookie = made = self._let_in()
+            cookie = made = secrets.token_urlsafe(32)
+            self._cookies = [*self._cookies[1 - _MOST_COOKIES :], made]
         if cookie is None:
             return Denied(
                 401, "Open the link that `contextfold inspect` printed. It works once; for another, run it again."
             )
-        csrf = self._csrf(cookie)
+        csrf = hmac.new(self._key, cookie.encode(), sha256).hexdigest()
         if method not in ("GET", "HEAD") and not hmac.compare_digest(headers.get(CSRF_HEADER, ""), csrf):
             return Denied(403, "This change did not come from the page. Send the token of /api/v1/about with it.")
-        return Caller(method, path, query, language, csrf, self._set_cookie(made) if made else "")
-
-    def _serves(self, host: str) -> bool:
-        name, colon, port = host.rpartition(":")
-        if not colon or host.endswith("]"):
-            name, port = host, ""
-        if port and self._port and port != str(self._port):
-            return False
-        return name in _LOOPBACK or name in self._hosts
+        to_set = f"{self._name}={made}; Path={self.base or '/'}; HttpOnly; SameSite=Strict" if made else ""
+        return Caller(method, path, query, language, csrf, to_set)
 
     @property
     def _name(self) -> str:
@@ -117,21 +118,3 @@ class Access:
         if found is not None:
             self._codes.remove(found)
         return found is not None
-
-    def _let_in(self) -> str:
-        self._cookies = [*self._cookies[1 - _MOST_COOKIES :], secrets.token_urlsafe(32)]
-        return self._cookies[-1]
-
-    def _set_cookie(self, value: str) -> str:
-        return f"{self._name}={value}; Path={self.base or '/'}; HttpOnly; SameSite=Strict"
-
-    def _csrf(self, cookie: str) -> str:
-        return hmac.new(self._key, cookie.encode(), sha256).hexdigest()
-
-
-def _is_ours(headers: Mapping[bytes, str], host: str) -> bool:
-    """Whether no other page sent this: browsers say who did, and other programs say nothing."""
-    origin = headers.get(b"origin")
-    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
-        return False
-    return headers.get(b"sec-fetch-site", "none") in ("none", "same-origin")

@@ -46,45 +46,6 @@ class ActOutcome(Struct, frozen=True, omit_defaults=True):
     undo: tuple[Undo, ...] = ()
 
 
-def _fold(opened: OpenThread, instructions: str, to: int | None, *, preview: bool) -> ActOutcome:
-    """Fold now."""
-    session = opened.session
-    foreseen = session.preview_fold(instructions=instructions, to=to)
-    told = _told(foreseen, is_preview=preview)
-    if preview:
-        refused = [attempt.error or str(attempt.refusal or "") for attempt in foreseen.attempts]
-        return told if told.folds else replace(told, problem=next(filter(None, refused), "There is nothing to fold."))
-    report = session.fold(instructions=instructions, to=to)
-    made = tuple(each.id for each in report.folds)
-    undo = tuple(Undo("unfold", {"fold": each}) for each in reversed(made))
-    return replace(told, before=report.before, after=report.after, folds=made, undo=undo)
-
-
-def _unfold(opened: OpenThread, fold: int, *, make_room: bool, preview: bool) -> ActOutcome:
-    """Take a fold back."""
-    session = opened.session
-    told = _told(session.preview_unfold(fold, make_room=make_room), is_preview=preview)
-    if preview:
-        return told
-    made = session.unfold(fold, make_room=make_room)
-    return replace(told, folds=made, undo=(Undo("refold", {"fold": fold}),))
-
-
-def _refold(opened: OpenThread, fold: int) -> ActOutcome:
-    """Hide again what a fold hid, behind the same words."""
-    thread = opened.thread
-    thread.catch_up()
-    event = thread.branch.events[fold - 1].event if 0 < fold <= thread.branch.last else None
-    if not isinstance(event, Folded):
-        raise NotFound(f"{fold} is no fold of this thread.")
-    before = opened.session.preview()
-    made = thread.fold(event.cover, thread.lens.stand_in(fold), kind=event.kind, details=event.details)
-    after = opened.session.preview()
-    return ActOutcome(
-        before=before.used, after=after.used, usable=after.usable, folds=(made,), undo=(Undo("unfold", {"fold": made}),)
-    )
-
-
 def _pin(opened: OpenThread, seq: int, *, is_pinned: bool, preview: bool) -> ActOutcome:
     """Keep a message in every view, or no longer."""
     session = opened.session
@@ -105,18 +66,6 @@ def _pin(opened: OpenThread, seq: int, *, is_pinned: bool, preview: bool) -> Act
         unit=told.unit,
         undo=() if preview else (undo,),
     )
-
-
-def _rewind(
-    opened: OpenThread, *, before: int | None, after: int | None, to: int | None, files: bool, preview: bool
-) -> ActOutcome:
-    """Move the head to an earlier place; `to` a checkpoint the files of its workspace can go along."""
-    if sum(each is not None for each in (before, after, to)) != 1:
-        raise BadConfiguration("A rewind goes to just before or after an event, or to a checkpoint. Name one of them.")
-    session = opened.session
-    used = session.preview().used
-    report = session.rewind(before=before, after=after, to=to, files=files, preview=preview)
-    return _moved(opened, session, report, used, preview=preview)
 
 
 def _moved(opened: OpenThread, session: Session, report: RewindReport, used: int, *, preview: bool) -> ActOutcome:
@@ -172,7 +121,15 @@ class FoldNow(OfThread, frozen=True, kw_only=True):
 def fold(stores: OpenStores, asked: FoldNow) -> ActOutcome:
     """Fold now."""
     opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
-    return _fold(opened, asked.instructions, asked.to, preview=asked.preview)
+    foreseen = opened.session.preview_fold(instructions=asked.instructions, to=asked.to)
+    told = _told(foreseen, is_preview=asked.preview)
+    if asked.preview:
+        refused = [attempt.error or str(attempt.refusal or "") for attempt in foreseen.attempts]
+        return told if told.folds else replace(told, problem=next(filter(None, refused), "There is nothing to fold."))
+    report = opened.session.fold(instructions=asked.instructions, to=asked.to)
+    made = tuple(each.id for each in report.folds)
+    undo = tuple(Undo("unfold", {"fold": each}) for each in reversed(made))
+    return replace(told, before=report.before, after=report.after, folds=made, undo=undo)
 
 
 class UnfoldNow(OfThread, frozen=True, kw_only=True):
@@ -186,12 +143,28 @@ class UnfoldNow(OfThread, frozen=True, kw_only=True):
 def unfold(stores: OpenStores, asked: UnfoldNow) -> ActOutcome:
     """Take a fold back; everything said since stays."""
     opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
-    return _unfold(opened, asked.fold, make_room=asked.make_room, preview=asked.preview)
+    foreseen = opened.session.preview_unfold(asked.fold, make_room=asked.make_room)
+    told = _told(foreseen, is_preview=asked.preview)
+    if asked.preview:
+        return told
+    made = opened.session.unfold(asked.fold, make_room=asked.make_room)
+    return replace(told, folds=made, undo=(Undo("refold", {"fold": asked.fold}),))
 
 
 def refold(stores: OpenStores, asked: OfFold) -> ActOutcome:
     """Hide again what a fold hid, behind the same words."""
-    return _refold(changing(stores, asked), asked.fold)
+    opened, fold = changing(stores, asked), asked.fold
+    thread = opened.thread
+    thread.catch_up()
+    event = thread.branch.events[fold - 1].event if 0 < fold <= thread.branch.last else None
+    if not isinstance(event, Folded):
+        raise NotFound(f"{fold} is no fold of this thread.")
+    before = opened.session.preview()
+    made = thread.fold(event.cover, thread.lens.stand_in(fold), kind=event.kind, details=event.details)
+    after = opened.session.preview()
+    return ActOutcome(
+        before=before.used, after=after.used, usable=after.usable, folds=(made,), undo=(Undo("unfold", {"fold": made}),)
+    )
 
 
 class PinAsked(OfThread, frozen=True, kw_only=True):
@@ -226,9 +199,14 @@ class RewindAsked(OfThread, frozen=True, kw_only=True):
 def rewind(stores: OpenStores, asked: RewindAsked) -> ActOutcome:
     """Move the head to an earlier place; what came later stays in the log."""
     opened = stores.thread(asked.space, asked.thread) if asked.preview else changing(stores, asked)
-    return _rewind(
-        opened, before=asked.before, after=asked.after, to=asked.to, files=asked.files, preview=asked.preview
+    if sum(each is not None for each in (asked.before, asked.after, asked.to)) != 1:
+        raise BadConfiguration("A rewind goes to just before or after an event, or to a checkpoint. Name one of them.")
+    session = opened.session
+    used = session.preview().used
+    report = session.rewind(
+        before=asked.before, after=asked.after, to=asked.to, files=asked.files, preview=asked.preview
     )
+    return _moved(opened, session, report, used, preview=asked.preview)
 
 
 def redo(stores: OpenStores, asked: OfThread) -> ActOutcome:

@@ -11,7 +11,7 @@ is a few files beside this one, read once, each with its type and a tag that tel
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from hashlib import sha256
@@ -114,13 +114,15 @@ class Inspector:
             return
         admitted = self._access.admit(scope)
         if isinstance(admitted, Denied):
-            words = self._translate(_language(scope), admitted.reason)
+            language = "ja" if _header(scope, b"accept-language").lower().startswith("ja") else "en"
+            words = self._translate(language, admitted.reason)
             await _answer(send, admitted.status, "text/plain; charset=utf-8", words.encode())
             return
         try:
             await self._served(admitted, scope, receive, send)
         except ContextFoldError as error:
-            await self._refuse(send, admitted, _status(error), error)
+            status = next(status for kind, status in _STATUS if isinstance(error, kind))
+            await self._refuse(send, admitted, status, error)
         except msgspec.ValidationError as error:
             await self._refuse(send, admitted, 400, error)
         except Exception as error:  # the page shows that something is wrong, and the server goes on
@@ -145,7 +147,15 @@ class Inspector:
             await _answer(send, 200, "text/html; charset=utf-8", _COME_IN, cookie)
         else:
             name = caller.path.removeprefix("/")
-            await _asset(send, _CALLED.get(name, name), _header(scope, b"if-none-match"))
+            found = assets().get(_CALLED.get(name, name))
+            if found is None:
+                await _answer(send, 404, "text/plain; charset=utf-8", b"There is nothing here.")
+                return
+            tag = [(b"etag", found.tag.encode())]
+            if _header(scope, b"if-none-match") == found.tag:
+                await _answer(send, 304, found.kind, b"", tag)
+            else:
+                await _answer(send, 200, found.kind, found.data, tag, caching=b"no-cache")
 
     async def _asked(self, caller: Caller, receive: Receive, send: Send) -> None:
         if caller.path == f"{API}/openapi.json":
@@ -163,7 +173,14 @@ class Inspector:
                 sent = await _body(receive)
                 given = {**(msgspec.json.decode(sent, type=dict[str, Any]) if sent else {}), **given}
             asked = msgspec.convert(given, route.question, strict=route.method == "POST" and not named)
-            await self._give(send, await self._run(route, asked, caller), caller.language)
+            answer = await self._run(route, asked, caller)
+            if isinstance(answer, Blob):
+                named_as = f'attachment; filename="{answer.name}"'.encode()
+                disposition = [(b"content-disposition", named_as)] if answer.name else []
+                await _answer(send, 200, answer.kind, answer.data, disposition)
+            else:
+                told = with_reasons(msgspec.to_builtins(answer), partial(self._translate, caller.language))
+                await _answer(send, 200, "application/json", encode(told))
 
     async def _run(self, route: ApiRoute, asked: Struct, caller: Caller) -> object:
         loop = asyncio.get_running_loop()
@@ -173,17 +190,9 @@ class Inspector:
             found = await loop.run_in_executor(self._beside, found.work)
         return replace(found, csrf=caller.csrf) if isinstance(found, About) else found
 
-    async def _give(self, send: Send, answer: object, language: str) -> None:
-        if isinstance(answer, Blob):
-            named = [(b"content-disposition", f'attachment; filename="{answer.name}"'.encode())] if answer.name else []
-            await _answer(send, 200, answer.kind, answer.data, named)
-        else:
-            told = with_reasons(msgspec.to_builtins(answer), partial(self._translate, language))
-            await _answer(send, 200, "application/json", encode(told))
-
     async def _look(self, space: str, after: int) -> Sequence[ThreadChange]:
-        look = partial(_changed_since, self._light, space, after)
-        return await asyncio.get_running_loop().run_in_executor(self._waiter, look)
+        stores, loop = self._light, asyncio.get_running_loop()
+        return await loop.run_in_executor(self._waiter, lambda: stores.store(space).changes(after=after, limit=2_000))
 
     async def _stream(self, send: Send, receive: Receive, space: str, after: int) -> None:
         await self._look(space, after)  # an error is told before anything is sent
@@ -193,7 +202,14 @@ class Inspector:
         closing = asyncio.ensure_future(self._closing.wait())
         events = self._changes.listen(space, after)
         try:
-            await _sent_until(send, events, gone, closing)
+            while not gone.done() and not closing.done():  # until the page is closed, or we are
+                coming: asyncio.Future[Any] = asyncio.ensure_future(anext(events))
+                await asyncio.wait({coming, gone, closing}, return_when=asyncio.FIRST_COMPLETED)
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.gather(coming, return_exceptions=True)
+                    break
+                await send({"type": "http.response.body", "body": coming.result(), "more_body": True})
         finally:
             for each in (gone, closing):
                 each.cancel()
@@ -209,20 +225,8 @@ class Inspector:
         await _answer(send, status, "application/json", encode(msgspec.to_builtins({"error": told})))
 
 
-def _language(scope: Scope) -> str:
-    return "ja" if _header(scope, b"accept-language").lower().startswith("ja") else "en"
-
-
 def _header(scope: Scope, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), "")
-
-
-def _status(error: ContextFoldError) -> int:
-    return next(status for kind, status in _STATUS if isinstance(error, kind))
-
-
-def _changed_since(stores: OpenStores, space: str, after: int) -> Sequence[ThreadChange]:
-    return stores.store(space).changes(after=after, limit=2_000)
 
 
 @cache
@@ -235,20 +239,6 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-async def _sent_until(
-    send: Send, events: AsyncIterator[bytes], gone: asyncio.Future[Any], closing: asyncio.Future[Any]
-) -> None:
-    """Send what comes until the page is closed, or we are."""
-    while not gone.done() and not closing.done():
-        coming: asyncio.Future[Any] = asyncio.ensure_future(anext(events))
-        await asyncio.wait({coming, gone, closing}, return_when=asyncio.FIRST_COMPLETED)
-        if not coming.done():
-            coming.cancel()
-            await asyncio.gather(coming, return_exceptions=True)
-            return
-        await send({"type": "http.response.body", "body": coming.result(), "more_body": True})
-
-
 async def _body(receive: Receive) -> bytes:
     sent = bytearray()
     while True:
@@ -258,17 +248,6 @@ async def _body(receive: Receive) -> bytes:
             raise BadConfiguration(f"A change may have {MOST_BODY:,} bytes at most.")
         if not message.get("more_body"):
             return bytes(sent)
-
-
-async def _asset(send: Send, name: str, known: str) -> None:
-    found = assets().get(name)
-    if found is None:
-        await _answer(send, 404, "text/plain; charset=utf-8", b"There is nothing here.")
-    elif known == found.tag:
-        await _answer(send, 304, found.kind, b"", [(b"etag", found.tag.encode())])
-    else:
-        headers = [(b"etag", found.tag.encode())]
-        await _answer(send, 200, found.kind, found.data, headers, caching=b"no-cache")
 
 
 async def _answer(

@@ -71,7 +71,11 @@ class Changes:
                 except TimeoutError:
                     yield b": still here\n\n"
         finally:
-            self._leave(space, queue)
+            listeners.queues.discard(queue)
+            if not listeners.queues:
+                if listeners.task is not None:
+                    listeners.task.cancel()
+                del self._spaces[space]
 
     async def _follow(self, space: str, listeners: _Listeners) -> None:
         while listeners.queues:
@@ -83,14 +87,6 @@ class Changes:
                         queue.get_nowait()
                     queue.put_nowait(_news(found))
             await asyncio.sleep(LOOK_EVERY)
-
-    def _leave(self, space: str, queue: asyncio.Queue[News]) -> None:
-        listeners = self._spaces[space]
-        listeners.queues.discard(queue)
-        if not listeners.queues:
-            if listeners.task is not None:
-                listeners.task.cancel()
-            del self._spaces[space]
 
 
 def _news(found: Sequence[ThreadChange]) -> News:

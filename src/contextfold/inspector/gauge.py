@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from contextfold.domain import Appended, Attached, BlockShape, Folded, ViewItem
+from contextfold.domain import Appended, Attached, Folded, ViewItem
 from contextfold.session import Session
 from contextfold.session.desk import live_request
 
@@ -62,7 +62,12 @@ def gauge_of(session: Session) -> Gauge:
     """The gauge of a session as it stands."""
     decision, budget, model = session.preview(), session.desk.budget(), session.model
     view, lens = session.view, session.thread.lens
-    parts = _balanced(_parts(session), decision.used)
+    sizes = _parts(session)
+    rest = decision.used - sum(sizes.values())
+    if rest > 0:  # what the request holds beside them is a part too, so that they add up
+        sizes["fixed", ""] += rest
+    ordered = sorted(sizes.items(), key=lambda each: (_ORDER.index(each[0][0]), -each[1]))
+    parts = tuple(GaugePart(part, tokens, name) for (part, name), tokens in ordered if tokens > 0)
     fired = [firing for each in session.policy.triggers if (firing := each.fires(budget.window, budget, model))]
     threshold = min((firing.threshold for firing in fired), default=0) if session.policy.automatic else 0
     return Gauge(
@@ -113,23 +118,16 @@ def _of_item(session: Session, item: ViewItem, whole: int) -> Iterator[tuple[tup
     folded = {part.block for part in item.folded}
     found: Counter[tuple[str, str]] = Counter()
     for place, block in enumerate(item.shape.blocks):
-        if place not in folded and (key := _part_of(session, item, block)) is not None:
+        if place not in folded and block.kind in ("result", "call", "reasoning"):
             tokens = min(left, weigh.block_tokens(block.measure))
-            found[key] += tokens
+            tool = _tool(session, item.seq, block.call) if block.kind == "result" else ""
+            found[block.kind, tool] += tokens
             left -= tokens
     rest = "cleared" if folded else "user" if item.shape.role == "user" else "answer"
     if item.shape.results and not folded:
         rest = "result"
     found[rest, ""] += left
     yield from found.items()
-
-
-def _part_of(session: Session, item: ViewItem, block: BlockShape) -> tuple[str, str] | None:
-    if block.kind == "result":
-        return "result", _tool(session, item.seq, block.call)
-    if block.kind in ("call", "reasoning"):
-        return block.kind, ""
-    return None
 
 
 def _tool(session: Session, seq: int, call: str) -> str:
@@ -139,12 +137,3 @@ def _tool(session: Session, seq: int, call: str) -> str:
                 if block.kind == "call" and block.call == call:
                     return block.name
     return ""
-
-
-def _balanced(sizes: Counter[tuple[str, str]], used: int) -> tuple[GaugePart, ...]:
-    """The parts in their order; what the request holds beside them is a part too, so that they add up."""
-    rest = used - sum(sizes.values())
-    if rest > 0:
-        sizes["fixed", ""] += rest
-    ordered = sorted(sizes.items(), key=lambda each: (_ORDER.index(each[0][0]), -each[1]))
-    return tuple(GaugePart(part, tokens, name) for (part, name), tokens in ordered if tokens > 0)

@@ -88,7 +88,13 @@ class Pages:
         (row,) = self._thread.rows(after=seq - 1, limit=1)
         before = self._thread.branch.events[seq - 2].event if seq > 1 else None
         is_answer = isinstance(before, Sent) and before.is_answered
-        edits = self._edits(seq)
+        edits: dict[int, tuple[int, str]] = {}  # the pieces that folds hide, each with its fold and what stands there
+        lens = self._thread.lens
+        for item in self._thread.branch.view(lens).items:
+            if item.seq == seq and item.kind == "message":
+                words = {edit.block: edit.text for edit in lens.resolve(item).edits}
+                edits = {part.block: (part.fold, words.get(part.block, "")) for part in item.folded}
+                break
         most = len(said.raw) if whole else MOST_WORDS
         images = _PictureNumbers()
         pieces = tuple(
@@ -123,15 +129,6 @@ class Pages:
             raise NotFound(f"Message {seq} has no picture {number} that can be shown.")
         return kind, data
 
-    def _edits(self, seq: int) -> dict[int, tuple[int, str]]:
-        """The pieces that folds hide, each with its fold and what stands there."""
-        lens = self._thread.lens
-        for item in self._thread.branch.view(lens).items:
-            if item.seq == seq and item.kind == "message":
-                words = {edit.block: edit.text for edit in lens.resolve(item).edits}
-                return {part.block: (part.fold, words.get(part.block, "")) for part in item.folded}
-        return {}
-
     def _piece(
         self, seq: int, block: Block, most: int, images: _PictureNumbers, edit: tuple[int, str] | None = None
     ) -> ShownPiece:
@@ -147,7 +144,10 @@ class Pages:
                 )
             case Image():
                 number = images.next()
-                kind = _kind_of_text(block.data)
+                try:  # by its beginning alone: the rest need not be decoded to know it
+                    kind = _kind_of(base64.b64decode(block.data[:64], validate=False))
+                except (binascii.Error, ValueError):
+                    kind = None
                 shown = number if kind else None
                 return ShownPiece("image", block.url, image=shown, media_type=kind or block.media_type, fold=fold)
             case Document():
@@ -202,11 +202,3 @@ def _kind_of(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _PICTURES if data.startswith(start)), None)
-
-
-def _kind_of_text(data: str) -> str | None:
-    """The type by the beginning alone: the rest need not be decoded to know it."""
-    try:
-        return _kind_of(base64.b64decode(data[:64], validate=False))
-    except (binascii.Error, ValueError):
-        return None

@@ -19,12 +19,11 @@ from contextfold.replay import ReplayReport, Settings, replay
 from contextfold.session import Session
 
 from .gauge import Gauge
-from .list_order import Listing
 from .message_page import ShownMessage, ShownStandIn
 from .request_history import RequestHistory, SentRequest
 from .request_page import RequestDiff, ShownRequest, difference, shown_request
 from .routes import ApiRoute, Blob, InSpace, Later, Limit, OfFold, OfThread, Seq, numbers
-from .rows import NewestRows, RowPage, RowPlace
+from .rows import Listing, NewestRows, RowPage, RowPlace
 from .sessions import SessionDigest, SessionPage, digest_of, session_page
 from .stores import OpenStores
 
@@ -264,7 +263,9 @@ def compare(stores: OpenStores, asked: CompareAsked) -> Later[ReplayReport]:
     opened = stores.thread(asked.space, asked.thread)
     names = tuple(filter(None, (name.strip() for name in asked.policies.split(","))))
     model, recording = opened.session.model, _recording(opened.session)
-    return Later(lambda: _compared(recording, names, model=model.name, window=model.window))
+    chosen = tuple(dict.fromkeys(names)) or ("balanced",)
+    settings = Settings(policies=chosen, model=model.name, window=model.window, retention=False)
+    return Later(lambda: _compared(recording, settings))
 
 
 def _recording(session: Session) -> bytes:
@@ -280,13 +281,12 @@ def _recording(session: Session) -> bytes:
     return b"{" + head + encode(name) + b":[" + raw + b"]}"
 
 
-def _compared(recording: bytes, policies: Sequence[str], *, model: str, window: int) -> ReplayReport:
+def _compared(recording: bytes, settings: Settings) -> ReplayReport:
     """What each policy would have made of it."""
-    chosen = tuple(dict.fromkeys(policies)) or ("balanced",)
     with TemporaryDirectory(prefix="contextfold-") as directory:
         path = Path(directory) / "session.json"
         path.write_bytes(recording)
-        return replay([path], Settings(policies=chosen, model=model, window=window, retention=False))
+        return replay([path], settings)
 
 
 READ_ROUTES = (

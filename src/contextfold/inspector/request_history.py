@@ -74,7 +74,13 @@ class Requests:
         """All requests, with what each would have weighed without folds; `fixed` is what stands beside messages."""
         self._follow()
         self._weigh()
-        chosen = [replace(each, whole=self._whole(each.head, fixed)) for each in _outlined(self._found)]
+        chosen = []
+        for each in _outlined(self._found):
+            whole = None
+            if self._thread.branch.is_on_path(each.head):
+                said = self._sums[bisect_right(self._seqs, each.head)]
+                whole = self._thread.lens.calibration.scaled(said) + fixed
+            chosen.append(replace(each, whole=whole))
         return RequestHistory(len(self._found), tuple(chosen), round(self._spent, 6), self._is_priced)
 
     def at(self, seq: int) -> SentRequest:
@@ -160,11 +166,6 @@ class Requests:
         for item in items[known:]:
             self._seqs.append(item.seq)
             self._sums.append(self._sums[-1] + weigh(item))
-
-    def _whole(self, head: int, fixed: int) -> int | None:
-        if not self._thread.branch.is_on_path(head):
-            return None
-        return self._thread.lens.calibration.scaled(self._sums[bisect_right(self._seqs, head)]) + fixed
 
 
 def _outlined(requests: Sequence[SentRequest]) -> Sequence[SentRequest]:

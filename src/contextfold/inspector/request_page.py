@@ -105,7 +105,12 @@ def shown_request(session: Session, requests: Requests, request: SentRequest) ->
     """A request as it was sent, beside everything said until then."""
     thread = session.thread
     view = thread.view_at(request.seq)
-    past, problem = _rebuilt(thread, request.seq)
+    past: PastRequest | None = None
+    problem = ""
+    try:
+        past = thread.request(request.seq)
+    except NotFound as error:
+        problem = str(error)
     scaled = thread.lens.calibration.scaled
     weights: dict[tuple[int, str], int] = {
         (item.seq, item.kind): scaled(view.tokens(at, at + 1)) for at, item in enumerate(view.items)
@@ -137,13 +142,6 @@ def shown_request(session: Session, requests: Requests, request: SentRequest) ->
     )
 
 
-def _rebuilt(thread: Thread, seq: int) -> tuple[PastRequest | None, str]:
-    try:
-        return thread.request(seq), ""
-    except NotFound as error:
-        return None, str(error)
-
-
 def _parts(
     thread: Thread, view: View, past: PastRequest | None, weights: Mapping[tuple[int, str], int]
 ) -> Iterator[SentPart]:
@@ -163,11 +161,9 @@ def _parts(
 
 
 def _part_of(thread: Thread, item: ViewItem, tokens: int, size: int) -> SentPart:
-    return SentPart(item.seq, item.kind, who_of(item), tokens, size, _beginning(thread, item), item.is_touched)
-
-
-def _beginning(thread: Thread, item: ViewItem) -> str:
-    return first_words(thread.lens.shown(item))
+    return SentPart(
+        item.seq, item.kind, who_of(item), tokens, size, first_words(thread.lens.shown(item)), item.is_touched
+    )
 
 
 def who_of(item: ViewItem) -> str:
@@ -213,24 +209,19 @@ def _runs(
         fate = "folded" if kept is None else "touched" if kept.is_touched else "kept"
         tokens = scaled(weigh(item))
         if fold is not None:
-            folded[fold] = _more(thread.branch, folded.get(fold), fold, tokens)
+            event = thread.branch.events[fold - 1].event
+            kind, reason = "fold", ""
+            if isinstance(event, Folded):
+                kind = event.kind
+                reason = str(event.details.get("reason") or event.details.get("trigger") or "")
+            _, many, sofar, _ = folded.get(fold, ("", 0, 0, ""))
+            folded[fold] = kind, many + 1, sofar + tokens, reason
         last = runs[-1] if runs else None
         if last is not None and fate == "folded" == last.fate and last.fold == fold and last.who == who_of(item):
             runs[-1] = MapRun(last.first, item.seq, last.messages + 1, last.tokens + tokens, last.who, fate, fold)
         else:
             runs.append(MapRun(item.seq, item.seq, 1, tokens, who_of(item), fate, fold))
     return runs, folded
-
-
-def _more(
-    branch: LiveBranch, sofar: tuple[str, int, int, str] | None, fold: int, tokens: int
-) -> tuple[str, int, int, str]:
-    if sofar is not None:
-        return sofar[0], sofar[1] + 1, sofar[2] + tokens, sofar[3]
-    event = branch.events[fold - 1].event
-    if not isinstance(event, Folded):
-        return "fold", 1, tokens, ""
-    return event.kind, 1, tokens, str(event.details.get("reason") or event.details.get("trigger") or "")
 
 
 class _CoveredSeqs:

@@ -1,8 +1,14 @@
-"""What a list of a conversation shows, row by row: who spoke, the first words, the size, and what became of it."""
+"""What a list of a conversation shows, row by row: who spoke, the first words, the size, and what became of it.
+
+Rows come as they were said, each fold's card before the first message that it hides. A list is numbers: the seq of an
+event, or below zero the id of a fold whose card stands there. What is hidden is left out unless its card is open. A
+turn more costs that turn; a fold, a pin or a rewind has the lists made anew.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -13,6 +19,8 @@ from contextfold.domain import (
     Detail,
     Event,
     Folded,
+    LiveBranch,
+    Logged,
     Measured,
     Message,
     Noted,
@@ -31,8 +39,6 @@ from contextfold.domain import (
 from contextfold.errors import BadMessage
 from contextfold.thread import Thread
 from contextfold.thread.timeline import RowState, TimelineRow
-
-from .list_order import Listing, ListOrder
 
 _WORDS = 240  # characters of a row's first words
 NEAR = 400  # events in which the other half of a tool call is looked for
@@ -88,6 +94,89 @@ class RowPlace(Struct, frozen=True):
     fold: int | None = None
 
 
+Listing: TypeAlias = Literal["said", "people", "tools", "shown", "hidden", "everything"]
+
+_QUIET = (Appended, Attached, Noted, Sent, Measured, Checkpointed, ToolsProjected)  # they leave what is listed in place
+_SAID = (Appended, Attached, Noted, Rewound, Checkpointed)
+_MOST_LISTS = 8
+
+
+class ListOrder:
+    """The lists of one thread, kept in step with it."""
+
+    def __init__(self, thread: Thread, since: int = 1) -> None:
+        self._thread, self._since = thread, since  # nothing before this seq is listed
+        self._branch: LiveBranch | None = None
+        self._upto = 0
+        self._hidden: dict[int, int] = {}  # seq of a message, and the fold that hides it
+        self._cards: dict[int, int] = {}  # seq of the first message that a fold hides, and the fold
+        self._lists: dict[tuple[Listing, frozenset[int]], list[int]] = {}
+        self.version = 0  # grows when something listed may have changed its place
+
+    def entries(self, listing: Listing, open_folds: Iterable[int] = ()) -> list[int]:
+        """What is listed; not to be changed."""
+        self._follow()
+        key = listing, frozenset(open_folds)
+        if key not in self._lists:
+            while len(self._lists) >= _MOST_LISTS:
+                del self._lists[next(iter(self._lists))]
+            self._lists[key] = list(self._listed(self._thread.branch.events[self._since - 1 :], *key))
+        return self._lists[key]
+
+    def fold_over(self, seq: int) -> int | None:
+        """The fold whose stand-in is shown instead of a message."""
+        self._follow()
+        return self._hidden.get(seq)
+
+    def _follow(self) -> None:
+        branch = self._thread.branch
+        new = branch.events[self._upto :] if branch is self._branch else ()
+        if branch is not self._branch or not all(isinstance(each.event, _QUIET) for each in new):
+            self._begin(branch)
+        for (listing, open_folds), entries in self._lists.items():
+            entries.extend(self._listed(new, listing, open_folds))
+        self._upto = branch.last
+
+    def _begin(self, branch: LiveBranch) -> None:
+        self._branch, self._lists, self.version = branch, {}, self.version + 1
+        self._hidden, self._cards = {}, {}
+        items, view = branch.items.items, branch.view(self._thread.lens)
+        shown = {item.seq for item in view.items if item.kind in ("message", "attachment")}
+        for fold in branch.folds.outermost():
+            seqs = [items[place].seq for start, stop in fold.spans for place in range(start, stop)]
+            gone = [seq for seq in seqs if seq not in shown]
+            self._hidden.update(dict.fromkeys(gone, fold.seq))
+            if gone:
+                self._cards[min(gone)] = fold.seq
+
+    def _listed(self, events: Iterable[Logged], listing: Listing, open_folds: frozenset[int]) -> Iterator[int]:
+        with_cards = listing not in ("people", "tools")
+        for logged in events:
+            seq, fold = logged.seq, self._hidden.get(logged.seq)
+            if with_cards and seq in self._cards:
+                yield -self._cards[seq]
+            if fold is not None and fold not in open_folds and listing in ("said", "shown", "everything"):
+                continue
+            if self._is_listed(logged, listing, fold):
+                yield seq
+
+    def _is_listed(self, logged: Logged, listing: Listing, fold: int | None) -> bool:
+        event = logged.event
+        if listing == "everything":
+            return True
+        if listing == "said":
+            return isinstance(event, _SAID)
+        if not isinstance(event, Appended | Attached):
+            return False
+        if listing in ("shown", "hidden"):
+            is_out = fold is not None or not self._thread.branch.is_on_path(logged.seq)
+            return is_out if listing == "hidden" or fold is not None else not is_out
+        kinds = {block.kind for block in event.shape.blocks}
+        if listing == "tools":
+            return bool(kinds & {"call", "result"})
+        return isinstance(event, Appended) and event.shape.role == "user" and "result" not in kinds
+
+
 class Rows:
     """The lists of one thread, in pages."""
 
@@ -104,7 +193,14 @@ class Rows:
         thread = self._thread
         thread.catch_up()
         entries = self._layout.entries(listing, open_folds)
-        self._renew()
+        if self._forgotten != thread.lens.times_forgotten or len(self._words) > _MOST_KEPT:
+            self._words, self._forgotten = {}, thread.lens.times_forgotten
+        if self._version != self._layout.version:
+            self._hides, self._version = {}, self._layout.version
+            shown = thread.branch.view(thread.lens).items
+            self._parts = {
+                item.seq: tuple(sorted({part.fold for part in item.folded})) for item in shown if item.folded
+            }
         chosen = entries[max(0, start) : max(0, start) + limit]
         seqs = [seq for seq in chosen if seq > 0]
         rows = {row.seq: row for row in self._read(seqs)}
@@ -126,12 +222,6 @@ class Rows:
         before = sum(1 for entry in entries if 0 < entry < seq)
         return RowPlace(min(before, max(0, len(entries) - 1)), seq)
 
-    def _renew(self) -> None:
-        if self._forgotten != self._thread.lens.times_forgotten or len(self._words) > _MOST_KEPT:
-            self._words, self._forgotten = {}, self._thread.lens.times_forgotten
-        if self._version != self._layout.version:
-            self._hides, self._parts, self._version = {}, self._cleared(), self._layout.version
-
     def _read(self, seqs: Sequence[int]) -> Iterator[TimelineRow]:
         """The rows of these events, neighbours read together."""
         wanted, at = sorted(set(seqs)), 0
@@ -144,22 +234,18 @@ class Rows:
             yield from (row for row in page if row.seq in asked)
             at = end + 1
 
-    def _cleared(self) -> dict[int, tuple[int, ...]]:
-        """The folds that hide parts of messages that are in view, by message."""
-        view = self._thread.branch.view(self._thread.lens)
-        return {item.seq: tuple(sorted({part.fold for part in item.folded})) for item in view.items if item.folded}
-
     def _row(self, row: TimelineRow, cleared: tuple[int, ...]) -> ListedRow:
         event = self._thread.branch.events[row.seq - 1].event
         if not isinstance(event, Appended | Attached):
             text = event.name if isinstance(event, Checkpointed) else ""
             return ListedRow(row.seq, row.kind, row.at, text=text, state=row.state, fold=row.fold, facts=facts(event))
-        results = [block.call for block in row.blocks if block.kind == "result"]
+        results, shape = [block.call for block in row.blocks if block.kind == "result"], event.shape
+        who = "tool" if shape.results and len(shape.results) == len(shape.blocks) else shape.role
         return ListedRow(
             row.seq,
             "message" if isinstance(event, Appended) else "attachment",
             row.at,
-            _who(event),
+            "note" if isinstance(event, Attached) else who,
             self._first_words(row.seq, event),
             self.tokens(row.seq),
             row.size,
@@ -246,13 +332,6 @@ def newest_rows(thread: Thread, since: int, limit: int) -> NewestRows:
     total = len(order.entries("said"))
     page = Rows(thread, order).page("said", (), max(0, total - limit), limit)
     return NewestRows(since == 1 and total <= limit, page.last, page.rows)
-
-
-def _who(event: Appended | Attached) -> str:
-    if isinstance(event, Attached):
-        return "note"
-    shape = event.shape
-    return "tool" if shape.results and len(shape.results) == len(shape.blocks) else shape.role
 
 
 def first_words(message: Message) -> str:

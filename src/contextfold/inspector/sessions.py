@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from contextfold.domain import Appended, ListedThread
+from contextfold.domain import Appended
 from contextfold.store import MEMORIES, Store
 from contextfold.thread import Thread
 
@@ -56,26 +56,26 @@ class SessionDigest(Struct, frozen=True, omit_defaults=True):
 def session_page(store: Store, *, after: int | None, limit: int, archived: bool, prefix: str = "") -> SessionPage:
     """A page of the directory; memories are no sessions."""
     rows = store.threads(order="activity", after=after, limit=limit, archived=archived, prefix=prefix)
-    listed = tuple(_listed(row) for row in rows if not row.name.startswith(MEMORIES))
+    listed = tuple(
+        ListedSession(
+            row.title,
+            row.at,
+            row.changed,
+            row.messages,
+            row.folds,
+            row.size,
+            row.model,
+            row.settings.get("parent", ""),
+            row.origin.thread if row.origin else "",
+            row.is_archived,
+            row.is_forgotten,
+        )
+        for row in rows
+        if not row.name.startswith(MEMORIES)
+    )
     more = rows[-1].changed if len(rows) == limit else None
     newest = store.threads(order="activity", limit=1)
     return SessionPage(listed, more, newest[0].changed if newest else 0)
-
-
-def _listed(row: ListedThread) -> ListedSession:
-    return ListedSession(
-        row.title,
-        row.at,
-        row.changed,
-        row.messages,
-        row.folds,
-        row.size,
-        row.model,
-        row.settings.get("parent", ""),
-        row.origin.thread if row.origin else "",
-        row.is_archived,
-        row.is_forgotten,
-    )
 
 
 def digest_of(opened: OpenThread) -> SessionDigest:

@@ -15,10 +15,9 @@ from contextfold.store import Store, end_of
 from contextfold.thread import Thread
 
 from .gauge import Gauge, gauge_of
-from .list_order import ListOrder
 from .message_page import Pages
 from .request_history import Requests
-from .rows import NEAR, NewestRows, Rows, newest_rows
+from .rows import NEAR, ListOrder, NewestRows, Rows, newest_rows
 
 OpenStore = Callable[[str], Store]
 OpenSession = Callable[[Store, str], Session]
