@@ -135,7 +135,11 @@ class Gateway:
         self._open_space("default").close()
 
     async def _forwarded(self, visit: Visit, receive: Receive, send: Send) -> None:
-        upstream, visit = self._addressed(visit)
+        upstream = ""
+        first, slash, rest = visit.path.removeprefix(b"/").partition(b"/")
+        if slash and (named := first.decode("latin-1")) in self._upstreams.names():
+            # A provider that the path names before everything else, and the path without it.
+            upstream, visit = named, replace(visit, path=b"/" + rest)
         found = _turn_asked(visit)
         upstream = upstream or (_provider(visit).name if found is None else found[1].provider.name)
         endpoint = None if found is None else found[1]
@@ -185,14 +189,6 @@ class Gateway:
                 raise BrokenOff from None  # nothing more can be said: the connection ends without its proper end
             told = "did not answer in time" if late else "cannot be reached, or broke off before it answered"
             await _refuse(send, endpoint, 504 if late else 502, "", f"The provider {told}. Try again.")
-
-    def _addressed(self, visit: Visit) -> tuple[str, Visit]:
-        """A provider that the path names before everything else, and the path without it."""
-        first, slash, rest = visit.path.removeprefix(b"/").partition(b"/")
-        name = first.decode("latin-1")
-        if slash and name in self._upstreams.names():
-            return name, replace(visit, path=b"/" + rest)
-        return "", visit
 
 
 class BrokenOff(Exception):

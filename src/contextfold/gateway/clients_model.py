@@ -80,17 +80,14 @@ class SummaryCall(Struct, frozen=True):
             found = answer_in([raw], self.dialect.name, is_stream=is_stream)
             if found is None:
                 return ProviderFailed(f"{whose} gave no answer for {self.model} that can be read.", "broken")
-            return self._told(found)
+            reply = understand(found, self.dialect.name, self.dialect.name)
+            bill = self.dialect.bill(reply.usage)
+            used = TokenUsage(bill.input, bill.output, bill.read or 0, bill.written)
+            text = "".join(block.text for block in reply.message.blocks if isinstance(block, Text))
+            cost = used.cost(find(self.model).prices)
+            return Answer(text, reply.stop, self.model, used.input, used.output, used.read, cost)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, BadMessage, RefusedSummary) as error:
             return failed(error, whose, self.model)
-
-    def _told(self, found: Mapping[str, Any]) -> Answer:
-        reply = understand(found, self.dialect.name, self.dialect.name)
-        bill = self.dialect.bill(reply.usage)
-        used = TokenUsage(bill.input, bill.output, bill.read or 0, bill.written)
-        text = "".join(block.text for block in reply.message.blocks if isinstance(block, Text))
-        cost = used.cost(find(self.model).prices)
-        return Answer(text, reply.stop, self.model, used.input, used.output, used.read, cost)
 
     def _body(self, prompt: Prompt) -> bytes:
         most = 2 * prompt.budget + _SPARE

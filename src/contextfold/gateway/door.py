@@ -62,36 +62,26 @@ class Door:
         """Let a request in, or say why not."""
         headers = tuple((name.lower(), value) for name, value in scope["headers"])
         sent = dict(headers)
-        if not self._serves(sent.get(b"host", b"").decode("latin-1")):
+        host = sent.get(b"host", b"").decode("latin-1").lower()
+        name, colon, port = host.rpartition(":")
+        if not colon or host.endswith("]"):
+            name, port = host, ""
+        is_other_port = bool(port and self.port) and port != str(self.port)
+        if is_other_port or (name not in _LOOPBACK and name not in self.hosts):
             return TurnedAway(421, "This host name is not served here. Use 127.0.0.1 or add it to gateway.hosts.")
         if sent.get(b"origin") is not None or sent.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
             return TurnedAway(403, "Requests from web pages are not taken here.")
         if sum(len(name) + len(value) for name, value in headers) > MOST_HEADERS:
             return TurnedAway(431, "The headers of this request are too large.")
         path = bytes(scope.get("raw_path") or scope["path"].encode()).partition(b"?")[0]
-        rest = path if path in self.free else self._without_token(path, sent)
-        if rest is None:
+        rest, given = path, sent.get(TOKEN_HEADER)
+        if path not in self.free and given is None:
+            given, slash, behind = path.removeprefix(b"/").partition(b"/")
+            rest = slash + behind or b"/"
+        if path not in self.free and not (self.token and hmac.compare_digest(given or b"", self.token.encode())):
             return TurnedAway(401, "The token is missing or wrong: put it first in the base URL's path.")
         kept = tuple(pair for pair in headers if pair[0] != TOKEN_HEADER)
         return Visit(str(scope["method"]), rest, bytes(scope.get("query_string", b"")), kept)
-
-    def _serves(self, host: str) -> bool:
-        name, colon, port = host.rpartition(":")
-        if not colon or host.endswith("]"):
-            name, port = host, ""
-        if port and self.port and port != str(self.port):
-            return False
-        return name.lower() in _LOOPBACK or name.lower() in self.hosts
-
-    def _without_token(self, path: bytes, sent: Mapping[bytes, bytes]) -> bytes | None:
-        given = sent.get(TOKEN_HEADER)
-        if given is not None:
-            return path if self._is_token(given) else None
-        first, slash, rest = path.removeprefix(b"/").partition(b"/")
-        return slash + rest or b"/" if self._is_token(first) else None
-
-    def _is_token(self, given: bytes) -> bool:
-        return bool(self.token) and hmac.compare_digest(given, self.token.encode())
 
 
 THREAD_HEADER = b"x-contextfold-thread"
@@ -126,11 +116,12 @@ class ClientName:
 
 def client_name(visit: Visit, in_body: str, first_words: str) -> ClientName:
     """How to call the conversation: by the client's id for it, else by how it begins."""
-    client = _client(visit)
     for header, name in _NAMED_IN:
         if found := visit.header(header):
             agent = visit.header(_AGENT_HEADER)
             return ClientName(name, _plain(f"{found}.{agent}" if agent else found))
+    agent = visit.header(b"user-agent")
+    client = _plain(re.split(r"[\s/(]", agent, maxsplit=1)[0].lower()) or "client"
     return ClientName(client, _plain(in_body) or first_words)
 
 
@@ -149,11 +140,6 @@ def is_compacting(visit: Visit, last: bytes) -> bool:
             return False
         return isinstance(turn, dict) and turn.get("request_kind") == "compaction"
     return _WANTS_A_SUMMARY.search(last) is not None
-
-
-def _client(visit: Visit) -> str:
-    agent = visit.header(b"user-agent")
-    return _plain(re.split(r"[\s/(]", agent, maxsplit=1)[0].lower()) or "client"
 
 
 def _plain(name: str) -> str:

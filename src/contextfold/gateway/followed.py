@@ -115,23 +115,21 @@ class FollowedThread:
         index.take(thread)
         known = index.longest(keys, thread.name)
         length, seq = (known[0], known[1].seq) if known is not None else (0, base)
-        fresh = [self._read(raw, key) for raw, key in self._joined(messages[length:], keys[length:])]
+        fresh = []
+        for raw, key in self._joined(messages[length:], keys[length:]):
+            message = understand(raw, self._dialect.name, self._dialect.name).message
+            fresh.append(_Fresh(message, key, b"".join(self._normaliser.form(each) for each in items_of(raw))))
         end, target = seq, place_behind(thread.branch, seq)
         if fresh or target != thread.branch.head:
             with self.session.store.batch():
                 end = self._write(target, fresh) or seq
-                self._pin()
+                first = thread.branch.items.items[: self._pins]
+                for pinned in [item.seq for item in first if item.kind == "message"]:
+                    if pinned not in self.session.view.pinned:
+                        thread.pin(pinned)
             index.take(thread)
         sent = partial(index.own_bytes, messages, keys, thread.name)
         return Followed(end, keys[-1] if keys else START, seq, sent)
-
-    def _pin(self) -> None:
-        """Keep the first messages in every view, as many as are set."""
-        thread = self.session.thread
-        first = [item.seq for item in thread.branch.items.items[: self._pins] if item.kind == "message"]
-        for seq in first:
-            if seq not in self.session.view.pinned:
-                thread.pin(seq)
 
     def note_gap(self, why: str, requests: int) -> None:
         """Write down that requests passed which could not be kept."""
@@ -149,7 +147,10 @@ class FollowedThread:
         desk, thread = self.session.desk, self.session.thread
         if self._system is not None and may_fold:
             yield from notes.define(desk, self._system, None, None)
-        ours = self._recall_tools(envelope) if recalls else ()
+        # The tools by which the model finds what is hidden; none where the client has tools of these names.
+        theirs = envelope.fields.get(self._endpoint.tools, b"")
+        is_taken = any(f'"{name}"'.encode() in theirs for name in RECALL_NAMES)
+        ours = self.session.recall_tools(dialect=self._dialect.name) if recalls and not is_taken else ()
         tools = [*(envelope.tools if isinstance(envelope.tools, list) else []), *ours]
         given = Surroundings(envelope.system or "", tools, envelope.output)  # type: ignore[arg-type]  # as it came
         whole = None if envelope.chain or envelope.is_schema_bound else partial(self._whole, envelope, followed)
@@ -174,11 +175,6 @@ class FollowedThread:
         messages = self._messages(view, followed.sent()) if is_folded else envelope.messages
         below = [section.text for section in notes.framed(self.session.desk)] if self._system is not None else ()
         return self._endpoint.close(envelope, messages, system=below)
-
-    def _recall_tools(self, envelope: Envelope) -> Sequence[Mapping[str, Any]]:
-        """The tools by which the model finds what is hidden; none where the client has tools of these names."""
-        is_taken = any(f'"{name}"'.encode() in envelope.fields.get(self._endpoint.tools, b"") for name in RECALL_NAMES)
-        return () if is_taken else self.session.recall_tools(dialect=self._dialect.name)
 
     def recalled(self, reply: Mapping[str, Any]) -> list[bytes] | None:
         """An answer that only asks for what is hidden, and the answers to it, as messages; None for any other.
@@ -262,10 +258,6 @@ class FollowedThread:
             yield (raws[0] if size == 1 else b"[" + b",".join(raws) + b"]"), keys[at + size - 1]
             at += size
 
-    def _read(self, raw: bytes, key: str) -> _Fresh:
-        message = understand(raw, self._dialect.name, self._dialect.name).message
-        return _Fresh(message, key, b"".join(self._normaliser.form(each) for each in items_of(raw)))
-
     def _write(self, target: int, fresh: Sequence[_Fresh]) -> int:
         """Move the head, write what is new, and fold again what can be; the newest message, 0 without one."""
         branch = self.session.thread.branch
@@ -311,7 +303,10 @@ class FollowedThread:
         kept: Sequence[int],
     ) -> None:
         thread = self.session.thread
-        old = [(seq, self._form_of(seq)) for seq in left]
+        old: list[tuple[int, bytes]] = []
+        for seq in left:
+            items = items_of(thread.lens.words(seq) or b"{}")
+            old.append((seq, b"".join(map(self._normaliser.form, items))))
         pairs, stayed = refold.paired(old, new), list(kept)
         messages = sorted({*(seq for seq in kept if isinstance(thread.branch.events[seq - 1].event, Appended)), *left})
         for fold in lost:
@@ -323,10 +318,6 @@ class FollowedThread:
                 pairs[fold.seq] = thread.fold(cover, words, kind=fold.event.kind, details=details)
             except (CannotCover, NotFound) as error:
                 journal(logging.INFO, "fold dropped", thread=thread.name, fold=fold.seq, why=str(error))
-
-    def _form_of(self, seq: int) -> bytes:
-        body = self.session.thread.lens.words(seq) or b"{}"
-        return b"".join(self._normaliser.form(each) for each in items_of(body))
 
     # -- what goes out ------------------------------------------------------------------------------------------------
 

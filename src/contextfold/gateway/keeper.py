@@ -85,7 +85,9 @@ class Keeper:
         policy = self._policy(arrival.visit)
         answer = TurnAnswer(self, ledger, arrival, plain)
         is_free = self.settings.passes_at_once(policy, len(arrival.body)) and not ledger.clerk.is_behind
-        if is_free and not _must_be_read(arrival):
+        # It may go on from an answer that the provider keeps, or may have to be mended: then it is read first.
+        signs = (arrival.endpoint.chain.encode(), arrival.endpoint.broken)
+        if is_free and not any(sign in arrival.body for sign in signs if sign):
             answer.taking = asyncio.ensure_future(self._taken_beside(answer))
             self.later(answer.taking, ledger)
             return replace(plain, exchange=answer)
@@ -111,7 +113,12 @@ class Keeper:
         turn = await self.turned(answer, answer.take, is_strict=is_strict)
         if isinstance(turn, CannotFit):
             return turn
-        self._count(turn)
+        self.recover()
+        self.metrics.add("turns_total", client=turn.client)
+        if turn.fitted is not None and turn.fitted.report.folds:
+            report = turn.fitted.report
+            self.metrics.add("folds_total", len(report.folds), client=turn.client)
+            self.metrics.add("tokens_hidden_total", max(0, report.before - report.after), client=turn.client)
         return None
 
     async def turned(
@@ -172,14 +179,6 @@ class Keeper:
         ledger.clerk.expect(keeping)
         self._pending.add(keeping)
         keeping.add_done_callback(self._pending.discard)
-
-    def _count(self, turn: KeptTurn) -> None:
-        self.recover()
-        self.metrics.add("turns_total", client=turn.client)
-        if turn.fitted is not None and turn.fitted.report.folds:
-            report = turn.fitted.report
-            self.metrics.add("folds_total", len(report.folds), client=turn.client)
-            self.metrics.add("tokens_hidden_total", max(0, report.before - report.after), client=turn.client)
 
     def _unread(self, ledger: Ledger, why: str, error: Exception) -> None:
         self.is_in_trouble |= why != _UNREADABLE
@@ -309,13 +308,19 @@ class TurnAnswer:
         self._rounds += 1
         if reply is None or self._kept is None or self._rounds > _MOST_ROUNDS:
             return None
-        _, turn = self._kept
+        asking, turn = self._kept
+        fitted = turn.fitted
+        assert fitted is not None  # noqa: S101  # tools of ours were offered
         further = await self.ledger.clerk.kept(lambda: turn.thread.recalled(reply))
         if further is None:
             return None
         self._keeper.metrics.add("recalls_total", client=turn.client)
         self._further += further
-        return replace(self._plain, body=self._body_of_round(), exchange=None)
+        # The same request with what the model asked for and was answered behind it.
+        sent = [*(fitted.messages or asking.envelope.messages), *self._further]
+        offered = {"tools": fitted.tools, "system": fitted.system}
+        body = asking.endpoint.close(asking.envelope, sent, fitted.output, **offered)
+        return replace(self._plain, body=body, exchange=None)
 
     def goes_by(self, shown: str, own: str) -> None:
         """Remember what the provider calls an answer whose client calls it otherwise; of the newest, in memory."""
@@ -323,15 +328,6 @@ class TurnAnswer:
         known[shown] = own
         if len(known) > _MOST_RENAMED:
             del known[next(iter(known))]
-
-    def _body_of_round(self) -> bytes:
-        """The same request with what the model asked for and was answered behind it."""
-        assert self._kept is not None  # noqa: S101  # asked after it was
-        asking, turn = self._kept
-        fitted = turn.fitted
-        assert fitted is not None  # noqa: S101  # tools of ours were offered
-        sent = [*(fitted.messages or asking.envelope.messages), *self._further]
-        return asking.endpoint.close(asking.envelope, sent, fitted.output, tools=fitted.tools, system=fitted.system)
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
@@ -382,9 +378,3 @@ class TurnAnswer:
         busy = None if found is None else self.ledger.answered(turn, found, self._sent, is_alone=alone)
         self.is_written = busy is None
         return busy
-
-
-def _must_be_read(arrival: Arrival) -> bool:
-    """Whether a request may go on from an answer that the provider keeps, or may have to be mended."""
-    signs = (arrival.endpoint.chain.encode(), arrival.endpoint.broken)
-    return any(sign in arrival.body for sign in signs if sign)

@@ -10,6 +10,8 @@ import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from itertools import chain, count
 from typing import TypeVar
 
 from msgspec import Struct
@@ -27,7 +29,6 @@ from contextfold.session import Request, Session
 from contextfold.session.drivers import StepsEnd, started
 from contextfold.session.telemetry import FoldNotice, Hooks, journal
 from contextfold.store import Store, shared_commit
-from contextfold.thread import Thread
 
 from .clerk import Clerk
 from .clients_model import SAME, ClientsModel
@@ -161,8 +162,14 @@ class Ledger:
         envelope, normaliser = asking.envelope, self._normaliser(asking)
         chained = self._chained(envelope.chain) if envelope.chain else None
         keys = normaliser.keys(envelope.messages, START if chained is None else chained[1].prefix)
-        first = _beginning(asking, keys)
-        name = client_name(asking.visit, envelope.family, first)
+        # How a conversation without an id begins: up to the first thing that is not the client's own frame.
+        first = keys[-1] if keys else "nothing"
+        for raw, key in zip(envelope.messages, keys, strict=True):
+            value = decode(raw)
+            if not isinstance(value, Mapping) or value.get("role") not in ("system", "developer"):
+                first = key
+                break
+        name = client_name(asking.visit, envelope.family, first.removeprefix(START))
         policy = self.settings.policy_of(name.client, envelope.model)
         is_aside = self._is_aside(asking, name, keys)
         index, thread = self._placed(asking, name, keys, chained, is_aside)
@@ -252,13 +259,17 @@ class Ledger:
         index = self._family(name.thread)
         if (known := index.longest(keys)) is not None:
             return index, known[1].thread
-        calls = _calls(asking)
+        calls: list[str] = []
+        for raw in asking.envelope.messages:
+            with suppress(BadMessage, ContextFoldError):  # the history is used as far as it can be read
+                calls += [call.id for call in asking.dialect.parse(raw).calls]
         # Without an id a family is known by how it begins: where that changed, its calls may be known elsewhere.
         others = () if is_named(asking.visit, asking.envelope.family) else reversed(self._families.values())
         for each in (index, *others):
             if calls and (anchored := each.anchored(calls)):
                 return each, anchored
-        return index, _next_name(name.thread, index.threads)
+        further = (f"{name.thread}/{number}" for number in count(2))
+        return index, next(each for each in chain([name.thread], further) if each not in index.threads)
 
     def _chained(self, answer: str) -> _Chained | None:
         """Where the answer of an id is; after a restart it is looked for among the threads that were used last."""
@@ -277,14 +288,11 @@ class Ledger:
         found = self._families.pop(name, None)
         if found is None:
             _limit(self._families, _MOST_FAMILIES)
-            found = PrefixIndex(self._members(name))
+            pattern = re.compile(re.escape(name) + r"(?:/\d+)?")
+            rows = self.store.threads(prefix=name)
+            found = PrefixIndex([self.store.thread(row.title) for row in rows if pattern.fullmatch(row.title)])
         self._families[name] = found
         return found
-
-    def _members(self, name: str) -> list[Thread]:
-        pattern = re.compile(re.escape(name) + r"(?:/\d+)?")
-        rows = self.store.threads(prefix=name)
-        return [self.store.thread(row.title) for row in rows if pattern.fullmatch(row.title)]
 
     def _thread(self, name: str, asking: Asking, policy: ClientPolicy) -> FollowedThread:
         own = name, asking.envelope.model, asking.dialect.name
@@ -293,11 +301,15 @@ class Ledger:
             _limit(self._threads, _MOST_THREADS)
             model = asking.envelope.model
             writer = ClientsModel(model) if policy.summarizer == SAME and model else None
+            recipe: Policy | str | None = policy.policy or None
+            if writer is not None:
+                with suppress(BadConfiguration):  # a policy that has no summaries stays as it is
+                    recipe = policy_for(configure(), model, recipe, summarizer=writer)
             session = Session.on(
                 self.store,
                 name,
                 model or None,
-                _summarized(policy.policy or None, model, writer),
+                recipe,
                 _journaled(name),
                 dialect=asking.dialect.name,
                 limit=policy.limit,
@@ -321,14 +333,6 @@ class Ledger:
         return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.dialect))
 
 
-def _summarized(policy: str | None, model: str, writer: ClientsModel | None) -> Policy | str | None:
-    """The policy with somebody who writes its summaries; as it is where nobody does, or where it has none."""
-    try:
-        return policy if writer is None else policy_for(configure(), model, policy, summarizer=writer)
-    except BadConfiguration:
-        return policy
-
-
 def _beside_others(work: Callable[[], T]) -> T:
     """Another gateway may keep the same message a moment before, from the client's next request; then it is known."""
     try:
@@ -349,26 +353,6 @@ def _fitted(turn: KeptTurn, asking: Asking) -> Steps[FittedTurn]:
     return (yield from turn.thread.fit(envelope, turn.followed, may_fold=turn.may_fold, recalls=turn.recalls))
 
 
-def _beginning(asking: Asking, keys: Sequence[str]) -> str:
-    """How a conversation without an id begins: up to the first thing that is not the client's own frame."""
-    for raw, key in zip(asking.envelope.messages, keys, strict=True):
-        value = decode(raw)
-        if not isinstance(value, Mapping) or value.get("role") not in ("system", "developer"):
-            return key.removeprefix(START)
-    return keys[-1].removeprefix(START) if keys else "nothing"
-
-
-def _calls(asking: Asking) -> list[str]:
-    """The ids of the calls in a history, as far as it can be read."""
-    found: list[str] = []
-    for raw in asking.envelope.messages:
-        try:
-            found += [call.id for call in asking.dialect.parse(raw).calls]
-        except (BadMessage, ContextFoldError):
-            continue
-    return found
-
-
 def _journaled(thread: str) -> Hooks:
     """Folds and how far they are, written down as numbers."""
 
@@ -380,15 +364,6 @@ def _journaled(thread: str) -> Hooks:
         journal(logging.INFO, "folding", thread=thread, stage=stage, done=done, of=of)
 
     return Hooks(on_fold=folded, on_progress=folding)
-
-
-def _next_name(name: str, taken: Sequence[str]) -> str:
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}/{number}" in taken:
-        number += 1
-    return f"{name}/{number}"
 
 
 def _limit(kept: dict[str, T] | dict[tuple[str, str, str], T], most: int) -> None:

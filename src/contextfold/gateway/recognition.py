@@ -88,7 +88,14 @@ class Normaliser:
         if form is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            form = self._known[own] = _normal(self._dialect, raw)
+            endpoint = self._dialect.endpoint
+            try:
+                message = self._dialect.parse(raw if endpoint is None else endpoint.unmarked(raw))
+            except ContextFoldError:  # what cannot be read goes by its bytes
+                form = own
+            else:
+                form = form_of(message, said, ids=endpoint is None or endpoint.ids)
+            self._known[own] = form
         return form
 
 
@@ -100,12 +107,10 @@ def items_of(raw: bytes) -> Sequence[bytes]:
 
 
 def said(text: str) -> str:
-    """A text without what clients add to it by themselves."""
-    return _DATED.sub("", _without_reminders(text)).strip()
+    """A text without what clients add to it by themselves.
 
-
-def _without_reminders(text: str) -> str:
-    """Each kind of tag is looked for to the end once at most: a text of opening tags alone costs what it is long."""
+    Each kind of tag is looked for to the end once at most: a text of opening tags alone costs what it is long.
+    """
     kept: list[str] = []
     unclosed: set[str] = set()
     end = 0
@@ -119,17 +124,7 @@ def _without_reminders(text: str) -> str:
             continue
         kept.append(text[end : opened.start()])
         end = closed + len(f"</{kind}>")
-    return "".join([*kept, text[end:]])
-
-
-def _normal(dialect: Dialect, raw: bytes) -> bytes:
-    """The form of a message that can be read; else of its bytes."""
-    endpoint = dialect.endpoint
-    try:
-        message = dialect.parse(raw if endpoint is None else endpoint.unmarked(raw))
-    except ContextFoldError:
-        return blake2b(raw, digest_size=_SIZE).digest()
-    return form_of(message, said, ids=endpoint is None or endpoint.ids)
+    return _DATED.sub("", "".join([*kept, text[end:]])).strip()
 
 
 def _rolled(forms: Iterable[bytes], start: str) -> Iterator[str]:

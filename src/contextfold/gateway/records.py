@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -50,23 +51,23 @@ class RequestRecords:
         if any(sign in record.tools for sign in SECRET_SIGNS):
             record = record._replace(tools=tools_without_secrets(record.tools))
         try:
-            return self._in_pieces(body, record, sent)
+            parts = split(body, self._dialect.list_field)
+            around = () if parts is None else (parts.before, parts.after)
+            if any(sign in each for sign in SECRET_SIGNS for each in around):
+                shown = (self._endpoint.messages, self._endpoint.system)
+                body = body_without_secrets(body, shown, self._endpoint.tools)
+                parts = split(body, self._dialect.list_field)
+            if parts is None:
+                return record
+            known = self._newest()
+            pieces = tuple(in_pieces(parts.wires, known, lambda new: tuple(_runs(self._said(new, sent)))))
+            digest = body_digest(body)
+            self._written = digest, [hash(wire) for wire in parts.wires]
+            written = encode(MessagePieces(parts.glue.decode(), pieces))
+            return record._replace(terms=parts.frame(record.system, record.tools), pieces=written, digest=digest)
         except (ContextFoldError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             journal(logging.INFO, "request not kept", error=type(error).__name__)
             return record
-
-    def _in_pieces(self, body: bytes, record: RequestRecord, sent: Origins) -> RequestRecord:
-        parts = split(body, self._dialect.list_field)
-        if parts is not None and any(sign in around for sign in SECRET_SIGNS for around in (parts.before, parts.after)):
-            body = body_without_secrets(body, (self._endpoint.messages, self._endpoint.system), self._endpoint.tools)
-            parts = split(body, self._dialect.list_field)
-        if parts is None:
-            return record
-        pieces = tuple(in_pieces(parts.wires, self._newest(), lambda new: tuple(_runs(self._said(new, sent)))))
-        written = encode(MessagePieces(parts.glue.decode(), pieces))
-        digest = body_digest(body)
-        self._written = digest, [hash(wire) for wire in parts.wires]
-        return record._replace(terms=parts.frame(record.system, record.tools), pieces=written, digest=digest)
 
     def _newest(self) -> KnownRequest | None:
         """The request that the next one most likely goes on from, as long as the log has it."""
@@ -75,21 +76,16 @@ class RequestRecords:
             if isinstance(logged.event, Sent) and logged.event.body == self._written[0]:
                 self._known = KnownRequest(logged.seq, self._written[1])
         self._looked = len(events)
-        if self._known is None or not _is_kept(events[self._known.seq - 1].event):
-            self._known = self._read_again()
+        if self._known is not None and _is_kept(events[self._known.seq - 1].event):
+            return self._known
+        # After a restart, or when one was forgotten: the newest in the log, where it was kept in pieces.
+        self._known, lens = None, self._session.thread.lens
+        seq = next((each.seq for each in reversed(events) if isinstance(each.event, Sent)), 0)
+        if seq and _is_kept(events[seq - 1].event) and lens.words(seq):
+            with suppress(PieceGone):
+                messages = piece_reader(self._dialect, lens).messages(seq)
+                self._known = KnownRequest(seq, [hash(each.wire) for each in messages])
         return self._known
-
-    def _read_again(self) -> KnownRequest | None:
-        """The newest request in the log, where it was kept in pieces: after a restart, or when one was forgotten."""
-        thread = self._session.thread
-        seq = next((each.seq for each in reversed(thread.branch.events) if isinstance(each.event, Sent)), 0)
-        if not seq or not _is_kept(thread.branch.events[seq - 1].event) or not thread.lens.words(seq):
-            return None
-        try:
-            messages = piece_reader(self._dialect, thread.lens).messages(seq)
-        except PieceGone:
-            return None
-        return KnownRequest(seq, [hash(each.wire) for each in messages])
 
     def _said(self, wires: Sequence[bytes], sent: Origins) -> Iterator[Piece]:
         """Wire messages that no earlier request has: as the log has them, where it does, else as they are."""

@@ -62,13 +62,13 @@ class Upstreams:
         """The provider's answer, as it begins. `is_read`: we read a copy, so it must come uncompressed."""
         query = b"?" + visit.query if visit.query else b""
         address = URL(self._addresses[name] + (visit.path + query).decode("latin-1"), encoded=True)
-        headers = _passed_on(visit.headers, is_read)
-        async with self._open().request(
-            visit.method, address, data=body or None, headers=headers, allow_redirects=False
-        ) as answer:
-            yield answer
-
-    def _open(self) -> aiohttp.ClientSession:
+        headers = CIMultiDict[str]()
+        for header, value in visit.headers:
+            is_ours = header in _OURS or header.startswith(b"x-contextfold-")
+            if not is_ours and not (is_read and header == b"accept-encoding"):
+                headers.add(header.decode("latin-1"), value.decode("latin-1"))
+        if is_read:
+            headers["accept-encoding"] = "identity"
         if self._client is None:
             self._client = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._most, ttl_dns_cache=60),
@@ -81,23 +81,15 @@ class Upstreams:
                 max_line_size=1 << 16,
                 max_field_size=1 << 16,
             )
-        return self._client
+        async with self._client.request(
+            visit.method, address, data=body or None, headers=headers, allow_redirects=False
+        ) as answer:
+            yield answer
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.close()
             self._client = None
-
-
-def _passed_on(headers: Iterable[Header], is_read: bool) -> CIMultiDict[str]:
-    kept = CIMultiDict[str]()
-    for name, value in headers:
-        is_ours = name in _OURS or name.startswith(b"x-contextfold-") or (is_read and name == b"accept-encoding")
-        if not is_ours:
-            kept.add(name.decode("latin-1"), value.decode("latin-1"))
-    if is_read:
-        kept["accept-encoding"] = "identity"
-    return kept
 
 
 def answered(headers: Iterable[Header]) -> list[Header]:

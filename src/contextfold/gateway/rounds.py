@@ -53,9 +53,13 @@ class Rounds:
 
     async def hand_on(self, first: aiohttp.ClientResponse) -> None:
         """Hand the whole answer on, its first round begun by the provider already."""
-        is_stream = "event-stream" in first.headers.get("content-type", "")
+        kind = first.headers.get("content-type", "application/json")
+        is_stream = "event-stream" in kind
         error: BaseException | None = None
-        await self._begin(first)
+        self._exchange.began(first.status, first.headers)
+        kept = [pair for pair in answered(first.raw_headers) if pair[0] not in _NOT_OURS]
+        headers = [*kept, (b"content-type", kind.encode("latin-1"))]
+        await self._send({"type": "http.response.start", "status": first.status, "headers": headers})
         try:
             last = await (self._streamed(first) if is_stream else self._at_once(first))
         except BaseException as raised:
@@ -64,13 +68,6 @@ class Rounds:
         finally:
             await self._exchange.ended(error)
         await self._send({"type": "http.response.body", "body": last})
-
-    async def _begin(self, answer: aiohttp.ClientResponse) -> None:
-        self._exchange.began(answer.status, answer.headers)
-        kept = [pair for pair in answered(answer.raw_headers) if pair[0] not in _NOT_OURS]
-        kind = answer.headers.get("content-type", "application/json").encode("latin-1")
-        headers = [*kept, (b"content-type", kind)]
-        await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
 
     async def _at_once(self, first: aiohttp.ClientResponse) -> bytes:
         bodies: list[dict[str, Any]] = []

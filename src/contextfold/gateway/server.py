@@ -136,7 +136,11 @@ class GatewayServer(uvicorn.Server):
 def serve(server: GatewayServer, listening: socket.socket) -> None:
     """Serve in this thread until the process is told to stop."""
     sys.setswitchinterval(_SWITCH)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    try:
+        from uvloop import new_event_loop  # noqa: PLC0415  # the faster loop, not to be had on every system
+    except ImportError:
+        new_event_loop = None
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(server.serve_gateway(listening))
 
 
@@ -165,12 +169,3 @@ def beside(gateway: Gateway, listening: socket.socket) -> Iterator[None]:
         thread.join(_GRACE + 10)
     if failed:
         raise failed[0]
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The faster loop where there is one."""
-    try:
-        import uvloop  # noqa: PLC0415  # not to be had on every system
-    except ImportError:
-        return None
-    return uvloop.new_event_loop

@@ -6,7 +6,7 @@ Numbers and names, never words; what is counted holds not even names of conversa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -26,6 +26,7 @@ _HELP = {
     "turned_away_total": ("counter", "Requests that were not let in, by status."),
     "under_way": ("gauge", "Requests being answered now."),
 }
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -49,24 +50,15 @@ class Metrics:
 
     def text(self) -> str:
         """All of it, as Prometheus reads it."""
-        return "\n".join(self._lines()) + "\n"
-
-    def _lines(self) -> Iterator[str]:
+        lines: list[str] = []
         for name, (kind, told) in _HELP.items():
-            yield f"# HELP contextfold_gateway_{name} {told}"
-            yield f"# TYPE contextfold_gateway_{name} {kind}"
+            lines += [f"# HELP contextfold_gateway_{name} {told}", f"# TYPE contextfold_gateway_{name} {kind}"]
             for (counted, labels), value in sorted(self._values.items()):
                 if counted == name:
-                    listed = ",".join(f'{label}="{_escaped(said)}"' for label, said in labels)
-                    yield (
-                        f"contextfold_gateway_{name}{{{listed}}} {value}"
-                        if listed
-                        else f"contextfold_gateway_{name} {value}"
-                    )
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+                    listed = ",".join(f'{label}="{said.translate(_ESCAPED)}"' for label, said in labels)
+                    shown = f"{{{listed}}}" if listed else ""
+                    lines.append(f"contextfold_gateway_{name}{shown} {value}")
+        return "\n".join(lines) + "\n"
 
 
 class ConversationStatus(Struct, frozen=True):
