@@ -28,7 +28,6 @@ from contextfold.private import write_private
 from contextfold.replay import (
     FULL,
     RECORDED,
-    Folding,
     RecordedSession,
     ReplayReport,
     Row,
@@ -64,8 +63,10 @@ SETTINGS = Settings(
 def sitting(language: Language) -> RecordedSession:
     """The session, as if it had been recorded."""
     messages = histories.session(SEED, tokens=TOKENS, language=language)
+    typed = [message["role"] == "user" and isinstance(message.get("content"), str) for message in messages]
     turns = tuple(
-        Recorded(encode(message), (number,), human=_is_typed(message)) for number, message in enumerate(messages, 1)
+        Recorded(encode(message), (number,), human=is_typed)
+        for number, (message, is_typed) in enumerate(zip(messages, typed, strict=True), 1)
     )
     return RecordedSession(FILE, "demo", 0, "generated", histories.SYSTEM, turns, tools=tuple(histories.tools()))
 
@@ -75,10 +76,6 @@ def save(given: RecordedSession, directory: Path) -> Path:
     path = directory / FILE
     write_private(path, b"".join(turn.raw + b"\n" for turn in given.turns))
     return path
-
-
-def _is_typed(message: object) -> bool:
-    return isinstance(message, dict) and message.get("role") == "user" and isinstance(message.get("content"), str)
 
 
 THREAD = "demo"
@@ -131,7 +128,13 @@ def run(tour: Tour) -> int:
     write_private(tour.directory / "report.json", encode_report(report))
     _money(tour, rows[0], rows[-2], rows[-1])
     tour.screen.line(f"  {answer(report, tour.language)}")
-    _kept(tour, rows[0])
+    tour.screen.title(tour.say("kept"))
+    names, orders, back = rows[0].retained.strict, rows[0].retained.imperatives, rows[0].recallable
+    if names.of:
+        tour.screen.line(f"  {tour.say('kept.names', share=_percent(names), kept=names.kept, of=names.of)}")
+    if orders.of:
+        tour.screen.line(f"  {tour.say('kept.orders', share=_percent(orders))}")
+    tour.screen.line(f"  {tour.say('kept.recall', kept=back.kept, of=back.of)}")
     is_sound = _checks(tour, rows[0], report)
     _look(tour, time.monotonic() - started)
     return 0 if is_sound else 1
@@ -147,7 +150,10 @@ def _live(tour: Tour, session: RecordedSession) -> Row:
     def after(state: Walk, place: int) -> None:
         nonlocal told
         for folding in state.foldings[told:]:
-            _tell(tour, folding)
+            kinds = ", ".join(f"{count} {tour.label(kind)}" for kind, count in folding.kinds.items())
+            facts = {"turn": folding.turn, "before": folding.before, "after": folding.after, "kinds": kinds}
+            tour.screen.line(f"  {tour.say('folded', **facts)}")
+            tour.screen.line(f"      {tour.say('why', reason=tour.label(folding.reason))}")
         told = len(state.foldings)
         tokens = state.context[-1] if state.context else 0
         turns = len(session.turns)
@@ -162,13 +168,6 @@ def _live(tour: Tour, session: RecordedSession) -> Row:
 def walk_size(session: RecordedSession) -> int:
     """Tokens of the whole session in one request."""
     return contextfold.count([turn.raw for turn in session.turns], model=MODEL, system=session.system).tokens
-
-
-def _tell(tour: Tour, folding: Folding) -> None:
-    kinds = ", ".join(f"{count} {tour.label(kind)}" for kind, count in folding.kinds.items())
-    facts = {"turn": folding.turn, "before": folding.before, "after": folding.after, "kinds": kinds}
-    tour.screen.line(f"  {tour.say('folded', **facts)}")
-    tour.screen.line(f"      {tour.say('why', reason=tour.label(folding.reason))}")
 
 
 def _compared(tour: Tour, session: RecordedSession) -> list[Row]:
@@ -204,16 +203,6 @@ def _money(tour: Tour, ours: Row, summarized: Row, whole: Row) -> None:
     tour.screen.line()
 
 
-def _kept(tour: Tour, row: Row) -> None:
-    tour.screen.title(tour.say("kept"))
-    names, orders, back = row.retained.strict, row.retained.imperatives, row.recallable
-    if names.of:
-        tour.screen.line(f"  {tour.say('kept.names', share=_percent(names), kept=names.kept, of=names.of)}")
-    if orders.of:
-        tour.screen.line(f"  {tour.say('kept.orders', share=_percent(orders))}")
-    tour.screen.line(f"  {tour.say('kept.recall', kept=back.kept, of=back.of)}")
-
-
 def _percent(share: Share) -> str:
     return "–" if share.value is None else f"{share.value:.0%}"
 
@@ -221,7 +210,11 @@ def _percent(share: Share) -> str:
 def _checks(tour: Tour, row: Row, report: ReplayReport) -> bool:
     """Three claims, each made on what is there, not on what was meant."""
     tour.screen.title(tour.say("checks"))
-    killed = _crash(tour)
+    path = tour.directory / "killed.db"
+    path.unlink(missing_ok=True)
+    killed = crash(path)
+    for each in tour.directory.glob("killed.db*"):
+        each.unlink()
     kept, of, is_sound = _read_back(tour)
     reserve = row.window - row.usable
     ours = [total for total in report.totals if total.kind == "policy"]
@@ -246,15 +239,6 @@ def _checks(tour: Tour, row: Row, report: ReplayReport) -> bool:
     return all(is_true for is_true, _ in checks)
 
 
-def _crash(tour: Tour) -> Crash:
-    path = tour.directory / "killed.db"
-    path.unlink(missing_ok=True)
-    found = crash(path)
-    for each in tour.directory.glob("killed.db*"):
-        each.unlink()
-    return found
-
-
 def _read_back(tour: Tour) -> tuple[int, int, bool]:
     """Open the file again: messages that are there byte for byte, messages that were said, and whether it verifies."""
     expected = sitting(tour.language).turns
@@ -267,7 +251,11 @@ def _read_back(tour: Tour) -> tuple[int, int, bool]:
 
 def _look(tour: Tour, seconds: float) -> None:
     tour.screen.title(tour.say("look"))
-    command = _command()
+    # How to call the command line from here.
+    beside = Path(sys.executable).with_name("contextfold")
+    called = beside if beside.exists() else Path(sys.executable)
+    shown = called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called
+    command = str(shown) if beside.exists() else f"{shown} -m contextfold"
     tour.screen.line(f"  {tour.say('look.report')} {tour.directory / 'report.html'}")
     tour.screen.line(f"  {tour.say('look.store')} {tour.store}")
     for words in (f"folds --store {tour.store}", f"show --last 5 --store {tour.store}"):
@@ -277,14 +265,6 @@ def _look(tour: Tour, seconds: float) -> None:
         f"      {command} replay {tour.directory / 'session.jsonl'} --window 64k --policy balanced,summary"
     )
     tour.screen.line(f"\n{tour.say('took', seconds=seconds)}")
-
-
-def _command() -> str:
-    """How to call the command line from here."""
-    beside = Path(sys.executable).with_name("contextfold")
-    called = beside if beside.exists() else Path(sys.executable)
-    shown = called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called
-    return str(shown) if beside.exists() else f"{shown} -m contextfold"
 
 
 KILLED = "killed"

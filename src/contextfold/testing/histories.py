@@ -45,7 +45,8 @@ class Agent:
         return self._answer(self._random.choice(self._project.places))
 
     def _task(self, place: CodePlace) -> Iterator[Step]:
-        yield StepQuestion(self._wish(place))
+        wish = self._say("wishes", place)
+        yield StepQuestion(f"{wish}\n\n{self._say('rules', place)}" if self._random.random() < 0.4 else wish)
         yield self._survey(place)
         yield self._read(place)
         if self._random.random() < 0.3:
@@ -61,7 +62,13 @@ class Agent:
     def _fix(self, place: CodePlace) -> Iterator[Step]:
         """Edit and test until it passes; edits may miss, tests may fail."""
         if self._random.random() < 0.25:
-            yield self._missed_edit(place)
+            missing = f"    if {place.noun}.{place.field} is None:"
+            arguments = {"path": place.path, "old_text": missing, "new_text": "    pass"}
+            told = (
+                f"old_text was not found in {place.path}. Read the file again; it must match exactly, spaces included."
+            )
+            said = self._say("changes", place)
+            yield Worked("", said, (self._call("edit_file", arguments, told, is_error=True),))
             yield self._read(place)
         yield self._edit(place)
         while self._random.random() < 0.4:
@@ -106,15 +113,6 @@ class Agent:
         done = self._call("edit_file", arguments, project.difference(place, line, old, new))
         return Worked(self._say("failures", place), self._say("changes", place), (done,))
 
-    def _missed_edit(self, place: CodePlace) -> Worked:
-        arguments = {
-            "path": place.path,
-            "old_text": f"    if {place.noun}.{place.field} is None:",
-            "new_text": "    pass",
-        }
-        error = f"old_text was not found in {place.path}. Read the file again; it must match exactly, spaces included."
-        return Worked("", self._say("changes", place), (self._call("edit_file", arguments, error, is_error=True),))
-
     def _test(self, place: CodePlace, *, fails: bool) -> Worked:
         command = f"python -m pytest -q {self._project.tests_of(place)} tests"
         output = project.run_of_tests(self._random, self._project, place, fails=fails)
@@ -124,10 +122,6 @@ class Agent:
         return Answered("", self._say("reports", place))
 
     # -- words --------------------------------------------------------------------------------------------------------
-
-    def _wish(self, place: CodePlace) -> str:
-        wish = self._say("wishes", place)
-        return f"{wish}\n\n{self._say('rules', place)}" if self._random.random() < 0.4 else wish
 
     def _say(self, kind: str, place: CodePlace) -> str:
         phrases: tuple[str, ...] = getattr(PHRASES[self._language], kind)
@@ -169,7 +163,16 @@ def session(
 def session_steps(seed: int | str = 0, *, tokens: int = 120_000, language: Languages = "mixed") -> list[Step]:
     """The same session before it is written in any format."""
     agent = Agent(Random(f"session {seed}"), language)
-    steps = list(_as_many_as_fit(agent.steps(), tokens * BYTES_PER_TOKEN))
+    size, total = tokens * BYTES_PER_TOKEN, 0
+    steps: list[Step] = []
+    for step in agent.steps():
+        grown = total + len(words(step).encode())
+        # Until one more would be further from the size than one fewer; a question and the work on it at least.
+        is_enough = grown - size > size - total or (isinstance(step, StepQuestion) and grown >= size)
+        if len(steps) > 1 and is_enough:
+            break
+        steps.append(step)
+        total = grown
     if not isinstance(steps[-1], Answered):
         steps.append(agent.report())
     return steps
@@ -180,30 +183,12 @@ def tools(dialect: DialectName = "anthropic") -> list[WireMessage]:
     defined = []
     for name, (description, fields) in _PARAMETERS.items():
         schema = {"type": "object", "properties": {field: {"type": kind} for field, kind in fields.items()}}
-        defined.append(_tool(dialect, {"name": name, "description": description}, schema))
+        named = {"name": name, "description": description}
+        tool: dict[DialectName, WireMessage] = {
+            "anthropic": {**named, "input_schema": schema},
+            "openai-chat": {"type": "function", "function": {**named, "parameters": schema}},
+            "openai-responses": {"type": "function", **named, "parameters": schema},
+            "gemini": {**named, "parametersJsonSchema": schema},
+        }
+        defined.append(tool[dialect])
     return [{"functionDeclarations": defined}] if dialect == "gemini" else defined
-
-
-def _tool(dialect: DialectName, named: WireMessage, schema: WireMessage) -> WireMessage:
-    match dialect:
-        case "anthropic":
-            return {**named, "input_schema": schema}
-        case "openai-chat":
-            return {"type": "function", "function": {**named, "parameters": schema}}
-        case "openai-responses":
-            return {"type": "function", **named, "parameters": schema}
-        case "gemini":
-            return {**named, "parametersJsonSchema": schema}
-
-
-def _as_many_as_fit(steps: Iterator[Step], size: float) -> Iterator[Step]:
-    """Steps until one more would be further from the size than one fewer; a question and the work on it at least."""
-    total = 0
-    for number, step in enumerate(steps):
-        grown = total + len(words(step).encode())
-        if number > 1 and grown - size > size - total:
-            return
-        if number > 1 and isinstance(step, StepQuestion) and grown >= size:
-            return
-        yield step
-        total = grown

@@ -188,7 +188,11 @@ def openai_chat(message: Message, random: Random) -> list[WireMessage]:
     if answers and not rest:
         return answers
     said: WireMessage = {"role": message.role, "content": _chat_content(message.role, rest, random)}
-    calls = [_function(block) for block in rest if isinstance(block, ToolCall)]
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in rest
+        if isinstance(call, ToolCall)
+    ]
     thought = "\n".join(block.text for block in rest if isinstance(block, Reasoning))
     if thought:
         said["reasoning_content"] = thought
@@ -225,10 +229,6 @@ def _chat_part(block: Block) -> WireMessage | None:
             return {"type": block.kind or "unknown", "payload": decode(block.json)}
         case ToolCall() | ToolResult() | Reasoning():
             return None
-
-
-def _function(call: ToolCall) -> WireMessage:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
 def _tool_message(block: ToolResult, random: Random) -> WireMessage:

@@ -27,8 +27,10 @@ def run_of_tests(random: Random, project: Project, place: CodePlace, *, fails: b
     lines = [
         "============================= test session starts ==============================",
         f"platform linux -- Python 3.12.4, pytest-8.3.2\nrootdir: shop\ncollected {total} items\n",
-        *_dots(project, random, path if fails else ""),
     ]
+    for tested in project.paths("tests/"):
+        dots = "." * random.randrange(18, 50)
+        lines.append(f"{tested} {dots + 'F' if fails and tested == path else dots}")
     if fails:
         lines += _traceback(project, place, path)
         lines.append(
@@ -37,14 +39,6 @@ def run_of_tests(random: Random, project: Project, place: CodePlace, *, fails: b
     seconds = random.randrange(400, 9000) / 100
     outcome = f"{failed} failed, {total - failed} passed" if failed else f"{total} passed"
     return "\n".join([*lines, f"================= {outcome} in {seconds:.2f}s ================="])
-
-
-def _dots(project: Project, random: Random, failing: str) -> list[str]:
-    lines = []
-    for path in project.paths("tests/"):
-        dots = "." * random.randrange(18, 50)
-        lines.append(f"{path} {dots + 'F' if path == failing else dots}")
-    return lines
 
 
 def _traceback(project: Project, place: CodePlace, path: str) -> list[str]:

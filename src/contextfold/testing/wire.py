@@ -77,8 +77,15 @@ def anthropic(step: Step) -> list[WireMessage]:
             return [{"role": "assistant", "content": content}]
         case Worked():
             spoken = [{"type": "text", "text": step.text}] if step.text else []
-            uses = [_tool_use(call) for call in step.calls]
-            results = [_tool_result(call) for call in step.calls]
+            uses = [
+                {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.tool, "input": dict(call.arguments)}
+                for call in step.calls
+            ]
+            results = [
+                {"type": "tool_result", "tool_use_id": f"toolu_{call.id}", "content": call.output}
+                | ({"is_error": True} if call.is_error else {})
+                for call in step.calls
+            ]
             return [
                 {"role": "assistant", "content": [*_thinking(step.thought), *spoken, *uses]},
                 {"role": "user", "content": results},
@@ -94,15 +101,6 @@ def _seal(thought: str) -> str:
     return b64encode(b"".join(sha256(f"{turn}{thought}".encode()).digest() for turn in range(6))).decode()
 
 
-def _tool_use(call: Called) -> WireMessage:
-    return {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.tool, "input": dict(call.arguments)}
-
-
-def _tool_result(call: Called) -> WireMessage:
-    result: WireMessage = {"type": "tool_result", "tool_use_id": f"toolu_{call.id}", "content": call.output}
-    return {**result, "is_error": True} if call.is_error else result
-
-
 def openai_chat(step: Step) -> list[WireMessage]:
     match step:
         case StepQuestion():
@@ -110,18 +108,12 @@ def openai_chat(step: Step) -> list[WireMessage]:
         case Answered():
             return [{"role": "assistant", "content": step.text}]
         case Worked():
-            calls = [_function_call(call) for call in step.calls]
-            answers = [_function_result(call) for call in step.calls]
+            calls, answers = [], []
+            for call in step.calls:
+                named = {"name": call.tool, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
+                calls.append({"id": _call(call), "type": "function", "function": named})
+                answers.append({"role": "tool", "tool_call_id": _call(call), "content": call.output})
             return [{"role": "assistant", "content": step.text or None, "tool_calls": calls}, *answers]
-
-
-def _function_call(call: Called) -> WireMessage:
-    arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-    return {"id": f"call_{call.id}", "type": "function", "function": {"name": call.tool, "arguments": arguments}}
-
-
-def _function_result(call: Called) -> WireMessage:
-    return {"role": "tool", "tool_call_id": f"call_{call.id}", "content": call.output}
 
 
 def openai_responses(step: Step) -> list[Any]:
@@ -136,7 +128,17 @@ def openai_responses(step: Step) -> list[Any]:
             outputs = [
                 {"type": "function_call_output", "call_id": _call(each), "output": each.output} for each in step.calls
             ]
-            return [[*_reasoning(step.thought, step.calls[0].id), *said, *map(_item, step.calls)], *outputs]
+            calls = [
+                {
+                    "type": "function_call",
+                    "id": f"fc_{_hex(each.id)}",
+                    "call_id": _call(each),
+                    "name": each.tool,
+                    "arguments": json.dumps(dict(each.arguments), ensure_ascii=False),
+                }
+                for each in step.calls
+            ]
+            return [[*_reasoning(step.thought, step.calls[0].id), *said, *calls], *outputs]
 
 
 def _reasoning(thought: str, call: str) -> list[WireMessage]:
@@ -151,11 +153,6 @@ def _reasoning(thought: str, call: str) -> list[WireMessage]:
 def _output_message(text: str) -> WireMessage:
     part = {"type": "output_text", "text": text, "annotations": []}
     return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
-
-
-def _item(call: Called) -> WireMessage:
-    given = {"name": call.tool, "arguments": json.dumps(dict(call.arguments), ensure_ascii=False)}
-    return {"type": "function_call", "id": f"fc_{_hex(call.id)}", "call_id": _call(call), **given}
 
 
 def _call(call: Called) -> str:
@@ -179,12 +176,11 @@ def gemini(step: Step) -> list[WireMessage]:
                 {"functionCall": {"name": each.tool, "args": dict(each.arguments)}} for each in step.calls
             ]
             calls[0]["thoughtSignature"] = _seal(step.thought or step.calls[0].id)
-            responses = [{"functionResponse": {"name": each.tool, "response": _response(each)}} for each in step.calls]
+            responses = []
+            for each in step.calls:
+                told = {"error" if each.is_error else "output": each.output}
+                responses.append({"functionResponse": {"name": each.tool, "response": told}})
             return [{"role": "model", "parts": [*said, *calls]}, {"role": "user", "parts": responses}]
-
-
-def _response(call: Called) -> WireMessage:
-    return {"error" if call.is_error else "output": call.output}
 
 
 WRITERS: Mapping[str, Callable[[Step], list[Any]]] = {

@@ -101,19 +101,14 @@ class Sizes:
         if counted is None:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            counted = self._kept[key] = _counted(text, model)
+            counter, words = counter_for(model), text.encode("utf-8", "replace").decode()
+            counted = self._kept[key] = counter.tokens(counter.shape(Message("user", (Text(words),))))
         return counted
 
     def piece(self, piece: Any, model: Model) -> int:
         """Tokens of one block, tool or item, as it stands in a request."""
         words = "\n".join(_words(piece))
         return AROUND + (self.text(words, model) if words else 0) + _media(piece)
-
-
-def _counted(text: str, model: Model) -> int:
-    counter = counter_for(model)
-    words = text.encode("utf-8", "replace").decode()
-    return counter.tokens(counter.shape(Message("user", (Text(words),))))
 
 
 def _words(value: Any) -> Iterator[str]:
@@ -143,14 +138,9 @@ def _media_kind(value: Mapping[str, Any]) -> int:
     kind = str(value.get("type"))
     if kind in _PICTURES or "inlineData" in value or "fileData" in value:
         return PICTURE
-    if kind in _FILES and not _is_plain(value):
-        return FILE
-    return 0
-
-
-def _is_plain(value: Mapping[str, Any]) -> bool:
     source = value.get("source")
-    return isinstance(source, Mapping) and source.get("type") in ("text", "content")
+    is_plain = isinstance(source, Mapping) and source.get("type") in ("text", "content")
+    return FILE if kind in _FILES and not is_plain else 0
 
 
 _MILLION = 1_000_000
@@ -276,7 +266,12 @@ class PromptCache:
         """Entries only at breakpoints; from each, the nearest earlier entry within the look-back is read."""
         keys, sums = _chain(scope, pieces)
         marks = [index for index, piece in enumerate(pieces) if piece.breakpoint and sums[index] >= rules.least]
-        hits = [hit for mark in marks if (hit := self._before(mark, keys, rules.lookback)) is not None]
+        hits = []
+        for mark in marks:
+            oldest = -1 if rules.lookback is None else max(-1, mark - rules.lookback)
+            hit = next((index for index in range(mark, oldest, -1) if self.is_live(keys[index])), None)
+            if hit is not None:
+                hits.append(hit)
         total = sums[-1] if sums else 0
         if not marks:
             return Billed(TokenBill(total))
@@ -287,10 +282,6 @@ class PromptCache:
         entries = {keys[mark]: pieces[mark].breakpoint or rules.lifetime for mark in marks}
         entries |= {keys[hit]: entries.get(keys[hit]) or self._entries[keys[hit]][1] for hit in hits}
         return Billed(TokenBill(total - last, read, last - read - hour, hour), entries)
-
-    def _before(self, mark: int, keys: Sequence[bytes], lookback: int | None) -> int | None:
-        oldest = -1 if lookback is None else max(-1, mark - lookback)
-        return next((index for index in range(mark, oldest, -1) if self.is_live(keys[index])), None)
 
 
 def _chain(scope: str, pieces: Sequence[PromptPiece]) -> tuple[list[bytes], list[int]]:

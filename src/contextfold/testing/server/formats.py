@@ -189,9 +189,15 @@ async def failing(
     """What a client sees of a fault. `chunks` is what would have been sent; `last` an error event to end with."""
     match fault.how:
         case "reset":
-            _reset(request)
-        case "hang":
-            await _gone(request, closing)
+            transport = _transport(request)
+            connection: socket.socket = transport.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+            transport.abort()
+        case "hang":  # until the client or the server gives up
+            tasks = [asyncio.ensure_future(_disconnected(request)), asyncio.ensure_future(closing.wait())]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
         case "garbage":
             return Response(fault.text, 200, media_type="text/html")
         case "break_off":
@@ -212,13 +218,6 @@ def _media(chunks: Sequence[bytes]) -> str:
 def _transport(request: Request) -> asyncio.Transport:
     transport: asyncio.Transport = request.scope["state"]["transport"]
     return transport
-
-
-def _reset(request: Request) -> None:
-    transport = _transport(request)
-    connection: socket.socket = transport.get_extra_info("socket")
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-    transport.abort()
 
 
 async def _cut(request: Request, chunks: Sequence[bytes]) -> AsyncIterator[bytes]:
@@ -244,14 +243,6 @@ async def _paused(seconds: float, closing: asyncio.Event) -> None:
         await asyncio.wait_for(closing.wait(), seconds)
     except TimeoutError:
         return
-
-
-async def _gone(request: Request, closing: asyncio.Event) -> None:
-    """Until the client or the server gives up."""
-    tasks = [asyncio.ensure_future(_disconnected(request)), asyncio.ensure_future(closing.wait())]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
 
 
 async def _disconnected(request: Request) -> None:

@@ -79,11 +79,14 @@ def check_contents(provider: Vendor, body: Mapping[str, Any], model: Model) -> l
     for number, content in enumerate(contents):
         _content(content, number)
     _adjacent(contents)
-    spoken = [number for number, content in enumerate(contents) if _is_speech(content)]
+    # Signatures are wanted in what follows the last content in which the user says something.
+    spoken = -1
     for number, content in enumerate(contents):
-        _signatures(
-            provider, content, number, is_wanted=version(model.id) >= (3, 0) and number > max(spoken, default=-1)
-        )
+        is_speech = any(part.get("functionResponse") is None for part in content["parts"])
+        spoken = number if content.get("role") != "model" and is_speech else spoken
+    for number, content in enumerate(contents):
+        is_wanted = version(model.id) >= (3, 0) and number > spoken
+        _signatures(provider, content, number, is_wanted=is_wanted)
     return contents
 
 
@@ -159,11 +162,6 @@ def _match(calls: Sequence[Mapping[str, Any]], responses: Sequence[Mapping[str, 
         raise refuse("Please ensure that function responses have the ids of their function calls.", "result-id")
 
 
-def _is_speech(content: Mapping[str, Any]) -> bool:
-    """Whether the user says something here: signatures are wanted in what follows the last such content."""
-    return content.get("role") != "model" and any(part.get("functionResponse") is None for part in content["parts"])
-
-
 def _signatures(provider: Vendor, content: Mapping[str, Any], number: int, *, is_wanted: bool) -> None:
     first = True
     for index, part in enumerate(content["parts"]):
@@ -182,16 +180,12 @@ def _signatures(provider: Vendor, content: Mapping[str, Any], number: int, *, is
                     "signature-missing",
                 )
         if signature:
-            _verify(provider, part, f"contents[{number}].parts[{index}]", signature)
-
-
-def _verify(provider: Vendor, part: Mapping[str, Any], at: str, signature: str) -> None:
-    """A signature stays on its exact part."""
-    facts = provider.seal.facts(signature)
-    if facts is None and (signature in FOREIGN or provider.settings.trusts_foreign_seals):
-        return
-    if facts is None or facts.get("kind") != "thought" or facts["part"] != part_digest(part):
-        raise refuse(f"Corrupted thought signature at {at}.", "signature")
+            facts = provider.seal.facts(signature)
+            if facts is None and (signature in FOREIGN or provider.settings.trusts_foreign_seals):
+                continue
+            if facts is None or facts.get("kind") != "thought" or facts["part"] != part_digest(part):
+                # A signature stays on its exact part.
+                raise refuse(f"Corrupted thought signature at contents[{number}].parts[{index}].", "signature")
 
 
 def part_digest(part: Mapping[str, Any]) -> str:
@@ -209,8 +203,14 @@ def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed
     most = (body.get("generationConfig") or {}).get("maxOutputTokens")
     spoken = speak(provider, say, model, "", most)
     usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
-    parts = _spoken_parts(provider, spoken.say)
-    answer = _answer(provider, model, parts, _STOPS[spoken.say.reason], usage)
+    content = {"role": "model", "parts": _spoken_parts(provider, spoken.say)}
+    candidate = {"content": content, "finishReason": _STOPS[spoken.say.reason], "index": 0}
+    answer = {
+        "candidates": [candidate],
+        "usageMetadata": usage_fields(usage),
+        "modelVersion": model.id,
+        "responseId": provider.id(""),
+    }
     return ServerReply(answer, usage, list(_chunks(answer)), model.id)
 
 
@@ -229,16 +229,6 @@ def _spoken_parts(provider: Vendor, say: Say) -> list[dict[str, Any]]:
     return parts
 
 
-def _answer(provider: Vendor, model: Model, parts: list[dict[str, Any]], stop: str, usage: TokenBill) -> dict[str, Any]:
-    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": stop, "index": 0}
-    return {
-        "candidates": [candidate],
-        "usageMetadata": usage_fields(usage),
-        "modelVersion": model.id,
-        "responseId": provider.id(""),
-    }
-
-
 def usage_fields(usage: TokenBill) -> dict[str, Any]:
     """Cached tokens are counted inside the prompt, thoughts beside the candidates."""
     fields = {
@@ -255,20 +245,15 @@ def usage_fields(usage: TokenBill) -> dict[str, Any]:
 
 def _chunks(answer: Mapping[str, Any]) -> Iterator[bytes]:
     candidate = answer["candidates"][0]
-    pieces = list(_pieces(candidate["content"]["parts"])) or [{"text": ""}]
+    pieces: list[dict[str, Any]] = []
+    for part in candidate["content"]["parts"]:
+        pieces += [{**part, "text": piece} for piece in in_pieces(part["text"])] if "text" in part else [part]
+    pieces = pieces or [{"text": ""}]
     for number, part in enumerate(pieces):
         told = {"content": {"role": "model", "parts": [part]}, "index": 0}
         if number == len(pieces) - 1:
             told["finishReason"] = candidate["finishReason"]
         yield sse({**answer, "candidates": [told]})
-
-
-def _pieces(parts: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for part in parts:
-        if "text" in part:
-            yield from ({**part, "text": piece} for piece in in_pieces(part["text"]))
-        else:
-            yield part
 
 
 _TYPES: Final[dict[Kind, tuple[int, str]]] = {

@@ -92,20 +92,15 @@ def check_fields(body: Mapping[str, Any], model: Model) -> None:
         said = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
         raise refuse(f"Unsupported parameter: {said}", "max-tokens", "max_tokens", "unsupported_parameter")
     for name in ("max_tokens", "max_completion_tokens"):
-        _length(body.get(name), name, model)
+        most = body.get(name)
+        if most is not None and (not is_whole(most) or most < 1):
+            raise refuse(f"Invalid '{name}': integer below minimum value.", "max-tokens", name)
+        if most is not None and model.output is not None and most > model.output:
+            said = f"max_tokens is too large: {most}. This model supports at most {model.output} completion tokens"
+            raise refuse(said, "max-tokens", name)
     if body.get("stream_options") is not None and body.get("stream") is not True:
         raise refuse("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream-options")
     _tools(body)
-
-
-def _length(most: Any, name: str, model: Model) -> None:
-    if most is None:
-        return
-    if not is_whole(most) or most < 1:
-        raise refuse(f"Invalid '{name}': integer below minimum value.", "max-tokens", name)
-    if model.output is not None and most > model.output:
-        said = f"max_tokens is too large: {most}. This model supports at most {model.output} completion tokens"
-        raise refuse(said, "max-tokens", name)
 
 
 def _tools(body: Mapping[str, Any]) -> None:
@@ -132,14 +127,15 @@ def check_messages(messages: Any, flavour: Flavour) -> list[dict[str, Any]]:
     for number, message in enumerate(said):
         _check_message(message, number)
     _pairs(said)
-    if flavour.wants_reasoning:
-        _reasoning(said)
+    for number, message in enumerate(said if flavour.wants_reasoning else ()):
+        if message.get("tool_calls") and not isinstance(message.get("reasoning_content"), str):
+            told = "Missing `reasoning_content` field in the assistant message"
+            raise refuse(f"{told} at message index {number}", "reasoning-missing")
     if flavour.alternates:
         _alternation(said)
-    if not flavour.has_tool_role:
-        for number, message in enumerate(said):
-            if message["role"] == "tool" or message.get("tool_calls"):
-                raise refuse(f"messages[{number}]: only user and assistant roles are supported", "no-tool-role")
+    for number, message in enumerate(() if flavour.has_tool_role else said):
+        if message["role"] == "tool" or message.get("tool_calls"):
+            raise refuse(f"messages[{number}]: only user and assistant roles are supported", "no-tool-role")
     return said
 
 
@@ -236,13 +232,6 @@ def _unanswered(waiting: Sequence[str], number: int) -> None:
         )
 
 
-def _reasoning(messages: Sequence[Mapping[str, Any]]) -> None:
-    for number, message in enumerate(messages):
-        if message.get("tool_calls") and not isinstance(message.get("reasoning_content"), str):
-            said = "Missing `reasoning_content` field in the assistant message"
-            raise refuse(f"{said} at message index {number}", "reasoning-missing")
-
-
 def _alternation(messages: Sequence[Mapping[str, Any]]) -> None:
     """User and assistant in turn, from the user; a run of results is the user's side."""
     sides: list[str] = []
@@ -266,7 +255,16 @@ def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed
     most = body.get("max_completion_tokens") or body.get("max_tokens")
     spoken = speak(provider, say, model, "call_", most)
     usage = replace(billed.usage, output=spoken.tokens, reasoning=spoken.reasoning)
-    message = _message(spoken.say, with_reasoning=provider.settings.flavour.wants_reasoning)
+    told = spoken.say
+    content = told.text or (None if told.calls else "")
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None, "annotations": []}
+    if provider.settings.flavour.wants_reasoning:
+        message["reasoning_content"] = told.thinking
+    if told.calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
+            for call in told.calls
+        ]
     answer = {
         "id": provider.id("chatcmpl-"),
         "object": "chat.completion",
@@ -281,20 +279,6 @@ def tell(provider: Vendor, model: Model, body: Mapping[str, Any], billed: Billed
     }
     options = body.get("stream_options") or {}
     return ServerReply(answer, usage, list(_chunks(answer, with_usage=bool(options.get("include_usage")))), model.id)
-
-
-def _message(say: Say, *, with_reasoning: bool) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": say.text or None, "refusal": None, "annotations": []}
-    if with_reasoning:
-        message["reasoning_content"] = say.thinking
-    if say.calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments(call)}}
-            for call in say.calls
-        ]
-    if not say.calls and not say.text:
-        message["content"] = ""
-    return message
 
 
 def usage_fields(usage: TokenBill) -> dict[str, Any]:

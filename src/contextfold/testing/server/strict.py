@@ -63,7 +63,9 @@ def _serving(
             return _refusal(provider, format, incoming, refused)
         if isinstance(step, Fault):
             return await _fail(request, provider, format, incoming, accepted, step, closing)
-        return _answer(provider, format, incoming, accepted, step)
+        told = _begin(provider, accepted, step)
+        _saw(provider, format, incoming, 200, told, stream=accepted.stream)
+        return streamed(told.chunks) if accepted.stream else whole(200, told.body)
 
     return serve
 
@@ -106,12 +108,6 @@ async def _step(provider: Vendor, accepted: Accepted, closing: asyncio.Event) ->
     if isinstance(step, Fault) and step.how == "status" and step.refused is not None:
         raise step.refused
     return step
-
-
-def _answer(provider: Vendor, format: Format, incoming: Incoming, accepted: Accepted, say: Say) -> Response:
-    told = _begin(provider, accepted, say)
-    _saw(provider, format, incoming, 200, told, stream=accepted.stream)
-    return streamed(told.chunks) if accepted.stream else whole(200, told.body)
 
 
 def _begin(provider: Vendor, accepted: Accepted, say: Say) -> ServerReply:

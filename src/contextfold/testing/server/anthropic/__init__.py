@@ -66,9 +66,15 @@ def read(provider: Vendor, incoming: Incoming, *, counts: bool = False) -> ReadM
     betas = [each.strip() for each in incoming.headers.get("anthropic-beta", "").split(",") if each.strip()]
     if not incoming.headers.get("anthropic-version"):
         raise refuse("anthropic-version: header is required", "version")
-    model = _model(provider, body)
+    name = body.get("model")
+    if not isinstance(name, str) or not name:
+        raise refuse("model: Field required", "model")
+    if name.startswith(("gpt-", "gemini-")):
+        raise Rejection(f"model: {name}", kind="not_found", rule="model")
+    model = provider.model(name)
     check_fields(body, betas, model, counts=counts)
-    _binding(body, betas)
+    if "block_binding" in mapping(body.get("thinking")) and BINDING_BETA not in betas:
+        raise refuse("thinking.block_binding: Extra inputs are not permitted", "binding-beta")
     edits = edits_of(body, betas)
     turns, compacted = after_compaction(read_turns(body.get("messages")))
     if not turns:
@@ -84,20 +90,6 @@ def read(provider: Vendor, incoming: Incoming, *, counts: bool = False) -> ReadM
     dropped = check_thinking(provider, body, turns, model, is_compacted=is_compacted)
     asking = ReadMessages(model, body, turns, betas, prefix, dropped=dropped, compacts="demand" if demanded else "")
     return _sized(provider, asking, edits)
-
-
-def _model(provider: Vendor, body: Mapping[str, Any]) -> Model:
-    name = body.get("model")
-    if not isinstance(name, str) or not name:
-        raise refuse("model: Field required", "model")
-    if name.startswith(("gpt-", "gemini-")):
-        raise Rejection(f"model: {name}", kind="not_found", rule="model")
-    return provider.model(name)
-
-
-def _binding(body: Mapping[str, Any], betas: Sequence[str]) -> None:
-    if "block_binding" in mapping(body.get("thinking")) and BINDING_BETA not in betas:
-        raise refuse("thinking.block_binding: Extra inputs are not permitted", "binding-beta")
 
 
 def _sized(provider: Vendor, asking: ReadMessages, edits: Sequence[Mapping[str, Any]]) -> ReadMessages:
@@ -126,11 +118,19 @@ def pieces(provider: Vendor, asking: ReadMessages) -> list[PromptPiece]:
     system = body.get("system") or []
     blocks = [{"type": "text", "text": system}] if isinstance(system, str) else system
     parts = [_piece(provider, each, model) for each in [*items(body.get("tools")), *blocks]]
-    parts.append(PromptPiece(_tier(asking), 0))
+    # What kills the cached messages, and nothing before them, when it changes.
+    pictures = any(placed.kind == "image" for turn in asking.turns for placed in turn.blocks)
+    thinking = mapping(body.get("thinking")).get("type", "disabled")
+    parts.append(PromptPiece(repr((body.get("tool_choice"), thinking, pictures)).encode(), 0))
     for turn in asking.turns:
         parts += [_piece(provider, placed.block, model, turn.role) for placed in turn.blocks]
     if body.get("cache_control") is not None:
-        _mark_last(parts, asking, lifetime_of(body["cache_control"], "cache_control"))
+        lifetime = lifetime_of(body["cache_control"], "cache_control")
+        kinds = [placed.kind for turn in asking.turns for placed in turn.blocks]
+        back = next((at for at, kind in enumerate(reversed(kinds), 1) if kind not in REASONING), 0)
+        if back:  # the last block that may be marked
+            last = parts[-back]
+            parts[-back] = PromptPiece(last.content, last.tokens, last.breakpoint or lifetime)
     return parts
 
 
@@ -139,22 +139,6 @@ def _piece(provider: Vendor, block: Mapping[str, Any], model: Model, role: str =
     bare = {name: value for name, value in block.items() if name != "cache_control"}
     content = {"role": role, "content": bare} if role else bare
     return provider.piece(content, model, lifetime_of(mark, "") if mark is not None else None)
-
-
-def _tier(asking: ReadMessages) -> bytes:
-    """What kills the cached messages, and nothing before them, when it changes."""
-    pictures = any(placed.kind == "image" for turn in asking.turns for placed in turn.blocks)
-    thinking = mapping(asking.body.get("thinking")).get("type", "disabled")
-    return repr((asking.body.get("tool_choice"), thinking, pictures)).encode()
-
-
-def _mark_last(parts: list[PromptPiece], asking: ReadMessages, lifetime: int) -> None:
-    kinds = [placed.kind for turn in asking.turns for placed in turn.blocks]
-    for back, kind in enumerate(reversed(kinds), 1):
-        if kind not in REASONING:
-            last = parts[-back]
-            parts[-back] = PromptPiece(last.content, last.tokens, last.breakpoint or lifetime)
-            return
 
 
 def chunks(body: Mapping[str, Any]) -> list[bytes]:

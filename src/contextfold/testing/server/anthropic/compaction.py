@@ -150,24 +150,16 @@ def _clear_results(provider: Vendor, edit: Mapping[str, Any], turns: list[ReadTu
     saved = sum(provider.sizes.piece(each.block, model) for each in old)
     if not old or saved < mapping(edit.get("clear_at_least")).get("value", 0):
         return 0
-    _replace(turns, {id(each) for each in old}, {each.block["tool_use_id"] for each in old}, edit, names)
-    return len(old)
-
-
-def _replace(
-    turns: list[ReadTurn], old: set[int], calls: set[str], edit: Mapping[str, Any], names: Mapping[str, str]
-) -> None:
+    results_cleared, calls = {id(each) for each in old}, {each.block["tool_use_id"] for each in old}
     inputs = edit.get("clear_tool_inputs", False)
+    emptied = calls if inputs is True else {call for call in calls if names[call] in items(inputs)}
     for turn in turns:
         for index, placed in enumerate(turn.blocks):
-            if id(placed) in old:
+            if id(placed) in results_cleared:
                 turn.blocks[index] = replace(placed, block={**placed.block, "content": CLEARED})
-            elif placed.kind == "tool_use" and placed.block["id"] in calls and _is_named(inputs, placed, names):
+            elif placed.kind == "tool_use" and placed.block["id"] in emptied:
                 turn.blocks[index] = replace(placed, block={**placed.block, "input": {}})
-
-
-def _is_named(inputs: Any, placed: PlacedBlock, names: Mapping[str, str]) -> bool:
-    return inputs is True or (isinstance(inputs, list) and names[placed.block["id"]] in inputs)
+    return len(old)
 
 
 def _all(turns: Sequence[ReadTurn]) -> list[PlacedBlock]:

@@ -139,24 +139,18 @@ def check_fields(body: Mapping[str, Any], betas: Sequence[str], model: Model, *,
         if name in FIELDS or any(beta in betas for beta in BETA_FIELDS.get(name, ())):
             continue
         raise refuse(f"{name}: Extra inputs are not permitted", "field-unknown")
+    most = body.get("max_tokens")
     if not counts:
-        _length(body, model)
+        if most is None:
+            raise refuse("max_tokens: Field required", "max-tokens")
+        if not is_whole(most) or most < 0:
+            raise refuse("max_tokens: Input should be greater than or equal to 0", "max-tokens")
+        if model.output is not None and most > model.output:
+            said = "which is the maximum allowed number of output tokens for"
+            raise refuse(f"max_tokens: {most} > {model.output}, {said} {model.id}", "max-tokens")
     _system(body.get("system"))
     _tools(body)
     _newer_models(body, model)
-
-
-def _length(body: Mapping[str, Any], model: Model) -> None:
-    most = body.get("max_tokens")
-    if most is None:
-        raise refuse("max_tokens: Field required", "max-tokens")
-    if not is_whole(most) or most < 0:
-        raise refuse("max_tokens: Input should be greater than or equal to 0", "max-tokens")
-    if model.output is not None and most > model.output:
-        said = (
-            f"max_tokens: {most} > {model.output}, which is the maximum allowed number of output tokens for {model.id}"
-        )
-        raise refuse(said, "max-tokens")
 
 
 def _system(system: Any) -> None:

@@ -65,7 +65,11 @@ def check_block(block: dict[str, Any], at: str, role: str) -> None:
     known = BLOCKS.get(kind) if isinstance(kind, str) else None
     if not isinstance(kind, str) or known is None:
         raise refuse(f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags", "kind")
-    _fields(block, at, kind, *known)
+    must, may = known
+    for name in sorted(must - block.keys()):
+        raise refuse(f"{at}.{kind}.{name}: Field required", "field-missing")
+    for name in block.keys() - must - may - {"type", "cache_control"}:
+        raise refuse(f"{at}.{kind}.{name}: Extra inputs are not permitted", "field-unknown")
     _speaker(kind, at, role)
     if kind == "text":
         check_text(block["text"], at)
@@ -78,13 +82,6 @@ def check_block(block: dict[str, Any], at: str, role: str) -> None:
     elif kind == "thinking" and not (isinstance(block["thinking"], str) and isinstance(block["signature"], str)):
         raise refuse(f"{at}.thinking.signature: Input should be a valid string", "field-type")
     check_mark(block, at)
-
-
-def _fields(block: dict[str, Any], at: str, kind: str, must: frozenset[str], may: frozenset[str]) -> None:
-    for name in sorted(must - block.keys()):
-        raise refuse(f"{at}.{kind}.{name}: Field required", "field-missing")
-    for name in block.keys() - must - may - {"type", "cache_control"}:
-        raise refuse(f"{at}.{kind}.{name}: Extra inputs are not permitted", "field-unknown")
 
 
 def _speaker(kind: str, at: str, role: str) -> None:
@@ -166,7 +163,11 @@ def lifetime_of(mark: Any, at: str) -> int:
 
 def check_pairs(turns: Sequence[ReadTurn], *, may_stay_open: bool = False) -> None:
     """Refuse calls without results, results without calls, and either of them twice."""
-    _unique(turns)
+    seen: set[str] = set()
+    for call in (call for turn in turns for call in _calls(turn)):
+        if call.block["id"] in seen:
+            raise refuse(f"{call.at}: `tool_use` ids must be unique", "call-twice")
+        seen.add(call.block["id"])
     _server_tools(turns)
     before: ReadTurn | None = None
     for turn in turns:
@@ -184,15 +185,6 @@ def check_pairs(turns: Sequence[ReadTurn], *, may_stay_open: bool = False) -> No
 def open_calls(turns: Sequence[ReadTurn]) -> list[str]:
     """Calls of the last turn that nothing answers."""
     return [each.block["id"] for each in _calls(turns[-1])] if turns else []
-
-
-def _unique(turns: Sequence[ReadTurn]) -> None:
-    seen: set[str] = set()
-    for turn in turns:
-        for call in _calls(turn):
-            if call.block["id"] in seen:
-                raise refuse(f"{call.at}: `tool_use` ids must be unique", "call-twice")
-            seen.add(call.block["id"])
 
 
 def _results(before: ReadTurn | None, turn: ReadTurn) -> None:

@@ -41,17 +41,14 @@ def _events(response: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
         place = {"output_index": index}
-        yield {"type": "response.output_item.added", **place, "item": _begun(item)}
+        empty: dict[str, Any] = {"content": [], "arguments": "", "summary": []}
+        started = {name: empty.get(name, value) for name, value in item.items()}
+        started |= {"status": "in_progress"} if "status" in item else {}
+        yield {"type": "response.output_item.added", **place, "item": started}
         for event in _inside(item):
             yield {**event, **place, "item_id": item["id"]}
         yield {"type": "response.output_item.done", **place, "item": item}
     yield {"type": f"response.{response['status']}", "response": response}
-
-
-def _begun(item: Mapping[str, Any]) -> dict[str, Any]:
-    empty: dict[str, Any] = {"content": [], "arguments": "", "summary": []}
-    started = {name: empty.get(name, value) for name, value in item.items()}
-    return {**started, "status": "in_progress"} if "status" in item else started
 
 
 def _inside(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -66,7 +63,12 @@ def _inside(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"type": "response.function_call_arguments.done", **done}
         case "reasoning":
             for index, part in enumerate(item["summary"]):
-                yield from ({**event, "summary_index": index} for event in _summary(part))
+                at = {"summary_index": index}
+                yield {"type": "response.reasoning_summary_part.added", "part": {**part, "text": ""}, **at}
+                for piece in in_pieces(part["text"]):
+                    yield {"type": "response.reasoning_summary_text.delta", "delta": piece, **at}
+                yield {"type": "response.reasoning_summary_text.done", "text": part["text"], **at}
+                yield {"type": "response.reasoning_summary_part.done", "part": part, **at}
         case _:  # a compaction item comes whole
             return
 
@@ -80,14 +82,6 @@ def _part(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"type": f"response.{event}.delta", "delta": piece, **further}
     yield {"type": f"response.{event}.done", kind: part[kind], **further}
     yield {"type": "response.content_part.done", "part": part}
-
-
-def _summary(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"type": "response.reasoning_summary_part.added", "part": {**part, "text": ""}}
-    for piece in in_pieces(part["text"]):
-        yield {"type": "response.reasoning_summary_text.delta", "delta": piece}
-    yield {"type": "response.reasoning_summary_text.done", "text": part["text"]}
-    yield {"type": "response.reasoning_summary_part.done", "part": part}
 
 
 class ReadResponses(Struct, frozen=True):
@@ -119,8 +113,11 @@ def _output(provider: Vendor, asking: ReadResponses, say: Say) -> list[dict[str,
     output: list[dict[str, Any]] = []
     reasoning = ""
     if say.thinking:
-        output.append(_reasoning(provider, asking, say.thinking))
-        reasoning = output[0]["id"]
+        reasoning, sealed = provider.id("rs_"), None
+        if "reasoning.encrypted_content" in (asking.body.get("include") or ()):
+            sealed = provider.seal.sign(kind="reasoning", id=reasoning, model=asking.model.id)
+        summary = [{"type": "summary_text", "text": say.thinking}]
+        output.append({"id": reasoning, "type": "reasoning", "summary": summary, "encrypted_content": sealed})
     if say.text or not say.calls:
         kind = "refusal" if say.reason == "refusal" else "output_text"
         further: dict[str, Any] = {} if kind == "refusal" else {"annotations": [], "logprobs": []}
@@ -135,15 +132,6 @@ def _output(provider: Vendor, asking: ReadResponses, say: Say) -> list[dict[str,
     return output
 
 
-def _reasoning(provider: Vendor, asking: ReadResponses, thinking: str) -> dict[str, Any]:
-    number = provider.id("rs_")
-    sealed = None
-    if "reasoning.encrypted_content" in (asking.body.get("include") or ()):
-        sealed = provider.seal.sign(kind="reasoning", id=number, model=asking.model.id)
-    summary = [{"type": "summary_text", "text": thinking}]
-    return {"id": number, "type": "reasoning", "summary": summary, "encrypted_content": sealed}
-
-
 def compaction_item(provider: Vendor, model: Model, form: str) -> dict[str, Any]:
     """An opaque item that stands for what came before it, for this model only."""
     number = provider.id("cmp_")
@@ -155,7 +143,11 @@ def compacted(provider: Vendor, asking: ReadResponses, say: Say) -> ServerReply:
     """The endpoint's window: what people said, as it was, and one item for all the rest."""
     usage = replace(asking.billed.usage, output=provider.sizes.text(say.text or "-", asking.model))
     users = [item for item in asking.items if kind_of(item) == "message" and item.get("role") == "user"]
-    window = [_as_output(provider, item) for item in users]
+    window = []
+    for item in users:
+        content, number = item["content"], item.get("id") or provider.id("msg_")
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        window.append({"id": number, "type": "message", "role": "user", "status": "completed", "content": parts})
     body = {
         "id": provider.id("resp_"),
         "object": "response.compaction",
@@ -164,13 +156,6 @@ def compacted(provider: Vendor, asking: ReadResponses, say: Say) -> ServerReply:
         "usage": usage_fields(usage),
     }
     return ServerReply(body, usage, (), asking.model.id)
-
-
-def _as_output(provider: Vendor, item: Mapping[str, Any]) -> dict[str, Any]:
-    content = item["content"]
-    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-    number = item.get("id") or provider.id("msg_")
-    return {"id": number, "type": "message", "role": "user", "status": "completed", "content": parts}
 
 
 def _response(

@@ -307,16 +307,12 @@ def _reasoning(provider: Vendor, items: Sequence[Mapping[str, Any]]) -> None:
         kind, given = kind_of(dict(item)), str(item.get("id", ""))
         if kind == "reasoning":
             ids.add(given)
-            after = items[number + 1] if number + 1 < len(items) else {}
-            if not _is_led_to(after):
+            after = dict(items[number + 1]) if number + 1 < len(items) else {}
+            is_answer = kind_of(after) == "message" and after.get("role") == "assistant"
+            if not is_answer and kind_of(after) not in _LED_TO:
                 said = f"Item '{given}' of type 'reasoning' was provided without its required following item."
                 raise refuse(said, "reasoning-alone", "input")
         needed = provider.made_after.get(given)
         if needed is not None and needed not in ids:
             said = f"Item '{given}' of type '{kind}' was provided without its required 'reasoning' item: '{needed}'."
             raise refuse(said, "reasoning-missing", "input")
-
-
-def _is_led_to(item: Mapping[str, Any]) -> bool:
-    kind = kind_of(dict(item))
-    return kind in _LED_TO or (kind == "message" and mapping(item).get("role") == "assistant")
