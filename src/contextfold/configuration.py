@@ -162,8 +162,13 @@ def configure(
     gateway = found.table.get("gateway", {})
     if not isinstance(gateway, Mapping):
         raise BadConfiguration(f"{found.origins.get('gateway', found.path)}: gateway must be a table, as in [gateway].")
-    in_environment = _in_environment(environment)
-    return Configuration(settings, config, found.path, _limit(environment, config), in_environment, gateway)
+    limit = Effective("max_input_tokens", None, DEFAULT)
+    said = limit_for_all({name: environment[name] for name in (PREFIX, *LEGACY_FOR_ALL) if name in environment})
+    if said is not None:
+        limit = Effective("max_input_tokens", said[0], f"environment {said[1]}")
+    elif config.max_input_tokens is not None:
+        limit = Effective("max_input_tokens", config.max_input_tokens, config.origin("max_input_tokens"))
+    return Configuration(settings, config, found.path, limit, _in_environment(environment), gateway)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str]:
@@ -181,16 +186,12 @@ def _effective(setting: Setting, flag: str | None, environ: Mapping[str, str], f
         (setting.default, DEFAULT),
     )
     value, source = next((value, source) for value, source in said if value is not None)
-    return Effective(setting.key, _checked(setting, value, source), source)
-
-
-def _checked(setting: Setting, value: object, source: str) -> str:
     if not isinstance(value, str):
         raise BadConfiguration(f"{source}: {setting.key} is {value!r}; it must be a text in quotes.")
     if setting.choices and value not in setting.choices:
         choices = [choice for choice in setting.choices if choice]
         raise BadConfiguration(f"{source}: {setting.key} is {value!r}{nearest(value, choices)}")
-    return value
+    return Effective(setting.key, value, source)
 
 
 def _in_environment(environ: Mapping[str, str]) -> Profile:
@@ -206,15 +207,6 @@ def _in_environment(environ: Mapping[str, str]) -> Profile:
         except (ValueError, BadConfiguration) as error:
             raise BadConfiguration(f"{variable} is {environ[variable]!r}: {error}") from error
     return Profile(**values)
-
-
-def _limit(environ: Mapping[str, str], config: Config) -> Effective:
-    in_environment = limit_for_all({name: environ[name] for name in (PREFIX, *LEGACY_FOR_ALL) if name in environ})
-    if in_environment is not None:
-        return Effective("max_input_tokens", in_environment[0], f"environment {in_environment[1]}")
-    if config.max_input_tokens is not None:
-        return Effective("max_input_tokens", config.max_input_tokens, config.origin("max_input_tokens"))
-    return Effective("max_input_tokens", None, DEFAULT)
 
 
 def _is_set(value: object) -> bool:

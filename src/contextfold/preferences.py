@@ -58,16 +58,17 @@ def policy_for(
         own = policy if summarizer is None else policy.with_(summarizer=summarizer)
         return own if profile is None else adjusted(own, _profile(settings, model, profile))
     said = _profile(settings, model, profile)
-    name = _recipe(policy, settings)
-    return adjusted(_built(name, said, model, summarizer), said)
-
-
-def _recipe(policy: str | None, settings: Configuration) -> str:
     setting = settings.settings["policy"]
     name, source = (str(setting.value), f"{setting.source}: ") if policy is None else (policy, "")
     if name not in recipes.RECIPES:
         raise BadConfiguration(f"{source}there is no recipe {name!r}{nearest(name, list(recipes.RECIPES))}")
-    return name
+    recipe = recipes.RECIPES[name]
+    if (summarizer is not None or said.condensing_model) and "summarizer" not in signature(recipe).parameters:
+        raise _refused("condensing_model" if summarizer is None else "summarizer", name, "it never asks a model")
+    if summarizer is None and said.condensing_model:
+        summarizer = providers.named(model if said.condensing_model == MAIN else said.condensing_model)
+    given: dict[str, Any] = {} if summarizer is None else {"summarizer": summarizer}
+    return adjusted(recipe(**given), said)
 
 
 def _profile(settings: Configuration, model: str, profile: Chosen) -> Profile:
@@ -84,16 +85,6 @@ def _profile(settings: Configuration, model: str, profile: Chosen) -> Profile:
     return profile.over(settings.said(model))
 
 
-def _built(name: str, said: Profile, model: str, summarizer: Summarizer | None) -> Policy:
-    recipe = recipes.RECIPES[name]
-    if (summarizer is not None or said.condensing_model) and "summarizer" not in signature(recipe).parameters:
-        raise _refused("condensing_model" if summarizer is None else "summarizer", name, "it never asks a model")
-    if summarizer is None and said.condensing_model:
-        summarizer = providers.named(model if said.condensing_model == MAIN else said.condensing_model)
-    given: dict[str, Any] = {} if summarizer is None else {"summarizer": summarizer}
-    return recipe(**given)
-
-
 def adjusted(policy: Policy, said: Profile) -> Policy:
     """The policy as a profile wants it; what the profile leaves open stays as the policy has it."""
     if said.threshold != INHERIT or said.target_reduction != INHERIT:
@@ -101,7 +92,9 @@ def adjusted(policy: Policy, said: Profile) -> Policy:
     if said.target_reduction != INHERIT:
         policy = policy.with_(asked_goal=max(LEAST_GOAL, 1 - said.target_reduction))
     if said.keep_messages != INHERIT:
-        policy = policy.with_(stages=_keeping(policy, said.keep_messages))
+        if not any(isinstance(stage, Condense | Window) for stage in policy.stages):
+            raise _refused("keep_messages", policy.name, "what it keeps goes by importance")
+        policy = policy.with_(stages=tuple(_kept(stage, said.keep_messages) for stage in policy.stages))
     if said.condensing_prompt:
         if not any(isinstance(stage, Condense | Prune) for stage in policy.stages):
             raise _refused("condensing_prompt", policy.name, "it never asks for a summary")
@@ -113,19 +106,19 @@ def _triggers(policy: Policy, said: Profile) -> tuple[Trigger, ...]:
     """Folding begins at the threshold and comes down by the reduction: a summary of a tenth saves nine."""
     ladders = [trigger for trigger in policy.triggers if isinstance(trigger, Ladder)]
     if ladders:
-        return tuple(_climbed(ladder, said) for ladder in ladders)
+        climbed = []
+        for ladder in ladders:
+            enter = ladder.enter if said.threshold == INHERIT else said.threshold / 100
+            warn, high = min(ladder.warn, enter), max(ladder.high, enter)
+            goal = min(enter, _goal(enter, ladder.goal, said))
+            climbed.append(replace(ladder, enter=enter, warn=warn, high=high, goal=goal))
+        return tuple(climbed)
     known = [trigger for trigger in policy.triggers if isinstance(trigger, Percent | Headroom | TokenLimit)]
     if len(known) != len(policy.triggers):
         raise _refused("threshold", policy.name, "it has triggers of its own")
     if said.threshold == INHERIT:
         return tuple(replace(trigger, goal=_goal(_share(trigger), trigger.goal, said)) for trigger in known)
     return (Percent(said.threshold, goal=_goal(said.threshold / 100, known[0].goal, said)),)
-
-
-def _climbed(ladder: Ladder, said: Profile) -> Ladder:
-    enter = ladder.enter if said.threshold == INHERIT else said.threshold / 100
-    goal = min(enter, _goal(enter, ladder.goal, said))
-    return replace(ladder, enter=enter, warn=min(ladder.warn, enter), high=max(ladder.high, enter), goal=goal)
 
 
 def _share(trigger: Percent | Headroom | TokenLimit) -> float:
@@ -139,12 +132,6 @@ def _goal(share: float, usual: float, said: Profile) -> float:
     if said.target_reduction == INHERIT:
         return min(usual, share)
     return max(LEAST_GOAL, share * (1 - said.target_reduction))
-
-
-def _keeping(policy: Policy, messages: int) -> tuple[Strategy, ...]:
-    if not any(isinstance(stage, Condense | Window) for stage in policy.stages):
-        raise _refused("keep_messages", policy.name, "what it keeps goes by importance")
-    return tuple(_kept(stage, messages) for stage in policy.stages)
 
 
 def _kept(stage: Strategy, messages: int) -> Strategy:
