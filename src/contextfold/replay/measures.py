@@ -21,7 +21,7 @@ from msgspec import Struct
 from contextfold.deferred import expression
 from contextfold.domain import View
 from contextfold.errors import NotFound
-from contextfold.models import Model, Prices
+from contextfold.models import Model
 from contextfold.session import Session
 from contextfold.session.hidden import seqs_behind
 from contextfold.thread import ModelLens
@@ -118,8 +118,8 @@ class Tally:
         if self.model.prices is None:
             return Cost()
         prices = self.model.prices.at(read + written)
-        fresh, cached = _rates(prices)
-        return Cost.of(read * cached / MILLION, written * fresh / MILLION)
+        fresh = max(prices.input, prices.cache_write or 0.0)  # some providers write for nothing; input is still paid
+        return Cost.of(read * prices.read / MILLION, written * fresh / MILLION)
 
     def _shared(self, view: View) -> int:
         """How many items from the front are those of the request before."""
@@ -134,12 +134,6 @@ class Tally:
                 break
             same += 1
         return same
-
-
-def _rates(prices: Prices) -> tuple[float, float]:
-    """Dollars a million for input that is not in the cache, and for input that is."""
-    fresh = max(prices.input, prices.cache_write or 0.0)  # some providers write for nothing; input is still paid
-    return fresh, prices.read
 
 
 LEAST_NEEDED = 5  # fewer say nothing
@@ -231,14 +225,12 @@ def retained(notes: Notes, seen: ViewSnapshot, end: int) -> Retained | None:
     wanted = needed(notes, seen.place, end, before)
     if len(wanted) < LEAST_NEEDED:
         return None
-    strict = sum(_is_there(literal, seen) for literal in wanted)
+    strict = sum(
+        literal in seen.literals or ((literal.kind in _BY_TEXT or "/" in literal.key) and literal.key in seen.text)
+        for literal in wanted
+    )
     kept, orders = orders_kept(typed(notes, seen.place), seen.blocks, seen.added)
     return Retained(Share(strict, len(wanted)), _grounded(wanted, seen, before), Share(kept, orders))
-
-
-def _is_there(literal: Literal, seen: ViewSnapshot) -> bool:
-    kind, key = literal
-    return literal in seen.literals or ((kind in _BY_TEXT or "/" in key) and key in seen.text)
 
 
 def _grounded(wanted: Collection[Literal], seen: ViewSnapshot, before: str) -> Share:
@@ -250,12 +242,9 @@ def _grounded(wanted: Collection[Literal], seen: ViewSnapshot, before: str) -> S
             continue
         of += 1
         if literal in seen.literals or literal.key in seen.text:
-            kept += _is_alike(sources, surroundings(seen.text, literal.key))
+            shown = surroundings(seen.text, literal.key)
+            kept += any(len(one & other) >= min(SHARED, len(one)) for other in shown for one in sources if one)
     return Share(kept, of)
-
-
-def _is_alike(sources: Collection[frozenset[str]], shown: Iterable[frozenset[str]]) -> bool:
-    return any(len(one & other) >= min(SHARED, len(one)) for other in shown for one in sources if one)
 
 
 def surroundings(text: str, key: str) -> Iterable[frozenset[str]]:

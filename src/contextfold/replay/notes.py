@@ -75,20 +75,19 @@ def literals_in(text: str) -> frozenset[Literal]:
 
 def phrases_in(text: str) -> frozenset[Literal]:
     """Phrases in quotation marks: several words, nothing escaped, no literal of another kind."""
-    phrases = ("".join(groups).strip() for groups in _QUOTES.findall(text))
-    return frozenset(Literal("quoted", phrase) for phrase in phrases if _is_phrase(phrase))
+    phrases = {"".join(groups).strip() for groups in _QUOTES.findall(text)}
+    return frozenset(
+        Literal("quoted", phrase)
+        for phrase in phrases
+        if len(phrase) >= 8 and " " in phrase and "\\" not in phrase and not _TOKEN.fullmatch(phrase)
+        if sum(letter.isalpha() for letter in phrase) >= 6
+    )
 
 
 def widened(literals: frozenset[Literal]) -> frozenset[Literal]:
     """What a text with these makes available: a path also gives its file name."""
     names = {Literal("path", key.rsplit("/", 1)[1]) for kind, key in literals if kind == "path" and "/" in key}
     return literals | names if names else literals
-
-
-def _is_phrase(phrase: str) -> bool:
-    if len(phrase) < 8 or " " not in phrase or "\\" in phrase or _TOKEN.fullmatch(phrase):
-        return False
-    return sum(letter.isalpha() for letter in phrase) >= 6
 
 
 @lru_cache(maxsize=30_000)
@@ -306,7 +305,11 @@ class Notes(Struct, frozen=True, dict=True):
 def words_of(block: Block) -> str:
     """The words of a block in which literals are looked for: of a call only the strings it was given."""
     if isinstance(block, ToolCall):
-        return "\n".join(_strings(_arguments(block.arguments)))
+        try:
+            given = decode(block.arguments)
+        except (BadMessage, UnicodeEncodeError):
+            given = block.arguments
+        return "\n".join(_strings(given))
     if isinstance(block, ToolResult):
         return "\n".join(words for part in block.blocks if (words := words_of(part)))
     if isinstance(block, Text | Reasoning):
@@ -316,19 +319,18 @@ def words_of(block: Block) -> str:
 
 def _note(message: Message, is_typed: bool, tools: Mapping[str, str]) -> Note:
     is_user = message.role == "user"
-    blocks = tuple(_block(block, _people(block, is_typed, tools) if is_user else ()) for block in message.blocks)
+    blocks = []
+    for block in message.blocks:
+        people = _people(block, is_typed, tools) if is_user else ()
+        text = words_of(block)
+        blocks.append(BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), people))
     heard = [block for block in blocks if not block.is_reasoning]
     uses = frozenset[Literal]().union(*(block.uses for block in heard))
     provides = widened(uses.union(*(block.uses for block in blocks)))
     if message.role != "assistant":
-        return Note(False, blocks, provides, shows=widened(uses))
+        return Note(False, tuple(blocks), provides, shows=widened(uses))
     quoted = frozenset[Literal]().union(*(phrases_in(block.text) for block in heard))
-    return Note(True, blocks, provides, out=uses, quoted=quoted)
-
-
-def _block(block: Block, people: tuple[str, ...]) -> BlockNote:
-    text = words_of(block)
-    return BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), people)
+    return Note(True, tuple(blocks), provides, out=uses, quoted=quoted)
 
 
 def _people(block: Block, is_typed: bool, tools: Mapping[str, str]) -> tuple[str, ...]:
@@ -342,13 +344,6 @@ def _people(block: Block, is_typed: bool, tools: Mapping[str, str]) -> tuple[str
 
 
 _COMMAND = expression(r"\A/\S+ ")  # the name of a command is no part of what was said with it
-
-
-def _arguments(words: str) -> Any:
-    try:
-        return decode(words)
-    except (BadMessage, UnicodeEncodeError):
-        return words
 
 
 def _strings(value: Any) -> Iterable[str]:

@@ -46,7 +46,7 @@ class Spool(Sequence[T], Generic[T]):
             return
         self._near.append(value)
         if self._ends[-1] > self._most:
-            self._file = TemporaryFile()
+            self._file = TemporaryFile()  # noqa: SIM115  # closed with this object
             finalize(self, self._file.close)
             self._file.writelines(map(msgspec.msgpack.encode, self._near))
             self._near.clear()

@@ -10,6 +10,7 @@ import os
 import time
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,11 +118,15 @@ class Walk:
         except InvalidRequest:
             self.invalid += 1
             return None
-        if request.report.folds:
-            self._pay(request.report, self.tally.held(self.sitting.turns[place].at))
+        report = request.report
+        if report.folds:
+            self._pay(report, self.tally.held(self.sitting.turns[place].at))
         self._count(place)
-        if request.report.folds:
-            self._folded(request, place)
+        if report.folds:
+            kinds = dict(Counter(fold.kind for fold in report.folds))
+            messages, blocks = sum(fold.messages for fold in report.folds), sum(fold.blocks for fold in report.folds)
+            sizes = report.before + self.terms.unseen, report.after + self.terms.unseen
+            self.note(Folding(place, len(self.context), report.trigger, report.reason, kinds, messages, blocks, *sizes))
         if self.terms.kind == "policy" and (
             request.report.folds or len(self.context) % self.terms.settings.check_every == 0
         ):
@@ -149,15 +154,6 @@ class Walk:
                 if fold.kind == "summary":
                     read = min(held, before)
                     self.tally.summary(read, before - read, self.desk.count_text(fold.text))
-
-    def _folded(self, request: Request, place: int) -> None:
-        report = request.report
-        kinds: dict[str, int] = {}
-        for fold in report.folds:
-            kinds[fold.kind] = kinds.get(fold.kind, 0) + 1
-        messages, blocks = sum(fold.messages for fold in report.folds), sum(fold.blocks for fold in report.folds)
-        sizes = report.before + self.terms.unseen, report.after + self.terms.unseen
-        self.note(Folding(place, len(self.context), report.trigger, report.reason, kinds, messages, blocks, *sizes))
 
     def note(self, folding: Folding) -> None:
         """Write a folding down; what it kept is judged later."""
