@@ -113,11 +113,11 @@ class ViewReader(Struct, frozen=True):
                 if block.text:
                     self.paper.text(block.text, indent=GUTTER + 2, style="dim", most=None if self.is_full else 2)
             case _:
-                size = ""
+                about = self.paper.label(_kind(block))
                 if isinstance(block, Image | Document):
                     where = block.url or f"{len(block.data) * 3 // 4:,} bytes"
-                    size = f" {block.media_type} {where}"
-                self.paper.line(Ink(f"[{self.paper.label(_kind(block))}{size}]", "tool"), indent=GUTTER)
+                    about += f" {block.media_type} {where}"
+                self.paper.line(Ink(f"[{about}]", "tool"), indent=GUTTER)
 
     def _result(self, block: ToolResult, tool: str) -> None:
         text = "\n".join(inner.text for inner in block.blocks if isinstance(inner, Text))

@@ -318,8 +318,8 @@ class TurnAnswer:
         self._further += further
         # The same request with what the model asked for and was answered behind it.
         sent = [*(fitted.messages or asking.envelope.messages), *self._further]
-        offered = {"tools": fitted.tools, "system": fitted.system}
-        body = asking.endpoint.close(asking.envelope, sent, fitted.output, **offered)
+        tools, system = fitted.tools, fitted.system
+        body = asking.endpoint.close(asking.envelope, sent, fitted.output, tools=tools, system=system)
         return replace(self._plain, body=body, exchange=None)
 
     def goes_by(self, shown: str, own: str) -> None:

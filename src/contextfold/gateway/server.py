@@ -136,11 +136,12 @@ class GatewayServer(uvicorn.Server):
 def serve(server: GatewayServer, listening: socket.socket) -> None:
     """Serve in this thread until the process is told to stop."""
     sys.setswitchinterval(_SWITCH)
-    try:
-        from uvloop import new_event_loop  # noqa: PLC0415  # the faster loop, not to be had on every system
-    except ImportError:
-        new_event_loop = None
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    with suppress(ImportError):
+        import uvloop  # noqa: PLC0415  # the faster loop, not to be had on every system
+
+        loop_factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(server.serve_gateway(listening))
 
 

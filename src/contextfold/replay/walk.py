@@ -123,7 +123,7 @@ class Walk:
             self._pay(report, self.tally.held(self.sitting.turns[place].at))
         self._count(place)
         if report.folds:
-            kinds = dict(Counter(fold.kind for fold in report.folds))
+            kinds: dict[str, int] = dict(Counter[str](fold.kind for fold in report.folds))
             messages, blocks = sum(fold.messages for fold in report.folds), sum(fold.blocks for fold in report.folds)
             sizes = report.before + self.terms.unseen, report.after + self.terms.unseen
             self.note(Folding(place, len(self.context), report.trigger, report.reason, kinds, messages, blocks, *sizes))
