@@ -71,7 +71,7 @@ class OwnedObjects:
         self._pieces: list[Any] = []  # the objects, those cut apart that their format says
         self._ends: list[int] = []  # how many pieces there are up to each object
         self._out, self._fresh = list[Any](), 0
-        self._sent, self._series = b"", object()  # the body that went out last, and of which series it is
+        self._sent: tuple[bytes, object] = b"", None  # the body that went out last, and of which series it is
         self._answer: tuple[Any, bytes] = (None, b"")  # written before it comes in the owner's list
         self._around: tuple[System, Tools] = None, None  # what stood around them last
 
@@ -104,15 +104,15 @@ class OwnedObjects:
 
     def out(self, request: Request, form: OwnerFormat) -> list[Any]:
         """What a request shows: the owner's own objects wherever nothing was changed, else new ones."""
-        body, sent = request.json, self._sent
+        body, (sent, series) = request.json, self._sent
         end = len(sent) - len("]}")
         # It says more behind what went out last; within a series nobody has to look.
         is_longer = sent and body[end : end + 1] == b","
-        if is_longer and (request.series is self._series or body.startswith(sent[:end])):
+        if is_longer and (request.series is series or body.startswith(sent[:end])):
             self._out += self._given_back(b"[" + body[end + 1 : -1], form, self._fresh)
         else:
             self._out = self._given_back(bytes(fields(body)[form.field]), form, 0)
-        self._sent, self._series, self._fresh = body, request.series, len(self._pieces)
+        self._sent, self._fresh = (body, request.series), len(self._pieces)
         return self._out[:]
 
     def _taken_anew(self, objects: list[Any], form: OwnerFormat) -> int:
@@ -123,7 +123,10 @@ class OwnedObjects:
             known = next(place for place, (old, new) in pairs if old is not new and old != new)
         if not all(map(operator.is_, self._objects[:known], objects)):
             end = self._ends[known - 1]
-            self._sent, self._pieces[:end] = b"", [piece for each in objects[:known] for piece in form.apart(each)]
+            self._sent, self._pieces[:end] = (
+                (b"", None),
+                [piece for each in objects[:known] for piece in form.apart(each)],
+            )
         return known
 
     def _given_back(self, messages: bytes, form: OwnerFormat, since: int) -> list[Any]:

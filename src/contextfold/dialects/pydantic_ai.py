@@ -104,9 +104,8 @@ class PydanticAIDialect(FrameworkDialect):
                 yield {"kind": "response", "parts": parts}
             return
         for result in results_of(blocks):
-            name, content = names.get(result.call) or result.name or "tool", neutral.said(result.blocks)
-            told = {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": result.call}
-            parts.append(told)
+            name, told = names.get(result.call) or result.name or "tool", neutral.said(result.blocks)
+            parts.append({"part_kind": "tool-return", "tool_name": name, "content": told, "tool_call_id": result.call})
         pictures = [_picture(block) for block in pictures_of(blocks)]
         if words or pictures:
             content = [*([words] if words else []), *pictures] if pictures else words

@@ -52,7 +52,7 @@ def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps
     ahead = [] if place is None else _said_ahead(desk, given, since, place)
     same, place = since + len(ahead), ahead[-1].place if ahead else place
     fresh = [understand(each, lens.dialect, lens.named) for each in given[same:]]
-    said = [each.message for each in (*ahead, *fresh)]
+    said = [each.message for each in ahead] + [each.message for each in fresh]
     owned.go_on(since, [form_of(message) or SILENT for message in said])
     found = _matched(desk, same, place)
     report = None
