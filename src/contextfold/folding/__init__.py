@@ -4,36 +4,57 @@ from .account import Account, FullHistory, PricedRequest, Rents, Staying, billed
 from .ahead import Ahead
 from .ahead import settle as settle_ahead
 from .ahead import start as start_ahead
-from .budget import (
+from .decision import (
     LEAST_TURN,
-    Budget,
-    Firing,
+    FoldDecision,
     Headroom,
     Ladder,
     Percent,
+    Signals,
     TokenLimit,
-    Trigger,
+    after_folds,
     budget_for,
+    decide,
     longest_answer,
     reserve_of,
 )
-from .clear import Clear
-from .decision import FoldDecision, Signals, after_folds, decide
 from .economics import (
+    Budget,
     CacheShares,
     Economy,
+    Firing,
     Prediction,
     Rates,
     Standing,
+    Trigger,
     predicted,
     price_of_edit,
     rates_of,
     worth_attaching,
 )
-from .effects import (
+from .importance import Scoring
+from .outputs import Clear, Offload, content_of
+from .pipeline import Context, Foldable, draft_fold, draft_folds, fold_until_it_fits, stand_in_shape
+from .plan import (
+    Compacted,
+    Compactor,
+    Plan,
+    PlannedFold,
+    Situation,
+    Strategy,
+    WholeRequest,
+)
+from .policy import Answer, Policy, Summarizer, Writer, strategy, strategy_names
+from .prune import Prune
+from .steps import (
+    Attempt,
     Begin,
+    CacheEffect,
     Effect,
+    Made,
+    MadeFold,
     Record,
+    Report,
     Save,
     Steps,
     Summarize,
@@ -41,31 +62,13 @@ from .effects import (
     Wait,
     Work,
     ask,
+    cache_effect,
     call,
     record,
     save,
     summarize,
     tell,
 )
-from .importance import Scoring
-from .offload import Offload, content_of
-from .pipeline import Foldable, fold_until_it_fits
-from .plan import (
-    Compacted,
-    Compactor,
-    Context,
-    Plan,
-    PlannedFold,
-    Situation,
-    Strategy,
-    WholeRequest,
-    draft_fold,
-    draft_folds,
-    stand_in_shape,
-)
-from .policy import Answer, Policy, Summarizer, Writer, strategy, strategy_names
-from .prune import Prune
-from .report import Attempt, CacheEffect, Made, MadeFold, Report, cache_effect
 from .summary import Condense, Native
 from .window import Window
 from .writers import Breaker

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, is_person, tool_key
 
-from .clear import Clear
 from .economics import UNSURE, WORKS, CacheShares, Economy, Rates, paying_tail
+from .outputs import Clear
 
 FULL_SUMMARY = 2_000  # tokens of the summary that full history must make when the window is full
 FULL_QUESTION = 500

@@ -16,11 +16,10 @@ from contextfold.domain import Counter, View
 from contextfold.summaries import Refusal
 
 from .decision import FoldDecision
-from .effects import Running, Steps, begin
 from .pipeline import FORGOTTEN_MEANWHILE, Foldable, fold_as_planned
 from .plan import Plan, Strategy
 from .policy import Policy
-from .report import Attempt, Made
+from .steps import Attempt, Made, Running, Steps, begin
 from .writers import Breaker, Told, Unwritten, texts_of
 
 

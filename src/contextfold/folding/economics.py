@@ -1,4 +1,6 @@
-"""When a fold pays: rent or buy, with a guard.
+"""How much room a request has, and when a fold pays: rent or buy, with a guard.
+
+The whole request counts: system, tools, messages and the answer that is still to come.
 
 What could be folded away is paid for on every request, as rent; folding is bought once, by writing the cache anew
 behind the change. Buying when the rent paid so far reaches the price needs no forecast of how long a conversation goes
@@ -7,13 +9,13 @@ on. The guard never lets a conversation cost much more than its full history wou
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from msgspec import Struct
 
 from contextfold.domain import Bill, Detail
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
-
-from .budget import Firing
 
 CLEARING, SUMMARY, GUARD = "clearing-pays", "summary-pays", "guard"  # triggers; each names one stage
 MILLION = 1_000_000
@@ -27,6 +29,59 @@ FREE, FREE_PART = 3.5, 22  # a summary that costs nothing: so many times one tha
 OFF = 0.02  # what the account of full history may be off by: bills are exact, that one stays an estimate
 UNSURE = 0.125  # of what is new may be counted wrong: no bill told of it yet
 SAVED_LESS = 0.05  # of what is cleared may turn out to be less; the price is a small difference of large numbers
+
+
+LEFT_FREE = 5  # one part in so many of the input stays free after a fold, or the next turn would fold again
+
+
+class Budget(Struct, frozen=True):
+    """Tokens of one request. `usable` is what input may use; `limit` what is left of it for messages."""
+
+    window: int
+    reserve: int  # for the answer
+    fixed: int = 0  # system and tools
+    bytes: int | None = None
+    images: int | None = None
+    most: int | None = None  # what a policy allows for input, where the window would allow more
+
+    @property
+    def usable(self) -> int:
+        """Tokens for the input, once the answer has its room."""
+        left = self.window - self.reserve
+        return left if self.most is None else min(left, self.most)
+
+    @property
+    def roomy(self) -> int:
+        """Tokens of input that leave room for the turns after a fold."""
+        return self.usable - self.usable // LEFT_FREE
+
+    @property
+    def whole(self) -> int:
+        """Input and answer together."""
+        return self.usable + self.reserve
+
+    @property
+    def limit(self) -> int:
+        """Tokens for messages, once system and tools have theirs."""
+        return self.usable - self.fixed
+
+
+class Firing(Struct, frozen=True):
+    """A trigger that fired: its name, the threshold that was reached, and the size to come down to."""
+
+    trigger: str
+    threshold: int
+    goal: int
+    reason: str = ""  # where the threshold is not one of size
+    only: str = ""  # the one stage to run, where not all are meant
+
+
+class Trigger(Protocol):
+    """Fires when a request of `used` tokens should be folded."""
+
+    def fires(self, used: int, budget: Budget, model: Model, /) -> Firing | None:
+        """Where folding begins and how far down it should go; None while all is well."""
+        ...
 
 
 class Rates(Struct, frozen=True):

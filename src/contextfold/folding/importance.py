@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from contextfold.domain import Message, Text, ViewItem, is_person, nested, tool_key
 from contextfold.errors import BadConfiguration
 
-from .clear import EXEMPT
+from .outputs import EXEMPT
 
 ENGLISH = (
     "approval",

@@ -11,20 +11,34 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from contextfold.domain import Counter, Detail, Folded, NewEvent, Projection, Shape, StandIn, View
+from contextfold.domain import (
+    Counter,
+    Detail,
+    Folded,
+    Message,
+    NewEvent,
+    Projection,
+    Role,
+    Shape,
+    StandIn,
+    Text,
+    View,
+    check_cover,
+    cover_of,
+    encode,
+)
 from contextfold.errors import CannotCover
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 
 from .decision import FoldDecision
 from .economics import Rates, predicted
-from .effects import Steps, call, record, tell, worked_out
-from .offload import Offload
-from .plan import Compactor, Context, Plan, PlannedFold, Situation, Strategy, draft_folds, hidden, stand_in_shape
-from .report import Attempt, Made, MadeFold, bound_reasoning
+from .outputs import Offload
+from .plan import Compactor, Plan, PlannedFold, Situation, Strategy, hidden
+from .steps import Attempt, Made, MadeFold, Steps, bound_reasoning, call, record, tell, worked_out
 from .writers import Summarizable, Told, Unwritten, refusal_of, texts_of, words_of
 
 FORGOTTEN_MEANWHILE = "something was forgotten while the summary was being written"
@@ -251,3 +265,46 @@ def _with_reasoning(
     made.count_reasoning(dropped=len(bound))
     dropped = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",) * len(bound)), blocks=tuple(bound))
     return [*folds, dropped], [*texts, ""]
+
+
+# -- from a plan to events --------------------------------------------------------------------------------------------
+
+
+class Context(Struct, frozen=True):
+    """What is written beside each fold, so that a replay decides the same and a person can ask why."""
+
+    counter: Counter
+    clock: Callable[[], float]
+    before: int
+    after: int
+    factor: float
+    details: Mapping[str, Detail]
+
+
+def stand_in_shape(counter: Counter, words: StandIn) -> Shape:
+    """The outline of a stand-in: a text of the user's side, one block for each folded block, or the model's own."""
+    speaker: Role = "assistant" if words.wire else "user"
+    return counter.shape(Message(speaker, tuple(Text(text) for text in words.blocks or (words.text,))))
+
+
+def draft_folds(
+    projection: Projection, folds: Sequence[PlannedFold], texts: Sequence[str], context: Context
+) -> list[NewEvent]:
+    """Drafts for folds that are written together; raises `CannotCover` when the thread changed under them."""
+    drafts: list[NewEvent] = []
+    parent = projection.head
+    for number, (planned, text) in enumerate(zip(folds, texts, strict=True), 1):
+        seq = projection.last + number
+        drafts.append(draft_fold(projection, planned, planned.words(seq, text), parent, context))
+        parent = seq
+    return drafts
+
+
+def draft_fold(projection: Projection, planned: PlannedFold, words: StandIn, parent: int, context: Context) -> NewEvent:
+    """One fold on the thread as it is; raises `CannotCover`."""
+    cover = cover_of(projection, planned.seqs, planned.blocks, planned.folds)
+    check_cover(projection, cover)
+    details = {**context.details, **planned.details}
+    shape = stand_in_shape(context.counter, words)
+    event = Folded(planned.kind, cover, shape, context.before, context.after, context.factor, details)
+    return NewEvent(event, parent, context.clock(), encode(words))

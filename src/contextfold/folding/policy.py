@@ -18,10 +18,8 @@ from contextfold.deferred import deferred
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import Prompt
 
-from .budget import Trigger
-from .clear import Clear
-from .economics import Economy
-from .offload import Offload
+from .economics import Economy, Trigger
+from .outputs import Clear, Offload
 from .plan import Strategy
 from .prune import Prune
 from .summary import Condense

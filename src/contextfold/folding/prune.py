@@ -17,8 +17,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.summaries import SummaryRequest, digest, emergency_header, gap_text, pruned_notice, reuse
 
 from .importance import Scoring
-from .plan import Plan, PlannedFold, Situation
-from .survey import Atom, Survey
+from .plan import Atom, Plan, PlannedFold, Situation, Survey
 
 NOTICE = 80  # raw tokens a notice may take in either language
 LEAST_SUMMARY = 100

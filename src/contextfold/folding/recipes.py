@@ -17,11 +17,10 @@ from typing import Literal
 from contextfold.errors import BadConfiguration
 from contextfold.models import Profile
 
-from .budget import Headroom, Ladder, Percent, TokenLimit
-from .clear import COMPACTABLE, Clear
+from .decision import Headroom, Ladder, Percent, TokenLimit
 from .economics import Economy
 from .importance import Scoring
-from .offload import Offload, Squeeze
+from .outputs import COMPACTABLE, Clear, Offload, Squeeze
 from .plan import Strategy
 from .policy import Policy, Summarizer
 from .prune import Prune

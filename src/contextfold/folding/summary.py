@@ -22,8 +22,7 @@ from contextfold.summaries import Notebook, Refusal, SourceMessage, SummaryReque
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
-from .plan import Compacted, Compactor, Plan, PlannedFold, Situation
-from .survey import Atom, Survey
+from .plan import Atom, Compacted, Compactor, Plan, PlannedFold, Situation, Survey
 
 LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share

@@ -15,8 +15,7 @@ from contextfold.domain import StandIn, View, is_person
 from contextfold.errors import BadConfiguration
 from contextfold.summaries import window_text
 
-from .plan import Plan, PlannedFold, Situation
-from .survey import Atom, Survey
+from .plan import Atom, Plan, PlannedFold, Situation, Survey
 
 _LONG_MARKER = (10**6, ((10**5, 10**5),) * 3, 10**4)  # for its weight: the fold, what it covers, how many messages
 

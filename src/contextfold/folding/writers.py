@@ -36,10 +36,9 @@ from contextfold.summaries import (
     second_pass,
 )
 
-from .effects import Steps, summarize, wait, worked_out
 from .plan import Plan, PlannedFold, Situation, hidden
 from .policy import Answer, Policy, Writer
-from .report import Attempt, Made
+from .steps import Attempt, Made, Steps, summarize, wait, worked_out
 
 EXTRACTIVE, MAIN = "extractive", "main"
 Told: TypeAlias = tuple[str, int, int, int, float]  # of a summary: model, input, output, read from cache, USD

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from contextfold.domain import Message, Text, ToolCall, ToolKind, ToolResult, kind_of_tool, tool_key, touches_of
-from contextfold.folding.clear import COMPACTABLE, EXEMPT
+from contextfold.folding.outputs import COMPACTABLE, EXEMPT
 from contextfold.summaries import SourceMessage, SummaryRequest, digest
 from contextfold.workspace import file_calls
 from contextfold.workspace.todos import to_dos

@@ -11,7 +11,7 @@ import contextfold as cf
 from contextfold.domain import Counter
 from contextfold.errors import ProviderFailed
 from contextfold.folding import Breaker, Condense, Policy, Summarize, Wait, Work
-from contextfold.folding.report import Made
+from contextfold.folding.steps import Made
 from contextfold.folding.writers import texts_of
 from contextfold.summaries import no_rest
 

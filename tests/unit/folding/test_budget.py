@@ -9,7 +9,8 @@ import pytest
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Budget, Headroom, Ladder, Percent, TokenLimit, budget_for
-from contextfold.folding.budget import Firing, Trigger, longest_answer, reserve_of
+from contextfold.folding.decision import longest_answer, reserve_of
+from contextfold.folding.economics import Firing, Trigger
 from contextfold.models import Media, Model
 
 WHOLE = Budget(10_000, 0)

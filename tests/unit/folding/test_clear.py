@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from contextfold.domain import Folded, Text, ViewItem
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Situation
-from contextfold.folding.clear import COMPACTABLE, Clear
+from contextfold.folding.outputs import COMPACTABLE, Clear
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 from contextfold.testing.wire import WireMessage

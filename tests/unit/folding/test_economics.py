@@ -27,7 +27,7 @@ from contextfold.folding import (
     price_of_edit,
     rates_of,
 )
-from contextfold.folding.survey import Survey
+from contextfold.folding.plan import Survey
 from contextfold.models import Cache, Prices
 from contextfold.testing.wire import WireMessage
 from tests.effort import least

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from contextfold.domain import is_person
 from contextfold.folding import Plan, Strategy
-from contextfold.folding.clear import Clear
-from contextfold.folding.offload import Offload
+from contextfold.folding.outputs import Clear, Offload
 from contextfold.folding.prune import Prune
 from contextfold.folding.summary import Condense
 from contextfold.folding.window import Window

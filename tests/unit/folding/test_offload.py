@@ -4,7 +4,7 @@ import pytest
 
 from contextfold.domain import Text
 from contextfold.errors import BadConfiguration
-from contextfold.folding.offload import Offload, Squeeze, artifact_name, content_of
+from contextfold.folding.outputs import Offload, Squeeze, artifact_name, content_of
 from contextfold.summaries import Refusal
 from contextfold.testing.wire import WireMessage
 from tests.unit.folding.scene import Scene, assistant, calls, lines, results, step, user

@@ -10,7 +10,7 @@ import pytest
 import contextfold as cf
 from contextfold.domain import StandIn, View
 from contextfold.folding import Percent, Plan, PlannedFold, Policy, Report, Situation, Strategy
-from contextfold.folding.report import Attempt, Made, MadeFold, bound_reasoning, cache_effect
+from contextfold.folding.steps import Attempt, Made, MadeFold, bound_reasoning, cache_effect
 from contextfold.models import Model
 from contextfold.summaries import Refusal
 

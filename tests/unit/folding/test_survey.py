@@ -1,4 +1,4 @@
-from contextfold.folding.survey import Survey
+from contextfold.folding.plan import Survey
 from tests.unit.folding.scene import Scene, assistant, calls, chat, results, step, system, user
 
 
