@@ -44,7 +44,7 @@ EVENTS = 100_000
 def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        return [*durable(root), *fsyncs(root), *sizes(root), *reading(root), *proving(root)]
+        return [*durable(root), *fsyncs(root), *written(root), *sizes(root), *reading(root), *proving(root)]
 
 
 def texts(size: int, seed: int = 0) -> Iterator[str]:
@@ -164,6 +164,19 @@ def fsyncs(root: Path) -> list[Row]:
         counted.append(counting.fsyncs - before)
     log.close()
     return [at_most("fsyncs of 500 appends / of 500 bare commits", counted[0] / counted[1], 1, note=f"{counted}")]
+
+
+def written(root: Path) -> list[Row]:
+    """What an append writes before its commit returns: whole pages, however little they changed."""
+    path, source = root / "written.db", texts(2_400)
+    with cf.open(path) as store:
+        thread = store.thread("t", model=MODEL)
+        sizes = []
+        for _ in range(2):
+            for _ in range(64):
+                thread.append(message(next(source)))
+            sizes.append(path.with_name("written.db-wal").stat().st_size)
+    return [at_most("bytes written for a message of 2.4 kB", (sizes[1] - sizes[0]) / 64 / 1e3, 20, "kB")]
 
 
 def sizes(root: Path) -> list[Row]:
