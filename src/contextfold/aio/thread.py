@@ -13,6 +13,7 @@ from contextfold.thread.request_bytes import Rendering
 
 from .worker import Hands
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -134,6 +135,10 @@ class Thread:
     async def alone(self, work: Callable[[], T], *, look: bool = False) -> T:
         """Do something while nobody else in this process uses the store, after a look at the log if need be."""
         return await self._worker.run(lambda: self._thread.alone(work, look=look))
+
+    async def write_first(self, work: Callable[[], S], then: Callable[[S], T], *, look: bool = False) -> T:
+        """The same for work that writes: `then` it is on the disk, mostly without anybody else in between."""
+        return await self._worker.run(lambda: self._thread.write_first(work, then, look=look))
 
     async def write(self, drafting: Drafting, *, blobs: Sequence[bytes] = ()) -> tuple[Logged, ...]:
         """Write what `drafting` makes of the thread as it is, in one transaction; again if somebody was faster."""

@@ -210,7 +210,7 @@ class Projection:
         if shown is not None:  # views taken before are shorter, and do not see it
             for item in path.items[first:]:
                 shown.items.append(item if item.shape.role != "system" else placed(item, shown.items))
-            shown.cuts += path.starts[first:]
+            shown.cuts.extend(path.starts[first:])
 
     def _fold(self, seq: int, event: Folded) -> None:
         spans = (self.items.span(first, last) for first, last in event.cover.ranges)

@@ -202,6 +202,24 @@ class Newest:
         return self.body
 
 
+class ChunkList:
+    """The chunks of one array as far as it was followed, with no more of anything than the API takes."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect, self._is_limited = dialect, False
+        self.all: list[bytes] = []
+        self.front = object()  # another one once something changed in front of what was added
+
+    def add(self, added: Sequence[bytes]) -> None:
+        """What comes behind them; each is looked at once for what may have to be limited, about it or behind it."""
+        known, may_be_limited = len(self.all), self._dialect.may_be_limited
+        self.all += added
+        for chunk in added:
+            self._is_limited = self._is_limited or may_be_limited(chunk)
+        if self._is_limited:
+            self.all, self.front = self._dialect.limited(self.all, known), object()
+
+
 class Rendering:
     """Chunks of wire messages, one for each item of the array it follows."""
 
@@ -210,12 +228,10 @@ class Rendering:
         self._prefixes = Prefixes() if binds else None  # where the model checks what stands before its reasoning
         self._stale: set[Hashable] = set()  # items whose reasoning was written for another prefix
         self._array: Shown | None = None
-        self._chunks: list[bytes] = []
+        self._chunks = ChunkList(dialect)
         self._kept: dict[Variant, bytes] = {}
         self._lost: dict[Variant, tuple[str, ...]] = {}  # only of items that lost something
         self._losses: Counter[str] = Counter()  # of the items behind `_chunks`
-        self._is_limited = False  # whether something in them may have to be limited
-        self._front: object = None  # another one once something in them changed, not only behind them
         self._names: dict[str, str] = {}  # of functions, by the ids of their calls
         self._newest = Newest(dialect)
         self.marks = MarkCarriers(dialect)
@@ -234,30 +250,20 @@ class Rendering:
         """The view's wire messages in order."""
         if view.array is not self._array:
             self._follow(view.array, view)
-        known, length = len(self._chunks), view.length
+        known, length = len(self._chunks.all), view.length
         if known < length:
             fresh = view.array.items[known:length]
             if len(fresh) > _FEW:  # in one go; an answer and what was said to it are read when their turn comes
                 reading.load(
                     [item.seq for item in fresh if item.kind != "completion" and (_key(item), False) not in self._kept]
                 )
-            added = [self._chunk(item, reading, at) for at, item in enumerate(fresh, known)]
-            self._chunks += added
+            self._chunks.add([self._chunk(item, reading, at) for at, item in enumerate(fresh, known)])
             if self._lost:
                 self._losses.update(self._lost_by(fresh))
-            if self._is_limited or self._need_limits(added):
-                self._chunks = self.dialect.limited(self._chunks, known)
-                self._is_limited, self._front = True, object()
         if known <= length:
-            return self._chunks
+            return self._chunks.all
         # An older view of an array that has grown: what came later may have been joined with what it shows.
         return self.dialect.limited([self._chunk(item, reading, at) for at, item in enumerate(view.items)], 0)
-
-    def _need_limits(self, chunks: Sequence[bytes]) -> bool:
-        for chunk in chunks:  # noqa: SIM110  # asked at every turn: a generator costs a call for each
-            if self.dialect.may_be_limited(chunk):
-                return True
-        return False
 
     def settings(self, fields: Mapping[str, object]) -> RequestSettings:
         """What a request of this dialect says beside its messages, to be used as long as nothing in it changes."""
@@ -279,7 +285,7 @@ class Rendering:
         """The whole request as bytes, marked for the provider's cache."""
         given = settings if isinstance(settings, RequestSettings) else self.settings(settings)
         chunks = self.agreed(view, reading, given)
-        front = self._front if chunks is self._chunks else None
+        front = self._chunks.front if chunks is self._chunks.all else None
         if marks.items:
             chunks, front = self.marks.put(list(chunks), marks.items), None
         if given.chains and self._are_chains_broken(view):
@@ -315,7 +321,7 @@ class Rendering:
             told = [*(UNCHAINED.format(field=field) for field in settings.chains), *told]
         if not self._lost:
             return tuple(told)
-        counted = self._losses if len(self._chunks) == view.length else Counter(self._lost_by(view.items))
+        counted = self._losses if len(self._chunks.all) == view.length else Counter(self._lost_by(view.items))
         told += [
             f"{loss} ({times} times)" if times > 1 else loss for loss, times in islice(counted.items(), MOST_LOSSES)
         ]
@@ -326,8 +332,7 @@ class Rendering:
         visible = {_key(item) for item in view.items}
         self._kept = {key: chunk for key, chunk in self._kept.items() if key[0] in visible}
         self._lost = {key: lost for key, lost in self._lost.items() if key[0] in visible}
-        self._array, self._chunks, self._losses, self._stale = array, [], Counter(), set()
-        self._is_limited, self._front = False, object()
+        self._array, self._chunks, self._losses, self._stale = array, ChunkList(self.dialect), Counter(), set()
         if self._prefixes is not None:
             self._prefixes.start_over()
 

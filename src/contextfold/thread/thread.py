@@ -71,8 +71,7 @@ class Thread:
     ) -> None:
         self._live, self._clock, self._sync, self._fork = live, clock, sync, fork
         self._lock = lock
-        # How its items are read and weighed for the model.
-        self.lens = ModelLens(live.bodies, lambda: live.projection.events, model, counter)
+        self._lens = ModelLens(live.bodies, lambda: live.projection.events, model, counter)
 
     def __repr__(self) -> str:
         return f"<Thread {self.name!r}: {self.model.name or 'no model'}, {len(self.events)} events>"
@@ -90,14 +89,14 @@ class Thread:
     @property
     def model(self) -> Model:
         """What the thread is counted and rendered for."""
-        return self.lens.model
+        return self._lens.model
 
     @property
     @locked
     def view(self) -> View:
         """What a model would see next."""
         self._sync()
-        return self._live.projection.view(self.lens)
+        return self._live.projection.view(self._lens)
 
     @locked
     def view_at(self, seq: int) -> View:
@@ -106,14 +105,14 @@ class Thread:
         events = self._live.projection.events
         if not 0 < seq <= len(events):
             raise NotFound(f"There is no event {seq} in thread {self.name!r}. The newest is {len(events)}.")
-        return self._live.projection.fork(head_at(events[seq - 1])).view(self.lens)
+        return self._live.projection.fork(head_at(events[seq - 1])).view(self._lens)
 
     @property
     @locked
     def folds(self) -> tuple[FoldInfo, ...]:
         """The live folds, oldest first."""
         self._sync()
-        return self._live.fold_list.of(self._live.projection.folds, self.lens.stand_in)
+        return self._live.fold_list.of(self._live.projection.folds, self._lens.stand_in)
 
     @property
     @locked
@@ -140,7 +139,7 @@ class Thread:
         for place in (seq - 1, seq - 2):
             event = events[place].event if 0 <= place < len(events) else None
             if isinstance(event, Sent) and (place == seq - 1 or event.is_answered):
-                return rebuilt(place + 1, event, self.view_at(place + 1), self.lens, self._live.log.blob)
+                return rebuilt(place + 1, event, self.view_at(place + 1), self._lens, self._live.log.blob)
         asked = [each.seq for each in events if isinstance(each.event, Sent)]
         nearest = f"The nearest one is {min(asked, key=lambda at: abs(at - seq))}." if asked else "There is none."
         raise NotFound(f"{seq} is no request of thread {self.name!r}, nor the answer to one. {nearest}")
@@ -165,7 +164,7 @@ class Thread:
     def message(self, seq: int) -> Message:
         """What was appended as this seq, byte for byte in `.raw`, whether a view shows it or not."""
         self._sync()
-        return self.lens.read(ViewItem(seq, "message", self._appended(seq).shape))
+        return self._lens.read(ViewItem(seq, "message", self._appended(seq).shape))
 
     @locked
     def append(
@@ -178,9 +177,9 @@ class Thread:
         The same `key` with the same bytes writes nothing and returns the seq of then; `expected` is the head
         (`view.head`) to write on, else `Conflict`.
         """
-        said = dialects.understand(message, self.lens.dialect, dialect or self.lens.named).message
+        said = dialects.understand(message, self._lens.dialect, dialect or self._lens.named).message
         dialects.refuse_empty(said)
-        event = Appended(self.lens.counter.shape(said), said.dialect)
+        event = Appended(self._lens.counter.shape(said), said.dialect)
         return self._write(event, said.raw, key=key, expected=expected)
 
     @locked
@@ -215,7 +214,7 @@ class Thread:
         chosen = cover if isinstance(cover, Cover) else _named(projection, cover)
         if chosen.blocks and not words.blocks:
             words = StandIn(blocks=(words.text,) * len(chosen.blocks))
-        shape = stand_in_shape(self.lens.counter, chosen, words)
+        shape = stand_in_shape(self._lens.counter, chosen, words)
         event = Folded(kind, chosen, shape, details=dict(details or {}))
         return self._write(event, encode(words), check=lambda now: check_cover(now, chosen))
 
@@ -265,9 +264,9 @@ class Thread:
     @locked
     def body(self, /, *, dialect: str | None = None, **settings: object) -> bytes:
         """The whole request as JSON bytes, messages untouched wherever possible; `settings` are the other fields."""
-        spoken = dialects.suited(dialect, self.model) if dialect else self.lens.dialect
+        spoken = dialects.suited(dialect, self.model) if dialect else self._lens.dialect
         view = self.view  # first: where something was forgotten, it is rendered anew
-        return self._live.rendering(spoken, self.model.name).body(view, self.lens, settings)
+        return self._live.rendering(spoken, self.model.name).body(view, self._lens, settings)
 
     # -- what others build on ---------------------------------------------------------------------------------------
 
@@ -275,6 +274,11 @@ class Thread:
     def branch(self) -> LiveBranch:
         """The events and the live branch as they are in memory, to be looked at: `catch_up` first, then read."""
         return self._live.projection
+
+    @property
+    def lens(self) -> ModelLens:
+        """How its items are read and weighed for the model."""
+        return self._lens
 
     def now(self) -> float:
         """The time by the store's clock."""
@@ -308,13 +312,13 @@ class Thread:
     def trial(self) -> Thread:
         """A twin to try folds on: it begins as this thread is in memory, and no log is told what is written to it."""
         live = TrialLive.of(self._live)
-        twin = Thread(live, self.model, self.lens.counter, self._clock, lambda: None, self._lock, live.refuse_fork)
-        twin.lens = self.lens.over(live.bodies, lambda: live.projection.events)
+        twin = Thread(live, self.model, self._lens.counter, self._clock, lambda: None, self._lock, live.refuse_fork)
+        twin._lens = self._lens.over(live.bodies, lambda: live.projection.events)
         return twin
 
     def rendering(self, dialect: str, *, binds: bool = False) -> Rendering:
         """The bytes of its views in one dialect; `binds` where the model checks what stands before its reasoning."""
-        return self._live.rendering(dialect, self.lens.model.name, binds)
+        return self._live.rendering(dialect, self._lens.model.name, binds)
 
     # -- one event each ---------------------------------------------------------------------------------------------
 
