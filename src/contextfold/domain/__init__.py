@@ -1,7 +1,6 @@
 """The ground floor: what a conversation is, and what a model sees of it. Pure: no I/O, no clock, no chance."""
 
 from .attachments import Attacher, Attachment, AttachmentIndex, Branch, Language, Turn, subject_of
-from .cover import check_cover, cover_of
 from .events import (
     BRANCH_EVENTS,
     GENESIS,
@@ -34,7 +33,7 @@ from .events import (
     link,
     merged,
 )
-from .folds import Fold, FoldTree
+from .folds import Fold, FoldTree, check_cover, cover_of
 from .log import (
     DeferringLog,
     DistantLog,

@@ -4,21 +4,51 @@ Positions are indices into the path's items. A fold's spans hold everything it s
 the folds whose stand-ins it covers, so that taking an inner fold back changes nothing while an outer one lives. What
 shows is computed at the speed of slices, because it happens after each fold, unfold, pin and rewind, in threads of any
 length.
+
+Only what is visible can be covered: whole atoms, blocks that can be stood in for, stand-ins that show. An open call and
+a pinned message stay; a cover that would part what belongs together is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, takewhile
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .events import Folded, merged
+from contextfold.errors import CannotCover
+
+from .events import Cover, Folded, merged
 from .path_items import PathItems
 from .view import Shown, ViewItem
 
 Spans = tuple[tuple[int, int], ...]
+
+
+class Pins:
+    """Marks in the order they were made; they leave in reverse order when the head moves back."""
+
+    def __init__(self) -> None:
+        self._marks: list[tuple[int, int, bool]] = []  # (seq of the event, message, pinned or unpinned)
+        self.messages: frozenset[int] = frozenset()
+
+    def copy(self) -> Pins:
+        twin = Pins()
+        twin._marks, twin.messages = self._marks[:], self.messages
+        return twin
+
+    def add(self, seq: int, message: int, is_pinned: bool) -> None:
+        self._marks.append((seq, message, is_pinned))
+        self.messages = self.messages | {message} if is_pinned else self.messages - {message}
+
+    def leave(self, after: int) -> None:
+        """Forget the marks made after this seq."""
+        if self._marks and self._marks[-1][0] > after:
+            self._marks = [mark for mark in self._marks if mark[0] <= after]
+            state = {message: is_pinned for _, message, is_pinned in self._marks}
+            self.messages = frozenset(message for message, is_pinned in state.items() if is_pinned)
 
 
 class Fold(Struct):
@@ -188,3 +218,132 @@ def _show(
                 items[index] = edited[place]
     if places:
         cuts[first] = 1  # what follows a stand-in begins anew, also in the middle of what was one piece
+
+
+# -- what a fold may cover ---------------------------------------------------------------------------------------------
+
+
+class FoldableBranch(Protocol):
+    """The items of a path, and what decides which of them show."""
+
+    @property
+    def items(self) -> PathItems: ...
+
+    @property
+    def folds(self) -> FoldTree: ...
+
+    @property
+    def pins(self) -> Pins: ...
+
+    def edited_items(self) -> Iterable[ViewItem]:
+        """Items with folded blocks."""
+        ...
+
+
+def cover_of(
+    branch: FoldableBranch,
+    seqs: Iterable[int] = (),
+    blocks: Iterable[tuple[int, int]] = (),
+    folds: Iterable[int] = (),
+) -> Cover:
+    """The cover of these messages, blocks and stand-ins, in the fewest ranges."""
+    path = branch.items
+    places = sorted({_place(path, seq) for seq in seqs})
+    return Cover(tuple(_ranges(path, places)), tuple(blocks), tuple(folds))
+
+
+def check_cover(branch: FoldableBranch, cover: Cover) -> None:
+    """Raise `CannotCover` unless the fold would be legal on this thread as it is now."""
+    if not cover:
+        raise CannotCover("This fold covers nothing. Name messages, blocks or stand-ins that are visible.")
+    outermost = branch.folds.outermost()
+    showing = {fold.seq for fold in outermost}
+    hidden = [fold for fold in cover.folds if fold not in showing]
+    if hidden:
+        raise CannotCover(f"The stand-ins of folds {hidden} are not visible. Cover only what the view shows.")
+    if cover.blocks and (cover.ranges or cover.folds):
+        raise CannotCover("A fold covers whole messages or parts of messages. Make two folds.")
+    mask = visibility(branch.items, outermost, branch.pins.messages)
+    _check_messages(branch, cover, mask)
+    _check_blocks(branch, cover, mask)
+
+
+def _check_messages(branch: FoldableBranch, cover: Cover, mask: bytearray) -> None:
+    path = branch.items
+    covered = bytearray(len(path))
+    inherited = [span for fold in cover.folds for span in branch.folds[fold].spans]
+    _mark(mask, inherited)
+    for first, last in cover.ranges:
+        start, stop = path.span(first, last)
+        if start >= stop or 0 in mask[start:stop]:
+            raise CannotCover(f"Not all from seq {first} to {last} is visible. Cover only what the view shows.")
+        _mark(covered, [(start, stop)])
+    for seq in branch.pins.messages:
+        place = path.place(seq)
+        if place is not None and 1 in covered[slice(*path.atom(place))]:
+            raise CannotCover(f"Message {seq} is pinned. Unpin it first, or leave it and what belongs to it out.")
+    if covered and covered[-1] and path.is_open:
+        raise CannotCover(
+            "The last turn waits for tool results, or for what its reasoning leads to. Append that, or cover what "
+            "comes before it."
+        )
+    _mark(covered, inherited)
+    for first, last in cover.ranges:
+        for place in path.span(first, last):
+            _refuse_parting(path, covered, place)
+
+
+def _mark(places: bytearray, spans: Iterable[tuple[int, int]]) -> None:
+    for start, stop in spans:
+        places[start:stop] = b"\x01" * (stop - start)
+
+
+def _refuse_parting(path: PathItems, covered: bytearray, edge: int) -> None:
+    """At an edge of a covered range, all of the atom there must be on one side."""
+    if not 0 < edge < len(path) or path.starts[edge]:
+        return
+    start, stop = path.atom(edge)
+    if 0 in covered[start:stop]:
+        seqs = sorted({item.seq for item in path.items[start:stop]})
+        raise CannotCover(
+            f"Messages {seqs} stand or fall together (a call with its results, or reasoning with what it led to). "
+            f"Cover all of them or none."
+        )
+
+
+def _check_blocks(branch: FoldableBranch, cover: Cover, mask: bytearray) -> None:
+    path = branch.items
+    taken = {(item.seq, part.block) for item in branch.edited_items() for part in item.folded}
+    for seq, block in cover.blocks:
+        place = path.place(seq)
+        shape = path.items[place].shape if place is not None and mask[place] else None
+        if shape is None or not 0 <= block < len(shape.blocks):
+            raise CannotCover(f"There is no block {block} in a visible message {seq}. Look at the view's items.")
+        if shape.blocks[block].kind == "call":
+            raise CannotCover(f"Block {block} of message {seq} is a tool call. Cover its message with its results.")
+        if shape.blocks[block].is_blank:
+            raise CannotCover(f"Block {block} of message {seq} says nothing. There is nothing to stand in for.")
+        if (seq, block) in taken:
+            raise CannotCover(f"Block {block} of message {seq} is folded already, or named twice. Unfold it first.")
+        taken.add((seq, block))
+
+
+def _place(path: PathItems, seq: int) -> int:
+    place = path.place(seq)
+    if place is None:
+        raise CannotCover(f"There is no message {seq} on this branch. Cover messages that the view shows.")
+    return place
+
+
+def _ranges(path: PathItems, places: list[int]) -> Iterable[tuple[int, int]]:
+    """Inclusive seq ranges over neighbouring places; a completion goes with what it completes."""
+    start = previous = -1
+    for place in places:
+        if start >= 0 and all(path.items[between].kind == "completion" for between in range(previous + 1, place)):
+            previous = place
+            continue
+        if start >= 0:
+            yield path.items[start].seq, path.items[previous].seq
+        start = previous = place
+    if start >= 0:
+        yield path.items[start].seq, path.items[previous].seq
