@@ -1,7 +1,6 @@
 """Counting: how many tokens something is for a model, exactly or estimated, and what the bills teach about it."""
 
-from .calibration import Calibration, Drift, Watch, drift, learn
-from .counters import FixedCost, count, counter_for, fixed_cost
+from .counters import Calibration, Drift, FixedCost, Watch, count, counter_for, drift, fixed_cost, learn
 from .encoders import Encoder
 from .scale import CLASSES
 
