@@ -222,7 +222,7 @@ def fold(desk: Desk, decision: FoldDecision) -> Steps[Made]:
     instructions = desk.turn.instructions
     desk.turn.signal(Signals(), instructions)
     desk.turn.signal(after_folds(desk.decide(), decision.goal, len(made.folds)), instructions)
-    journal_folds(made, {"thread": desk.thread.name, "model": desk.model.name, "trigger": decision.trigger})
+    journal_folds(made, desk.thread, decision.trigger)
     for each in made.folds:
         line = fold_notice(each.kind, each.messages or each.blocks, each.before, each.after, desk.language())
         yield from tell(desk.hooks.on_fold, FoldNotice(each, decision.trigger, desk.model, instructions, line))
@@ -257,7 +257,7 @@ def _request(
     terms = _terms(desk, rendering, output, settings, marks)
     bare = b"" if terms.kept is terms.sent else rendering.body(view, lens, terms.kept, marks)
     body = rendering.body(view, lens, terms.sent, marks)
-    desk.guard.check(dialect, view, body)
+    desk.guard.check(rendering.dialect, view, body)
     layers = notes.uses(desk, attached.made) if desk.display.showing.sections else ()
     told_tools = None if desk.tools.tools is None else tools.used(desk, desk.tools.tools, used)
     report = report_of(outcome, rendering.losses(view, terms.sent), layers, told_tools, attached.made)

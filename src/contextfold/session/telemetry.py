@@ -59,8 +59,12 @@ def journal(level: int, event: str, **facts: object) -> None:
     log.log(level, "%s %s", event, listed, extra={"contextfold": {"event": event, **facts}})
 
 
-def journal_folds(made: Made, facts: Mapping[str, object]) -> None:
+def journal_folds(made: Made, thread: Thread, trigger: str) -> None:
     """One line for each fold, and for each attempt that came to nothing."""
+    failed = any(each.refusal is not None and each.strategy == "summarizer" for each in made.attempts)
+    if not log.isEnabledFor(logging.WARNING if failed else logging.INFO):
+        return
+    facts = {"thread": thread.name, "model": thread.model.name, "trigger": trigger}
     for each in made.folds:
         sizes = {"messages": each.messages, "blocks": each.blocks, "before": each.before, "after": each.after}
         journal(logging.INFO, "folded", fold=each.id, kind=each.kind, **facts, **sizes)

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextfold import dialects
+from contextfold.dialects import Dialect
 from contextfold.domain import (
     NO_PREFIX,
     Appended,
@@ -243,13 +243,13 @@ class Guard:
 
     def __init__(self) -> None:
         self._array: Shown | None = None  # the array of a view that was checked as a whole
-        self._dialect = ""  # in which it was
+        self._dialect: Dialect | None = None  # in which it was
         self._length = 0  # of what was checked of it
 
-    def check(self, dialect: str, view: View, body: bytes) -> None:
+    def check(self, dialect: Dialect, view: View, body: bytes) -> None:
         """Raise `InvalidRequest` with the first problems; flat per turn."""
-        if self._array is not view.array or self._dialect != dialect:
-            found = dialects.find(dialect).check(decode(body))
+        if self._array is not view.array or self._dialect is not dialect:
+            found = dialect.check(decode(body))
             problems = [each for each in found if each.rule != UNLISTED]  # whether it is taken is the provider's to say
             self._array, self._dialect = view.array, dialect
         else:

@@ -169,6 +169,7 @@ class ModelLens:
         self.model, self.counter, self.calibration = model, counter, Calibration(model.id)
         self.dialect, self.named = dialects.spoken(model), ""  # `named` by the caller, who writes no other
         self._weighed_again: dict[tuple[int, str], int] = {}  # what was stored for another encoding
+        self._readers: dict[str, Callable[[bytes], Message]] = {}  # by the names of dialects
 
     def over(self, bodies: Bodies, events: Callable[[], Sequence[Logged]]) -> ModelLens:
         """The same look at a twin of the thread."""
@@ -242,14 +243,21 @@ class ModelLens:
             return Message("user", (Text(words.text),))
         if item.kind == "attachment":
             return Message("user", (Text(msgspec.json.decode(body, type=str)),))
-        return dialects.find(self.dialect_of(item.seq)).parse(body)
+        return self._reader(item.seq)(body)
 
     def unread(self, item: ViewItem) -> Callable[[], Message]:
         """The words of an item, their bytes taken now and read when they are asked for: that takes the longer part."""
         body = self._bodies.get(item.seq) if item.kind == "message" else None
         if body is None:
             return partial(_itself, self.read(item))
-        return partial(dialects.find(self.dialect_of(item.seq)).parse, body)
+        return partial(self._reader(item.seq), body)
+
+    def _reader(self, seq: int) -> Callable[[bytes], Message]:
+        """Who reads the message of this seq; each dialect is looked for once."""
+        name = self.dialect_of(seq)
+        if name not in self._readers:
+            self._readers[name] = dialects.find(name).parse
+        return self._readers[name]
 
     def resolve(self, item: ViewItem) -> ViewItem:
         """The item with the words of its folded blocks in place."""
