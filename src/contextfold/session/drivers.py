@@ -66,11 +66,7 @@ def drive(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     The log is looked at once, before the first of them, unless `look` says that writing will tell as much. Between two
     effects a step has the thread for itself; while an effect is carried out, which may take long, others have it.
     """
-    first = doing.alone(partial(_next, steps, None, None), look=look)
-    if isinstance(first, StepsEnd):  # most requests ask for nothing
-        ended: T = first.value
-        return ended
-    return _drive(steps, doing, first)
+    return _drive(steps, doing, started(steps, doing, look=look))
 
 
 def drive_write(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
@@ -86,9 +82,6 @@ def drive_write(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
     except BaseException:
         steps.close()
         raise
-    if isinstance(effect, StepsEnd):
-        ended: T = effect.value
-        return ended
     return _drive(steps, doing, effect)
 
 
@@ -386,26 +379,22 @@ def write_artifact(directory: Path | None, effect: Save) -> str:
     if directory is None:
         raise BadConfiguration("There is no directory for artifacts. Open the session with artifacts=DIR.")
     path = directory / Path(effect.name).name
+    part = path.with_suffix(f".{os.getpid()}.part")
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            _write_whole(path, effect.content)
-    except OSError as error:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(effect.content)
+            part.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            part.unlink()
+        if not isinstance(error, OSError):
+            raise
         kind = DiskFull if error.errno in (ENOSPC, EDQUOT, EFBIG) else StoreError
         raise kind(
             f"The output could not be put aside in {directory} ({error.strerror}). The message is in the log, and no "
             f"half file is left. Make room or check the directory, then go on; the next large output is tried again."
         ) from error
     return str(path)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    partial = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
