@@ -2,7 +2,7 @@
 
 from . import neutral
 from .assembly import Heard
-from .dialect import Dialect, MarkCarriers, Marks, Wish, newest_fold
+from .dialect import Dialect, MarkCarriers, Marks, RequestSettings, Wish, newest_fold
 from .registry import (
     all_known,
     asked_in,
@@ -35,6 +35,7 @@ __all__ = [
     "Marks",
     "Repair",
     "Repaired",
+    "RequestSettings",
     "Wish",
     "all_known",
     "asked_in",

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from msgspec import Raw, Struct
 
-from contextfold.domain import Bill, Message, Problem, Reply, Role, Shown, View, ViewItem
+from contextfold.domain import Bill, Message, Problem, Reply, Role, Shown, View, ViewItem, encode
 from contextfold.errors import BadConfiguration
 from contextfold.models import Model
 
@@ -338,3 +340,49 @@ class MarkCarriers:
             if new is not chunk:
                 return _Carried(reach, back, new)
         return _Carried(reach, 0, b"")
+
+
+class RequestSettings:
+    """All of a request but its messages, and what follows from that alone: worked out once for each content.
+
+    Whoever gives the same one again says that nothing in it changed; a plain mapping is looked at each time.
+    """
+
+    def __init__(self, dialect: Dialect, fields: Mapping[str, object]) -> None:
+        self.fields = fields
+        self._dialect = dialect
+        self._written: dict[tuple[bool, bool], tuple[Mapping[str, object], bytes]] = {}
+
+    @cached_property
+    def chains(self) -> tuple[str, ...]:
+        """Fields by which the provider goes on from a conversation that it keeps itself."""
+        return self._dialect.chains(self.fields)
+
+    @cached_property
+    def binding(self) -> tuple[str, str, bool]:
+        """On what it depends whether reasoning stays, beside the messages: system, tools, who drops what is stale."""
+        fields = self.fields
+        return (
+            sha256(encode(fields["system"])).hexdigest() if fields.get("system") else "",
+            sha256(encode(fields["tools"])).hexdigest() if fields.get("tools") else "",
+            self._dialect.drops_stale(fields),
+        )
+
+    @cached_property
+    def losses(self) -> tuple[str, ...]:
+        """What of tools and settings the request does not carry, in words."""
+        given = self.fields.get("tools")
+        tools = self._dialect.lost_tools(given) if given else ()
+        return (*tools, *self._dialect.lost_settings(self.fields))
+
+    def marked(self, marks: Marks) -> tuple[Mapping[str, object], bytes]:
+        """The fields with their cache marks, and the same as bytes."""
+        key = marks.frame, marks.end
+        if key not in self._written:
+            fields = self._dialect.marked_settings(self.fields, marks)
+            self._written[key] = fields, encode(dict(fields))
+        return self._written[key]
+
+    def without(self, names: Sequence[str]) -> RequestSettings:
+        """The same but for some fields."""
+        return RequestSettings(self._dialect, {name: each for name, each in self.fields.items() if name not in names})

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from contextfold import dialects
-from contextfold.dialects import SETTINGS
+from contextfold.dialects import SETTINGS, RequestSettings
 from contextfold.domain import Attachment, Folded, View, decode
 from contextfold.folding import Budget, FoldDecision, Made, Native, PlannedFold, Policy, Report, cache_effect
 from contextfold.layers import LayerUse
 from contextfold.models import Model
 from contextfold.thread import RequestPart, Thread
-from contextfold.thread.request_bytes import BodySeries, RequestSettings
+from contextfold.thread.request_bytes import BodySeries
 from contextfold.toolbox import ToolUse
 
 # What `prepare` takes itself. Other settings pass as they are, unless they look like these or like a wire format's.

@@ -83,7 +83,7 @@ class ProcessLock:
 
     def write(self, work: Callable[[], T]) -> T:
         """Do work that writes. What it wrote is on the disk when this returns, unless the caller need not know."""
-        return work() if self._owner == get_ident() else self.write_first(work, _itself)
+        return work() if self._owner == get_ident() else self.write_first(work, lambda written: written)
 
     def write_first(self, work: Callable[[], S], then: Callable[[S], T]) -> T:
         """Do work that writes, and then what follows from it, once it is on the disk: mostly one use of the store."""
@@ -138,10 +138,6 @@ class ProcessLock:
             self._settle(log)
 
 
-def _itself(result: T) -> T:
-    return result
-
-
 class Lockable(Protocol):
     @property
     def _lock(self) -> AbstractContextManager[Any]: ...
@@ -174,8 +170,7 @@ class Live:
         *,
         twin: Projection | None = None,
     ) -> None:
-        self.log, self.row = log, row
-        self.lineage, self.words = tuple(lineage), words
+        self.log, self.row, self.lineage, self.words = log, row, tuple(lineage), words
         self.bodies = Bodies(log, lineage)
         self._is_behind = False  # somebody else may have written since we last looked
         self._is_torn = False  # an event was taken by half
@@ -200,10 +195,8 @@ class Live:
     @property
     def size(self) -> int:
         """How many bytes of memory it takes, about."""
-        size = EVENT_BYTES * (1 + len(self.projection.events)) + self.bodies.size
-        for rendering in self.renderings.values():
-            size += rendering.size
-        return size
+        rendered = sum([rendering.size for rendering in self.renderings.values()])
+        return EVENT_BYTES * (1 + len(self.projection.events)) + self.bodies.size + rendered
 
     def start_over(self) -> None:
         """Read the thread again from the log: what was taken since may never have been written, or was forgotten."""
@@ -323,7 +316,12 @@ class Live:
             self.catch_up()
         drafts = drafting(self.projection)
         name, last = self.row.name, len(self.projection.events)
-        if not _repeat(drafts):
+        said_again = [
+            draft
+            for draft in drafts
+            if isinstance(draft.event, _REPEATING) or (draft.body and isinstance(draft.event, Sent))
+        ]
+        if not said_again:
             return drafts, self.log.append(name, drafts, expected=last, blobs=blobs)
         with self.log.batch():
             logged = self.log.append(name, drafts, expected=last, blobs=blobs)
@@ -341,14 +339,6 @@ class Live:
             self._project(entry)
             if draft.body:
                 self.bodies.keep(entry.seq, draft.body)
-
-
-def _repeat(drafts: Sequence[NewEvent]) -> bool:
-    """Whether what is to be written may repeat words of others."""
-    for draft in drafts:  # noqa: SIM110  # asked before every write: a generator costs a call for each
-        if isinstance(draft.event, _REPEATING) or (draft.body and isinstance(draft.event, Sent)):
-            return True
-    return False
 
 
 KEPT_BYTES: Final = 128 * 2**20

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
 from hashlib import blake2b, sha256
 from itertools import islice
 from typing import TypeAlias
@@ -22,7 +21,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from contextfold import dialects
-from contextfold.dialects import Dialect, MarkCarriers, Marks, newest_fold
+from contextfold.dialects import Dialect, MarkCarriers, Marks, RequestSettings, newest_fold
 from contextfold.dialects.neutral import are_strangers
 from contextfold.domain import (
     Block,
@@ -36,7 +35,6 @@ from contextfold.domain import (
     Shown,
     View,
     ViewItem,
-    encode,
 )
 from contextfold.models import Model
 
@@ -48,53 +46,6 @@ DETAIL = "prefix"  # under which a `Sent` keeps the digest of what it sent
 def is_bound(model: Model) -> bool:
     """Whether a model checks what stands before its reasoning."""
     return model.binding in ("prefix", "account")
-
-
-def digest(part: object) -> str:
-    """Of system or tools, as a `Sent` keeps it; empty where there are none."""
-    return sha256(encode(part)).hexdigest() if part else ""
-
-
-class RequestSettings:
-    """All of a request but its messages, and what follows from that alone: worked out once for each content.
-
-    Whoever gives the same one again says that nothing in it changed; a plain mapping is looked at each time.
-    """
-
-    def __init__(self, dialect: Dialect, fields: Mapping[str, object]) -> None:
-        self.fields = fields
-        self._dialect = dialect
-        self._written: dict[tuple[bool, bool], tuple[Mapping[str, object], bytes]] = {}
-
-    @cached_property
-    def chains(self) -> tuple[str, ...]:
-        """Fields by which the provider goes on from a conversation that it keeps itself."""
-        return self._dialect.chains(self.fields)
-
-    @cached_property
-    def binding(self) -> tuple[str, str, bool]:
-        """On what it depends whether reasoning stays, beside the messages: system, tools, who drops what is stale."""
-        fields = self.fields
-        return digest(fields.get("system")), digest(fields.get("tools")), self._dialect.drops_stale(fields)
-
-    @cached_property
-    def losses(self) -> tuple[str, ...]:
-        """What of tools and settings the request does not carry, in words."""
-        given = self.fields.get("tools")
-        tools = self._dialect.lost_tools(given) if given else ()
-        return (*tools, *self._dialect.lost_settings(self.fields))
-
-    def marked(self, marks: Marks) -> tuple[Mapping[str, object], bytes]:
-        """The fields with their cache marks, and the same as bytes."""
-        key = marks.frame, marks.end
-        if key not in self._written:
-            fields = self._dialect.marked_settings(self.fields, marks)
-            self._written[key] = fields, encode(dict(fields))
-        return self._written[key]
-
-    def without(self, names: Sequence[str]) -> RequestSettings:
-        """The same but for some fields."""
-        return RequestSettings(self._dialect, {name: each for name, each in self.fields.items() if name not in names})
 
 
 class Prefixes:

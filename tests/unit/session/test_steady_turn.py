@@ -6,10 +6,9 @@ import pytest
 
 import contextfold as cf
 from contextfold import models
-from contextfold.dialects import MarkCarriers, find
+from contextfold.dialects import MarkCarriers, RequestSettings, find
 from contextfold.dialects.dialect import worth_marking
 from contextfold.testing import tools as sample_tools
-from contextfold.thread.request_bytes import RequestSettings
 
 MODEL = "claude-sonnet-4-5"
 

@@ -139,7 +139,7 @@ def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes
     for index in range(len(chunks) - 1, -1, -1):
         marks = chunks[index].count(MARK)
         if marks > left:
-            chunks[index] = _unmarked(chunks[index])
+            chunks[index] = b",".join(encode(_without(message)) for message in decode(b"[" + chunks[index] + b"]"))
         left = max(0, left - marks)
     return chunks
 
@@ -169,11 +169,6 @@ def marked(chunk: bytes) -> bytes:
 def marks_in(*settings: object) -> int:
     """Marks on system and tools, which count too."""
     return sum(encode(each).count(MARK) for each in settings if each)
-
-
-def _unmarked(chunk: bytes) -> bytes:
-    messages = decode(b"[" + chunk + b"]")
-    return b",".join(encode(_without(message)) for message in messages)
 
 
 def _without(value: Any) -> Any:
@@ -228,7 +223,8 @@ def _stands(shape: Shape, message: Message) -> bool:
             return False
         else:
             only_results = False
-    return bool(shape.blocks) and not (has_results and _has_blank_inside(message))
+    inside = [each for block in message.results for each in block.blocks] if has_results else []
+    return bool(shape.blocks) and not any(isinstance(each, Text) and is_blank(each.text) for each in inside)
 
 
 def as_given(item: ViewItem, raw: bytes) -> bytes | None:
@@ -245,11 +241,6 @@ def as_given(item: ViewItem, raw: bytes) -> bytes | None:
 def has_unsigned(message: Message) -> bool:
     """Whether thinking lacks the signature without which the API does not take it back."""
     return any(is_unsigned(block) for block in message.blocks)
-
-
-def _has_blank_inside(message: Message) -> bool:
-    results = [block for block in message.blocks if isinstance(block, ToolResult)]
-    return any(isinstance(each, Text) and is_blank(each.text) for block in results for each in block.blocks)
 
 
 def _content(item: ViewItem, message: Message) -> list[Json]:
@@ -349,7 +340,8 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
         settings["system"] = words(settings["system"])
     messages = list(filter(None, chunks))
     changes: list[bytes] = []
-    while messages and (_speaker(messages[0]) == "system" or _is_lifted(first, chunks, messages)):
+    is_led = first is not None and first.shape.role == "system"  # by a system message, which may be shown as text
+    while messages and (_speaker(messages[0]) == "system" or (is_led and messages[0] is chunks[0])):
         said, *others = elements(b"[" + messages.pop(0) + b"]")
         settings["system"] = _with_system(settings.get("system"), bytes(said))
         changes += map(bytes, others)
@@ -369,11 +361,6 @@ def body(chunks: Sequence[bytes], settings: Mapping[str, Any], first: ViewItem |
 def grown(body: bytes, fresh: Sequence[bytes]) -> bytes | None:
     """The request with more messages; one more mark may mean one less in front of it."""
     return None if holds_any(fresh, 0, (MARK,)) else wire.grown(body, fresh)
-
-
-def _is_lifted(first: ViewItem | None, chunks: Sequence[bytes], messages: Sequence[bytes]) -> bool:
-    """Whether the first message left is the view's first item, and that is a system message shown as text."""
-    return first is not None and first.shape.role == "system" and messages[0] is chunks[0]
 
 
 def _is_compacted(message: bytes) -> bool:
@@ -396,9 +383,6 @@ def _with_system(system: object, message: bytes) -> list[Any]:
 
 def _as_blocks(content: object) -> list[Any]:
     if isinstance(content, list):
-        return [_unlabelled(block) for block in content if block.get("text") != LABEL.strip()]
+        said = [block for block in content if block.get("text") != LABEL.strip()]
+        return [{**block, "text": block["text"].removeprefix(LABEL)} if "text" in block else block for block in said]
     return [{"type": "text", "text": content}] if content else []
-
-
-def _unlabelled(block: Any) -> Any:
-    return {**block, "text": block["text"].removeprefix(LABEL)} if "text" in block else block
