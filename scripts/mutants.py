@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from coverage import CoverageData
@@ -30,8 +30,7 @@ SOURCE = ROOT / "src" / "contextfold"
 MEASURED = ROOT / ".coverage.mutants"
 ROOMS = ("domain", "folding", "dialects", "thread", "session")
 TURNS = ("tests/acceptance/test_session_turns.py", "tests/unit/seeds", "tests/unit/peers")  # that run all rooms
-FIRST = 60  # tests that are run together, one of each kind; further ones only where these noticed nothing
-MOST = 300  # tests in all: a change that only some far test would notice counts as one that lives
+PIECES = (20, 80, 300)  # so many tests are run, the nearest first; more only where these noticed nothing
 SECONDS, EACH = 60, 0.5  # of the processor for a run, and for each test in it; one that takes longer has noticed
 PATIENCE = 1_800  # seconds for one that waits for ever
 UNKNOWN = 4  # how a run ends that does not find its tests
@@ -178,7 +177,7 @@ def measure(rooms: Sequence[str]) -> None:
 
 
 def near_tests(mutant: Mutant, data: CoverageData) -> list[str]:
-    """The tests that run the line: those of the room first, and of these one of each kind.
+    """The tests that run the line: those of the room first, of these one of each kind, and the file's own before all.
 
     A line that is run once for all, where a constant is named or an answer is kept, has those of its whole file.
     """
@@ -190,8 +189,9 @@ def near_tests(mutant: Mutant, data: CoverageData) -> list[str]:
     kinds = defaultdict[str, list[str]](list)
     for name in sorted(names - {""}):
         kinds[name.partition("[")[0]].append(name)
-    ranked = [(not name.startswith(room), rank, name) for kind in kinds.values() for rank, name in enumerate(kind)]
-    return [name for _, _, name in sorted(ranked)]
+    ranked = [(name, rank) for kind in kinds.values() for rank, name in enumerate(kind)]
+    own = f"_{mutant.path.stem}"
+    return [name for name, _ in sorted(ranked, key=lambda each: (room not in each[0], each[1], own not in each[0]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,8 @@ class Trial:
             source = Path(place) / "src"
             shutil.copytree(self.whole, source)
             (source / mutant.path.relative_to(ROOT / "src")).write_bytes(mutant.source)
-            return any(self._fails(piece, source) for piece in (tests[:FIRST], tests[FIRST:MOST]) if piece)
+            pieces = (tests[start:stop] for start, stop in pairwise((0, *PIECES)))
+            return any(self._fails(piece, source) for piece in pieces if piece)
 
     def _fails(self, tests: list[str], source: Path) -> bool:
         """A test of time that fails is run once more without the change, which it must not mind."""
