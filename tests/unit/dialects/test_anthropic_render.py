@@ -14,8 +14,10 @@ from contextfold.domain import (
     Text,
     ToolCall,
     ToolResult,
+    ViewItem,
     encode,
 )
+from contextfold.tokens import counter_for
 
 from .outline import bytes_of, item, wire
 
@@ -394,3 +396,37 @@ def test_chunks_that_hold_no_mark_since_the_last_look_are_left_as_they_are() -> 
     chunks = [marked_chunk(3), marked_chunk(2), bytes_of(role="user", content="hi")]
     assert ANTHROPIC.limited(list(chunks), 2) == chunks
     assert ANTHROPIC.limited(list(chunks), 1) != chunks
+
+
+def as_it_came(raw: bytes) -> bool:
+    """Whether a message is sent in the very bytes that it was given in."""
+    message = ANTHROPIC.parse(raw)
+    outlined = ViewItem(1, "message", counter_for(None).shape(message))
+    return ANTHROPIC.chunk(outlined, message) == raw
+
+
+@pytest.mark.parametrize(
+    ("content", "stands"),
+    [
+        (b'[{"type":"tool_result", "tool_use_id":"a", "content":"x", "own":1}]', True),
+        (b'[{"type":"tool_result", "tool_use_id":"a", "content":"x"}, {"type":"text", "text":"y", "own":1}]', True),
+        (b'[{"type":"text", "text":"y"}, {"type":"tool_result", "tool_use_id":"a", "content":"x"}]', False),
+        (b'[{"type":"tool_result", "tool_use_id":"a", "content":"", "is_error":true}]', False),
+        (b'[{"type":"tool_result", "tool_use_id":"a", "content":"", "is_error":false}]', True),
+        (b'[{"type":"tool_result", "tool_use_id":"a", "content":[{"type":"text", "text":" "}]}]', False),
+        (b'[{"type":"tool_result", "tool_use_id":"a b", "content":"x"}]', False),
+        (b'[{"type":"text", "text":"y"}, {"type":"text", "text":""}]', False),
+        (b'[{"type":"text", "text":"y", "own":1}]', True),
+    ],
+)
+def test_what_the_api_takes_is_sent_in_the_bytes_it_came_in(content: bytes, stands: bool) -> None:
+    assert as_it_came(b'{"role":"user", "content":' + content + b"}") is stands
+
+
+@pytest.mark.parametrize(
+    ("proof", "stands"), [(b', "signature":"s"', True), (b', "signature":""', False), (b"", False)]
+)
+def test_thinking_is_sent_as_it_came_if_it_is_signed(proof: bytes, stands: bool) -> None:
+    thinking = b'{"type":"thinking", "thinking":"hm"' + proof + b"}"
+    raw = b'{"role":"assistant", "content":[' + thinking + b', {"type":"text", "text":"y"}]}'
+    assert as_it_came(raw) is stands

@@ -25,3 +25,11 @@ def test_a_fork_of_a_fork_cut_before_the_fork_itself_reads_its_own_words(tmp_pat
         third.append({"role": "user", "content": "third 4"})
         assert texts(third) == ["first 1", "first 2", "third 3", "third 4"]
         assert store.verify() == []
+
+
+def test_forks_without_a_name_are_numbered_one_after_another() -> None:
+    with cf.open() as store:
+        thread = store.thread("talk")
+        thread.append({"role": "user", "content": "hi"})
+        names = [thread.fork().name for _ in range(9)]
+        assert names == [f"talk/fork-{number}" for number in range(1, 10)]
