@@ -108,11 +108,13 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _is_quiet(node: ast.AST) -> bool:
-    """What only a type checker reads, and how a class is made."""
+    """What only a type checker reads, how a class is made, and that lists which always are as long must be."""
     match node:
         case ast.If(test=test):
             return "TYPE_CHECKING" in ast.dump(test)
         case ast.keyword(arg="frozen" | "slots" | "tag" | "gc" | "eq" | "kw_only" | "omit_defaults" | "array_like"):
+            return True
+        case ast.keyword(arg="strict", value=ast.Constant(value=True)):
             return True
         case _:
             return False

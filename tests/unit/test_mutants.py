@@ -26,6 +26,8 @@ def changed(tmp_path: Path, source: str) -> list[str]:
         ("x: Literal[3] = 3\n", ["x: Literal[3] = 4\n"]),
         ("def f(x: Literal[3]) -> Literal[3]: ...\n", []),
         ("if TYPE_CHECKING:\n    x = 3\n", []),
+        ("zip(a, b, strict=True)\n", []),
+        ("zip(a, b, strict=False)\n", ["zip(a, b, strict=True)\n"]),
         ("class A(Struct, frozen=True):\n    x = 3\n", ["class A(Struct, frozen=True):\n    x = 4\n"]),
     ],
 )
