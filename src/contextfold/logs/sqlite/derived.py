@@ -123,17 +123,18 @@ class Derivations:
         entries = [(entry, draft.body) for entry, draft in zip(logged, drafts, strict=True)]
         for name, version in versions.items():
             table = self._tables.get(name)
-            if table is None or table.version != version or _waits(connection, table, address, logged[-1].seq):
-                connection.execute(_MARK, (address.space, address.thread, name, before))
-            else:
+            after = _waiting(connection, name, address)
+            if table is not None and table.version == version and not _may_wait(table, address, after, logged[-1].seq):
                 _catch_up(connection, table, address, before)
                 table.apply(connection, address, entries)
+            elif after is None:
+                connection.execute(_MARK, (address.space, address.thread, name, before))
 
     def asked(self, database: Database, name: str, threads: Sequence[Address]) -> None:
         """Bring a table up to date for these threads: whoever asks it next gets an answer of now."""
         table = self._tables[name]
         with database.reading() as connection:
-            behind = [each for each in threads if _waiting(connection, table, each) is not None]
+            behind = [each for each in threads if _waiting(connection, name, each) is not None]
         for address in behind:
             with database.writing() as connection:
                 _catch_up(connection, table, address, None)
@@ -173,26 +174,23 @@ def _catch_up_all(database: Database, table: DerivedTable) -> None:
             _catch_up(connection, table, address, None)
 
 
-def _waiting(connection: apsw.Connection, table: DerivedTable, address: Address) -> int | None:
-    """The seq after which events of a thread are not applied yet; None where all are."""
-    after: int | None = value(connection, _BEHIND, (address.space, address.thread, table.name))
+def _waiting(connection: apsw.Connection, name: str, address: Address) -> int | None:
+    """The seq after which events of a thread are not applied to a table yet; None where all are."""
+    after: int | None = value(connection, _BEHIND, (address.space, address.thread, name))
     return after
 
 
-def _waits(connection: apsw.Connection, table: DerivedTable, address: Address, last: int) -> bool:
+def _may_wait(table: DerivedTable, address: Address, after: int | None, last: int) -> bool:
     """Whether these events may wait for more: together they cost the disk far less than each by itself.
 
     Threads that are written to in step wait differently long, or all of them would be taken in at the same moment.
     """
-    if not table.lag:
-        return False
-    after = _waiting(connection, table, address)
     longer = (address.thread - 1) % _APART * table.lag // (2 * _APART)
-    return after is None or last - after < table.lag + longer
+    return table.lag > 0 and (after is None or last - after < table.lag + longer)
 
 
 def _catch_up(connection: apsw.Connection, table: DerivedTable, address: Address, upto: int | None) -> None:
-    after = _waiting(connection, table, address)
+    after = _waiting(connection, table.name, address)
     if after is None:
         return
     for entries in _pieces(connection, address, after, NO_END if upto is None else upto):
