@@ -57,14 +57,14 @@ class Bar(NamedTuple):
 
 
 BARS = (
-    Bar("modules walked by append", 22, 20),
-    Bar("modules walked by a prepare that fits", 30, 30),
-    Bar("modules walked by a turn that folds", 72, 60),
-    Bar("Python calls of a turn that fits: a message, a request, its answer", 570, 600),
-    Bar("files of the house", 345, 345),
-    Bar("files with its roof: gateway, inspector, clients and frameworks, PostgreSQL", 400, 400),
-    Bar("private functions used once, in percent of all", 25.2, 18.0),
-    Bar("private functions called once, in percent of all", 23.6, 18.0),
+    Bar("modules walked by append", 20, 20),
+    Bar("modules walked by a prepare that fits", 28, 30),
+    Bar("modules walked by a turn that folds", 59, 60),
+    Bar("Python calls of a turn that fits: a message, a request, its answer", 540, 600),
+    Bar("files of the house", 338, 345),
+    Bar("files with its roof: gateway, inspector, clients and frameworks, PostgreSQL", 395, 400),
+    Bar("private functions used once, in percent of all", 18.0, 18.0),
+    Bar("private functions called once, in percent of all", 16.8, 18.0),
     Bar("files above 400 lines", 0, 0),
     Bar("functions above 60 lines", 0, 0),
     Bar("class names defined more than once", 0, 0),
