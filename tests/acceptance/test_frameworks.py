@@ -101,14 +101,25 @@ def test_forty_turns_fold_and_nothing_is_refused_or_changed(
     program: str, model: str, server: StrictServer, tmp_path: Path
 ) -> None:
     told = run(program, model, str(tmp_path / "agent.db"), server=server, directory=tmp_path)
-    refused = [exchange.refused for exchange in server.exchanges if exchange.status != 200]
-    assert refused == []
-    assert len(server.exchanges) == 2 * TURNS
-    assert told["folds"] >= 10
-    assert told["changed"] == 0
+    check(told, server)
     with cf.open(tmp_path / "agent.db", read_only=True) as store:
         (thread,) = store.threads()
         assert thread.messages == told["messages"], "nothing twice, nothing lost"
+
+
+def check(told: dict[str, Any], server: StrictServer) -> None:
+    assert [exchange.refused for exchange in server.exchanges if exchange.status != 200] == []
+    assert len(server.exchanges) == 2 * TURNS
+    assert told["folds"] >= 10
+    assert told["changed"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "model"), RUNS)
+def test_in_memory_turns_are_taken_in_the_frameworks_own_loop_and_come_to_the_same(
+    program: str, model: str, server: StrictServer, tmp_path: Path
+) -> None:
+    check(run(program, model, "", server=server, directory=tmp_path), server)
 
 
 @pytest.mark.slow

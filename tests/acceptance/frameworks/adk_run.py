@@ -24,7 +24,7 @@ def read(path: str) -> dict[str, str]:
 
 async def main(model: str, store: str) -> None:
     report = Report()
-    fold = Fold(store, window=WINDOW, on_fold=report.folded)
+    fold = Fold(store or None, window=WINDOW, on_fold=report.folded)
     agent = LlmAgent(name="reader", model=model, instruction="Be brief.", tools=[read])
     sessions = InMemorySessionService()
     runner = Runner(agent=agent, app_name="forty", session_service=sessions, plugins=[fold])

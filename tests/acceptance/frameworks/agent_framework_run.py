@@ -24,7 +24,7 @@ def read(path: str) -> str:
 async def main(model: str, store: str) -> None:
     api, _, name = model.partition(":")
     report = Report()
-    fold = Fold(store, window=WINDOW, on_fold=report.folded)
+    fold = Fold(store or None, window=WINDOW, on_fold=report.folded)
     client = (OpenAIChatClient if api == "responses" else OpenAIChatCompletionClient)(model=name)
     agent = Agent(client, "Be brief.", tools=[read], middleware=[fold], default_options=OPTIONS[api])
     session = agent.create_session(session_id="forty")

@@ -25,7 +25,7 @@ def read(path: str) -> str:
 
 def main(model: str, store: str) -> None:
     report = Report()
-    fold = Fold(store, window=WINDOW, on_fold=report.folded)
+    fold = Fold(store or None, window=WINDOW, on_fold=report.folded)
     chat = init_chat_model(model, **OPTIONS[model.partition(":")[0]])
     agent = create_agent(chat, tools=[read], system_prompt="Be brief.", middleware=[fold], checkpointer=InMemorySaver())
     config = {"configurable": {"thread_id": "forty"}}

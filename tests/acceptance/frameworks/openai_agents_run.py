@@ -27,7 +27,7 @@ def main(model: str, store: str) -> None:
     set_tracing_disabled(True)
     set_default_openai_api(api)
     report = Report()
-    session = FoldSession("forty", store, window=WINDOW, on_fold=report.folded)
+    session = FoldSession("forty", store or None, window=WINDOW, on_fold=report.folded)
     settings = ModelSettings(store=False, response_include=["reasoning.encrypted_content"])
     kept = settings if api == "responses" else ModelSettings()
     agent = Agent("reader", instructions="Be brief.", model=name, tools=[read], model_settings=kept)

@@ -28,7 +28,7 @@ async def listen(_context: object, events: AsyncIterable[object]) -> None:
 
 def main(model: str, store: str) -> None:
     report = Report()
-    fold = Fold(store, thread="forty", window=WINDOW, on_fold=report.folded)
+    fold = Fold(store or None, thread="forty", window=WINDOW, on_fold=report.folded)
     settings = SETTINGS.get(model.partition(":")[0], {})
     agent = Agent(model, system_prompt="Be brief.", tools=[read], capabilities=[fold], model_settings=settings)
     before: list = []
