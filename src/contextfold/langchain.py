@@ -76,7 +76,7 @@ class Fold(AgentMiddleware):
         return response
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """The same, awaited; the store is read and written on another thread."""
+        """The same, awaited; a file is read and written on another thread, and so is whatever folds."""
         call = await self.conversations.promptly(self._folded, request)
         try:
             response = await handler(call.request)
