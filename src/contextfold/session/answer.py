@@ -21,7 +21,6 @@ from contextfold.domain import (
     Appended,
     Bill,
     Detail,
-    Folded,
     Logged,
     Measured,
     Message,
@@ -151,17 +150,12 @@ def undone(desk: Desk, now: Projection, fold: int) -> list[NewEvent]:
 def block_hidden(desk: Desk, now: Projection, fold: int, parent: int) -> list[NewEvent]:
     """What else goes when a native fold does; nothing for other folds."""
     event = now.folds[fold].event
-    place = _place(event)
-    if place is None:
+    message, block = event.details.get("message"), event.details.get("block")
+    if not isinstance(message, int) or not isinstance(block, int):
         return []
-    planned = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",)), blocks=(place,))
+    planned = PlannedFold("clear", lambda _fold, _text: StandIn(blocks=("",)), blocks=((message, block),))
     context = Context(desk.counter, desk.now, 0, 0, 1.0, {"trigger": "unfold", "strategy": "native"})
     return [draft_fold(now, planned, StandIn(blocks=("",)), parent, context)]
-
-
-def _place(event: Folded) -> tuple[int, int] | None:
-    message, block = event.details.get("message"), event.details.get("block")
-    return (message, block) if isinstance(message, int) and isinstance(block, int) else None
 
 
 Usage = Bill | Mapping[str, Any]
@@ -192,7 +186,9 @@ def append(
         if request is None:
             drafts = [said]
         else:
-            drafts = [_sent(desk, request, now.head), *(tools.visibility(desk, now) if gated else ()), said]
+            account = desk.books.next_account
+            sent = desk.sent(request, {} if account is None else account.details(), now.head)
+            drafts = [sent, *(tools.visibility(desk, now) if gated else ()), said]
         if not is_whole:
             drafts += compaction_drafts(desk, now, drafts, compacted, reply.cleared)
         if request is not None and billed:
@@ -237,11 +233,6 @@ def learn(desk: Desk, request: Request, billed: int) -> Steps[None]:
         yield from tell(desk.hooks.on_drift, drift)
 
 
-def _sent(desk: Desk, request: Request, head: int) -> NewEvent:
-    account = desk.books.next_account
-    return desk.sent(request, {} if account is None else account.details(), head)
-
-
 def _bill(reply: Reply, usage: Usage | None) -> Bill:
     """What the answer was billed, as its caller says, else as it says itself."""
     told = None if usage is None else neutral_bill(usage)
@@ -283,13 +274,8 @@ def offload(desk: Desk, seq: int) -> Steps[None]:
                 directory = str(desk.artifacts.absolute())  # where it is found again when it is forgotten
                 folds[place] = replace(planned, details={**planned.details, "directory": directory})
     if folds:
-        yield from _fold_at_the_door(desk, folds)
-
-
-def _fold_at_the_door(desk: Desk, folds: Sequence[PlannedFold]) -> Steps[None]:
-    factor = desk.lens.calibration.factor
-    context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "door"})
-    yield from record(lambda now: draft_folds(now, folds, [""] * len(folds), context))
+        context = Context(desk.counter, desk.now, 0, 0, desk.lens.calibration.factor, {"trigger": "door"})
+        yield from record(lambda now: draft_folds(now, folds, [""] * len(folds), context))
 
 
 Piece = TypeVar("Piece")

@@ -16,7 +16,6 @@ from contextfold.domain import (
     Attacher,
     Attachment,
     Detail,
-    Fold,
     Folded,
     LiveBranch,
     Logged,
@@ -115,11 +114,8 @@ def _is_known(desk: Desk, turn: Turn, chosen: _Chosen, given: Attachment) -> boo
         return True
     projection = desk.thread.branch
     since = _entries(projection, projection.path_after(turn.last))
-    return any(_says(desk, entry, given) for entry in since)
-
-
-def _says(desk: Desk, entry: Logged, given: Attachment) -> bool:
-    return isinstance(entry.event, Attached) and entry.event.kind == given.kind and _text(desk, entry) == given.text
+    alike = (each for each in since if isinstance(each.event, Attached) and each.event.kind == given.kind)
+    return any(_text(desk, each) == given.text for each in alike)
 
 
 def _drafts(desk: Desk, now: Projection, taken: Sequence[_Weighed]) -> list[NewEvent]:
@@ -143,7 +139,8 @@ def _turn(desk: Desk, may_fold: bool) -> Turn:
     if may_fold:
         room = max(room, decision.usable // MORE)
     since = _entries(projection, projection.path_after(_answered(projection)))
-    folded = tuple(entry.seq for entry in since if _hides_messages(projection, entry))
+    folds = [entry for entry in since if isinstance(entry.event, Folded) and not entry.event.cover.blocks]
+    folded = tuple(entry.seq for entry in folds if projection.folds[entry.seq].is_live)
     raw = int(room / desk.lens.calibration.factor)
     return Turn(
         view,
@@ -172,11 +169,6 @@ def _newest(projection: LiveBranch, role: str = "") -> int:
 
 def _entries(projection: LiveBranch, seqs: Iterable[int]) -> Iterable[Logged]:
     return (projection.events[seq - 1] for seq in seqs)
-
-
-def _hides_messages(projection: LiveBranch, entry: Logged) -> bool:
-    event = entry.event
-    return isinstance(event, Folded) and not event.cover.blocks and projection.folds[entry.seq].is_live
 
 
 class _Branch:
@@ -214,12 +206,11 @@ def _shown(desk: Desk, kind: str, key: str) -> str | None:
 def _is_hidden(projection: LiveBranch, seq: int) -> bool:
     """Whether a later fold has taken it, whole or some of its words; only later ones can."""
     place = projection.items.place(seq) or 0
-    return any(_takes(fold, seq, place) for fold in projection.folds.after(seq) if fold.is_live)
-
-
-def _takes(fold: Fold, seq: int, place: int) -> bool:
-    parts = any(covered == seq for covered, _ in fold.event.cover.blocks)
-    return parts or any(start <= place < stop for start, stop in fold.spans)
+    for fold in projection.folds.after(seq):
+        parts = any(covered == seq for covered, _ in fold.event.cover.blocks)
+        if fold.is_live and (parts or any(start <= place < stop for start, stop in fold.spans)):
+            return True
+    return False
 
 
 def _text(desk: Desk, entry: Logged) -> str:

@@ -6,12 +6,13 @@ grows, and knows which part of a request the provider still has in its cache. It
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextfold.domain import Appended, Bill, Detail, Logged, Measured, Sent, View, ViewItem
+from contextfold.domain import Appended, Bill, Measured, Sent, View, ViewItem
 from contextfold.folding import (
     Account,
     Budget,
@@ -72,22 +73,17 @@ class ThreadCounts:
         if len(events) < self._read:
             self._start_over()
         for entry in events[self._read :]:
-            self._count(entry.event)
-        self._read = len(events)
-        self._weigh(thread)
-
-    def _count(self, event: object) -> None:
-        match event:
-            case Appended():
+            event = entry.event
+            if isinstance(event, Appended):
                 self.messages += 1
-            case Sent() if event.is_answered:
-                self.requests += 1
-            case Measured():
+            elif isinstance(event, Sent):
+                self.requests += event.is_answered
+            elif isinstance(event, Measured):
                 self.bills, self.billed = self.bills + 1, self.billed + event.billed
                 if prices := find(event.model).prices:
                     self.paid = sum((self.paid, paid_for(event.bill or Bill(event.billed), prices)), Paid())
-            case _:
-                pass
+        self._read = len(events)
+        self._weigh(thread)
 
     def _weigh(self, thread: Thread) -> None:
         """A branch grows, or is cut and grows another way: then its last item is another one, and all is weighed."""
@@ -124,7 +120,9 @@ class Books:
         entry = next((entry for entry in requests if isinstance(entry.event, Sent) and entry.event.is_answered), None)
         if self.economy is None or entry is None or not isinstance(entry.event, Sent):
             return
-        self.account = Account.of(_newest_bill(thread, entry) or entry.event.details)
+        later = (each.event for each in reversed(thread.events) if each.seq > entry.seq)
+        bills = (each.account for each in later if isinstance(each, Measured) and each.sent == entry.seq)
+        self.account = Account.of(next(bills, {}) or entry.event.details)
         head = entry.event.head
         if head and thread.branch.is_on_path(head):
             self._sent = _SentRequest(thread.view_at(head), fixed, self.account, entry.at)
@@ -234,7 +232,8 @@ class Books:
 
     def _request(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> _NextRequest:
         lens, sent = thread.lens, self._sent
-        is_cold = sent is None or _is_over(lens.model, now - sent.at)
+        kept = lens.model.cache.lifetimes if lens.model.cache is not None else ()
+        is_cold = sent is None or (bool(kept) and now - sent.at > kept[0])  # a pause longer than a prompt is kept
         asked = view.array, view.length, budget, fixed, lens.calibration, lens.model, sent, is_cold, self.account
         return self._next.of(asked, lambda: self._priced(thread, view, budget, fixed, is_cold))
 
@@ -266,7 +265,12 @@ class Books:
         """How many items at the front are those of the request before; read once for each pair of arrays."""
         if before.array is view.array:
             return min(before.length, view.length)
-        return min(self._shared.of((before.array, view.array), lambda: _same_at_the_front(before, view)), view.length)
+
+        def same() -> int:
+            pairs = zip(before.items, view.items, strict=False)
+            return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+
+        return min(self._shared.of((before.array, view.array), same), view.length)
 
 
 class _SaidSoFar:
@@ -290,30 +294,9 @@ class _SaidSoFar:
         return self._tokens
 
 
-def _same_at_the_front(before: View, view: View) -> int:
-    same = 0
-    for old, new in zip(before.items, view.items, strict=False):
-        if old is not new and old != new:
-            break
-        same += 1
-    return same
-
-
-def _newest_bill(thread: Thread, sent: Logged) -> Mapping[str, Detail]:
-    """The account with the bill of the newest request, where one came; else nothing."""
-    later = (entry.event for entry in reversed(thread.events) if entry.seq > sent.seq)
-    found = (event.account for event in later if isinstance(event, Measured) and event.sent == sent.seq)
-    return next(found, {})
-
-
 def _priced(prices: Prices, bill: Bill) -> float | None:
     """What a bill's input comes to; None where it does not say what came from the cache."""
     return None if bill.read is None else paid_for(bill, prices).input
-
-
-def _is_over(model: Model, pause: float) -> bool:
-    """Whether a pause was longer than the provider keeps a prompt."""
-    return model.cache is not None and bool(model.cache.lifetimes) and pause > model.cache.lifetimes[0]
 
 
 def _newest_summary(view: View) -> int:

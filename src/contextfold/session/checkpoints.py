@@ -47,7 +47,8 @@ def checkpoint(desk: Desk, name: str, workspace: Workspace) -> Steps[Checkpoint]
     """Name this place; with a workspace, keep its files first."""
     if workspace is None:
         return (yield from _name(desk, name, {}, b""))
-    details: dict[str, Detail] = {"workspace": _root(workspace)}
+    root = workspace.root if isinstance(workspace, Snapshots) else Path(workspace).absolute()
+    details: dict[str, Detail] = {"workspace": str(root)}
     try:
         taken = yield from call(_taken, workspace, name)
     except ContextFoldError as error:
@@ -65,18 +66,10 @@ def _name(desk: Desk, name: str, details: dict[str, Detail], body: bytes, snapsh
 
 
 def _taken(workspace: str | os.PathLike[str] | Snapshots, name: str) -> Snapshot:
-    snapshots = _opened(workspace)
+    snapshots = workspace if isinstance(workspace, Snapshots) else _plainly(lambda: Snapshots(workspace))
     taken = _plainly(lambda: snapshots.take(name))
     note_home(snapshots.root, snapshots.home)
     return taken
-
-
-def _opened(workspace: str | os.PathLike[str] | Snapshots) -> Snapshots:
-    return workspace if isinstance(workspace, Snapshots) else _plainly(lambda: Snapshots(workspace))
-
-
-def _root(workspace: str | os.PathLike[str] | Snapshots) -> str:
-    return str(workspace.root if isinstance(workspace, Snapshots) else Path(workspace).absolute())
 
 
 def _plainly(do: Callable[[], T]) -> T:
@@ -153,12 +146,12 @@ def diff(desk: Desk, since: CheckpointName, until: CheckpointName | None) -> Ste
     """What changed in the files since then, up to another checkpoint or now, as one text."""
     first = kept_by(found(desk, since))
     last = None if until is None else kept_by(found(desk, until))
-    return (yield from call(_diff, first, last))
 
+    def compared() -> str:
+        snapshots = snapshots_of(first.workspace, first.home, first.snapshot)
+        return _plainly(lambda: snapshots.diff(first.snapshot, last.snapshot if last else None))
 
-def _diff(checkpoint: Checkpoint, until: Checkpoint | None) -> str:
-    snapshots = snapshots_of(checkpoint.workspace, checkpoint.home, checkpoint.snapshot)
-    return _plainly(lambda: snapshots.diff(checkpoint.snapshot, until.snapshot if until else None))
+    return (yield from call(compared))
 
 
 def files_to_change(workspace: str, home: str, snapshot: str) -> tuple[FileChange, ...]:

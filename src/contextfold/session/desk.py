@@ -234,7 +234,13 @@ class Desk:
     def _summaries(self, view: View) -> list[int]:
         """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""
         events = self.thread.branch.events
-        return [item.seq for item in view.items if item.kind == "stand_in" and _tells(events[item.seq - 1].event)]
+        shown = [item.seq for item in view.items if item.kind == "stand_in"]
+        folds = [(seq, event) for seq in shown if isinstance(event := events[seq - 1].event, Folded)]
+        return [
+            seq
+            for seq, event in folds
+            if event.kind == "summary" or (event.kind == "prune" and event.details.get("account") != "notice")
+        ]
 
     def count_text(self, text: str) -> int:
         return self.counter.block_tokens(self.counter.shape(Message("user", (Text(text),))).blocks[0].measure)
@@ -314,7 +320,12 @@ class Desk:
         """Where the tokens of a request that does not fit are."""
         view, calibration = self.view(), self.lens.calibration
         live = live_request(view)
-        must = sum(view.tokens(place, place + 1) for place in range(live) if _must_stay(view, place))
+        stay = (
+            place
+            for place, item in enumerate(view.array.items[:live])
+            if item.shape.role == "system" or item.seq in view.pinned
+        )
+        must = sum(view.tokens(place, place + 1) for place in stay)
         sizes = {
             "the live request": calibration.scaled(view.tokens(live)),
             "pins and system messages": calibration.scaled(must),
@@ -370,17 +381,6 @@ def _digest(request: Request) -> str:
     if series is not None and body is request.json:
         return series.digest(body)
     return body_digest(body) if body else ""
-
-
-def _tells(event: object) -> bool:
-    if not isinstance(event, Folded):
-        return False
-    return event.kind == "summary" or (event.kind == "prune" and event.details.get("account") != "notice")
-
-
-def _must_stay(view: View, place: int) -> bool:
-    item = view.item(place)
-    return item.shape.role == "system" or item.seq in view.pinned
 
 
 def live_request(view: View) -> int:

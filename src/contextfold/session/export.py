@@ -84,12 +84,9 @@ def _said(desk: Desk, tag: Tags) -> RooSaid:
     shape = projection.items.items[place or 0].shape
     item = ViewItem(tag.seq, "message" if isinstance(entry.event, Appended) else "attachment", shape)
     message = reading.read(item)
-    raw = dialects.find(DIALECT).chunk(item, message) or encode({"role": _role(message.role), "content": ""})
+    role = "assistant" if message.role == "assistant" else "user"
+    raw = dialects.find(DIALECT).chunk(item, message) or encode({"role": role, "content": ""})
     return RooSaid(raw, tag, entry.at, isinstance(entry.event, Appended), _usage(desk, tag.seq))
-
-
-def _role(role: str) -> str:
-    return "assistant" if role == "assistant" else "user"
 
 
 def _usage(desk: Desk, seq: int) -> dict[str, Detail]:

@@ -86,7 +86,13 @@ def unfold(desk: Desk, fold: int, make_room: bool) -> Steps[tuple[int, ...]]:
     """Take a fold back and say so; the folds that were made for it."""
     tried = try_unfold(desk, fold, make_room)
     if not tried.may_be:
-        raise CannotUnfold(fold, _sizes(desk, desk.decide(), tried.grown), desk.budget().whole)
+        budget = desk.budget()
+        sizes = {
+            "the request now": desk.decide().used,
+            "what the fold hides": tried.grown,
+            "room for the answer": budget.reserve,
+        }
+        raise CannotUnfold(fold, sizes, budget.whole)
     logged = yield from record(lambda now: unfold_drafts(desk, now, fold, tried.folds))
     desk.requests.drop()
     yield from tell(desk.hooks.on_unfold, fold)
@@ -125,10 +131,6 @@ def _refuse_unknown(projection: LiveBranch, fold: int) -> None:
         raise NotFound(f"There is no live fold {fold} on this branch. The live ones are {live or 'none'}.")
 
 
-def _sizes(desk: Desk, before: FoldDecision, grown: int) -> dict[str, int]:
-    return {"the request now": before.used, "what the fold hides": grown, "room for the answer": desk.budget().reserve}
-
-
 def _unfolded(now: LiveBranch, fold: int, at: float) -> Projection:
     then = now.copy()
     then.take(Logged(now.last + 1, now.head, at, Unfolded(fold)))
@@ -142,39 +144,26 @@ def _decision(desk: Desk, projection: Projection) -> FoldDecision:
 
 def _make_room(desk: Desk, tried: TriedUnfold, fold: int) -> TriedUnfold:
     """Hide the oldest of everything else, until it fits or nothing is left to hide."""
-    wanted = _seqs_behind(tried.projection, fold)
+    then = tried.projection
+    # The messages that come back; those of folds inside it come back as their stand-ins.
+    wanted = {item.seq for item in hidden_by(then, fold)} | {seq for seq, _ in then.folds[fold].event.cover.blocks}
     for _ in range(ROUNDS):
         decision = structs.replace(tried.decision, goal=tried.decision.usable, is_forced=True)
-        plan = Window().plan(_protecting(desk, tried.projection, wanted), desk.situation(decision))
+        view = then.view(desk.lens)  # in which what was brought back counts as pinned
+        protecting = View(view.array, desk.lens, view.head, view.open_calls, view.pinned | wanted)
+        plan = Window().plan(protecting, desk.situation(decision))
         if tried.decision.fits or not plan.folds:
             break
-        tried = _with(desk, tried, plan.folds)
+        for draft in _folds(desk, then, plan.folds):
+            then.take(Logged(then.last + 1, then.head, draft.at, draft.event))
+        tried = replace(tried, decision=_decision(desk, then), folds=tried.folds + plan.folds)
     return tried
-
-
-def _with(desk: Desk, tried: TriedUnfold, folds: tuple[PlannedFold, ...]) -> TriedUnfold:
-    then = tried.projection
-    for draft in _folds(desk, then, folds):
-        then.take(Logged(then.last + 1, then.head, draft.at, draft.event))
-    return replace(tried, decision=_decision(desk, then), folds=tried.folds + folds)
 
 
 def _folds(desk: Desk, now: Projection, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:
     factor = desk.lens.calibration.factor
     context = Context(desk.counter, desk.now, 0, 0, factor, {"trigger": "unfold", "strategy": "window"})
     return draft_folds(now, folds, [""] * len(folds), context)
-
-
-def _seqs_behind(projection: Projection, fold: int) -> frozenset[int]:
-    """The messages that come back; those of folds inside it come back as their stand-ins."""
-    parts = {seq for seq, _ in projection.folds[fold].event.cover.blocks}
-    return frozenset(item.seq for item in hidden_by(projection, fold)) | parts
-
-
-def _protecting(desk: Desk, projection: Projection, wanted: frozenset[int]) -> View:
-    """The view as a strategy gets it, where what was brought back counts as pinned."""
-    view = projection.view(desk.lens)
-    return View(view.array, desk.lens, view.head, view.open_calls, view.pinned | wanted)
 
 
 def unfold_drafts(desk: Desk, now: Projection, fold: int, folds: tuple[PlannedFold, ...]) -> list[NewEvent]:

@@ -56,9 +56,10 @@ def note(desk: Desk, item: Item) -> Steps[int]:
     """Write an item down; its seq, or that of the note which says the same already."""
     state = state_of(desk)
     layer = "" if isinstance(item, Retracted) else desk.notes.layout.layer_of(item).name
-    known = _known(state, item)
-    if known is not None:
-        return known
+    # Only what can be replaced is known already: other things may happen twice.
+    alike = [entry.seq for entry in state.entries if entry.item == item] if identity_of(item) is not None else []
+    if alike:
+        return alike[0]
     if isinstance(item, System):
         _check(desk, replace(state, system=item))
     if isinstance(item, Task):
@@ -74,14 +75,6 @@ def note(desk: Desk, item: Item) -> Steps[int]:
 
     logged = yield from record(drafting)
     return logged[-1].seq
-
-
-def _known(state: State, item: Item) -> int | None:
-    """The note that says this already; only of what can be replaced, because other things may happen twice."""
-    identity = identity_of(item)
-    if identity is None:
-        return None
-    return next((entry.seq for entry in state.entries if entry.item == item), None)
 
 
 def show_memory(desk: Desk, memory: Memory) -> Steps[None]:

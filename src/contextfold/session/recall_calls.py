@@ -188,7 +188,8 @@ def _recalled(store: Store, desk: Desk, call: ToolCall, arguments: Mapping[str, 
     if path and not question:
         found = past.of_file(path, budget=budget, header=recall.FRAMED)
     else:
-        known = _known(desk)
+        blocks_shown = (block for result in _shown_answers(desk) for block in result.blocks)
+        known = "\n".join(block.text for block in blocks_shown if isinstance(block, Text))  # what the view still shows
         found = past.about(
             f"{question} {path}" if path else question,
             budget=budget,
@@ -220,12 +221,6 @@ def _page(desk: Desk, pages: Sequence[Sequence[Passage]], arguments: Mapping[str
         key = "last" if page == len(pages) else "page"
         note = recall.say(key, desk.language(), page=page, pages=len(pages), next=page + 1)
     return recall.framed(pages[page - 1], note)
-
-
-def _known(desk: Desk) -> str:
-    """The words of answers that the view still shows."""
-    blocks = (block for result in _shown_answers(desk) for block in result.blocks)
-    return "\n".join(block.text for block in blocks if isinstance(block, Text))
 
 
 def _unfolded(desk: Desk, arguments: Mapping[str, Any]) -> Steps[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -216,7 +215,8 @@ def place(desk: Desk, where: Where) -> tuple[int, Checkpoint | None]:
         return on_path(branch, where.after).seq, None
     if where.to_time is not None:
         moment = _moment(where.to_time)
-        return _at_time(desk, moment).parent, _kept_by_then(desk, moment)
+        kept = [each for each in checkpoints.checkpoints(desk) if each.snapshot and each.at < moment + _APART]
+        return _at_time(desk, moment).parent, kept[-1] if kept else None
     if where.to_index is not None:
         return _at_index(desk, where.to_index).parent, None
     return _at_checkpoint(desk, where.to)
@@ -252,8 +252,10 @@ def message_at(desk: Desk, seq: int) -> Logged:
     entry = on_path(desk.thread.branch, seq)
     if isinstance(entry.event, Appended):
         return entry
-    said = _messages(desk)
-    nearest = _nearest([each.seq for each in said], seq)
+    said = [each.seq for each in _messages(desk)]
+    earlier = max((each for each in said if each < seq), default=None)
+    later = min((each for each in said if each > seq), default=None)
+    nearest = f"{earlier or 'none'} before and {later or 'none'} after it"
     kind = type(entry.event).__name__.lower()
     raise NotFound(f"{seq} is no message (something was {kind} there). The nearest messages are {nearest}.")
 
@@ -275,12 +277,6 @@ def _moment(time: float | datetime) -> float:
     return time / 1000 if time > _MILLISECONDS else float(time)
 
 
-def _kept_by_then(desk: Desk, moment: float) -> Checkpoint | None:
-    """The newest checkpoint that kept files by that time."""
-    kept = [each for each in checkpoints.checkpoints(desk) if each.snapshot and each.at < moment + _APART]
-    return kept[-1] if kept else None
-
-
 def _at_time(desk: Desk, moment: float) -> Logged:
     """The message that was meant by a time: the one of exactly then, else the first from the user's side since.
 
@@ -291,13 +287,18 @@ def _at_time(desk: Desk, moment: float) -> Logged:
     said = _messages(desk)
     exact = next((entry for entry in said if _is_at(entry, moment)), None)
     since = [entry for entry in said if entry.at > moment - _APART]
-    asked = next((entry for entry in since if _is_from_the_user(entry)), None)
+    asked = next((each for each in since if isinstance(each.event, Appended) and each.event.shape.role == "user"), None)
     branch = desk.thread.branch
     folded = (entry for seq in branch.path if isinstance((entry := branch.events[seq - 1]).event, Folded))
     undone = next((entry for entry in folded if entry.at > moment - _APART), None)
     chosen = exact or asked or next(iter(since), None) or undone
     if chosen is None:
-        raise NotFound(f"Nothing was said at {_shown(moment)} or later. {_last(said)}")
+        last = (
+            f"The nearest earlier message is {said[-1].seq}, at {_shown(said[-1].at)}; there is none later."
+            if said
+            else ""
+        )
+        raise NotFound(f"Nothing was said at {_shown(moment)} or later. {last or 'Nothing was said at all.'}")
     return chosen
 
 
@@ -307,21 +308,5 @@ def _is_at(entry: Logged, moment: float) -> bool:
     return abs((round(entry.at, 3) if is_coarse else entry.at) - moment) < _APART
 
 
-def _is_from_the_user(entry: Logged) -> bool:
-    return isinstance(entry.event, Appended) and entry.event.shape.role == "user"
-
-
-def _last(said: Sequence[Logged]) -> str:
-    if not said:
-        return "Nothing was said at all."
-    return f"The nearest earlier message is {said[-1].seq}, at {_shown(said[-1].at)}; there is none later."
-
-
 def _shown(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
-
-
-def _nearest(seqs: Sequence[int], seq: int) -> str:
-    earlier = max((each for each in seqs if each < seq), default=None)
-    later = min((each for each in seqs if each > seq), default=None)
-    return f"{earlier or 'none'} before and {later or 'none'} after it"

@@ -193,9 +193,10 @@ def question(writer: Writer, prompt: Prompt) -> AbstractContextManager[Observed]
 @contextmanager
 def _question(found: _Instruments, writer: Writer, prompt: Prompt) -> Iterator[Observed]:
     model = writer if isinstance(writer, str) else str(getattr(writer, "model", "") or "unknown")
+    provider = str(getattr(getattr(writer, "speaker", None), "name", "custom"))
     common = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _provider(writer),
+        "gen_ai.provider.name": _PROVIDERS.get(provider, provider),
         "gen_ai.request.model": model,
     }
     observed, begun, failed = Observed(), time.perf_counter(), ""
@@ -210,11 +211,6 @@ def _question(found: _Instruments, writer: Writer, prompt: Prompt) -> Iterator[O
         raise
     finally:
         found.duration.record(time.perf_counter() - begun, {**common, **({"error.type": failed} if failed else {})})
-
-
-def _provider(writer: Writer) -> str:
-    name = str(getattr(getattr(writer, "speaker", None), "name", "custom"))
-    return _PROVIDERS.get(name, name)
 
 
 def _answer(found: _Instruments, span: Any, answer: object, common: Mapping[str, str]) -> None:
