@@ -9,14 +9,14 @@ and `Condense` would do and choose nothing themselves. Costs are estimates until
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from math import log
 from typing import Any, NamedTuple, Self, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from contextfold.domain import Bill, BlockShape, Detail, View, ViewItem, is_person, tool_key
+from contextfold.domain import Bill, Detail, View, ViewItem, is_person
 
 from .economics import UNSURE, WORKS, CacheShares, Economy, Rates, paying_tail
 from .outputs import Clear
@@ -206,16 +206,11 @@ class _NewestResults:
             if block.kind == "call":
                 self._tools[block.call] = block.name
             elif block.kind == "result" and item.kind == "message" and index not in folded:
-                tokens = weigh(item, index)
-                self._results.append(_Result(place, tokens, item.seq not in pinned and self._may_go(block, tokens)))
+                tokens, tool = weigh(item, index), self._tools.get(block.call, block.name)
+                is_large = tokens > max(self._clear.least_tokens, MARKER)
+                may_go = is_large and item.seq not in pinned and self._clear.takes(tool, is_error=block.is_error)
+                self._results.append(_Result(place, tokens, may_go))
                 self._tokens += tokens
-
-    def _may_go(self, block: BlockShape, tokens: int) -> bool:
-        clear = self._clear
-        if tokens <= max(clear.least_tokens, MARKER) or (clear.keep_errors and block.is_error):
-            return False
-        key = tool_key(self._tools.get(block.call, block.name))
-        return key not in clear.exempt_keys and (clear.tool_keys is None or key in clear.tool_keys)
 
     def let_go(self, keep_tokens: int) -> list[_Result]:
         """Those that are the newest no longer, as far as clearing may take them."""
@@ -297,16 +292,13 @@ class Rents:
                 self._recalls.grow_older(self.calls)
             self._newest.take(place, item, view.pinned, weigh)
             if is_answer:
-                self._add(self._newest.let_go(keep_tokens))
+                for result in self._newest.let_go(keep_tokens):
+                    saved = result.tokens - MARKER
+                    self.removable += saved
+                    self._since += saved * self.calls
+                    self.first = result.place if self.first < 0 else self.first
+                    self._recalls.add(result.tokens, self.calls)
         self._length = view.length
-
-    def _add(self, results: Iterable[_Result]) -> None:
-        for result in results:
-            saved = result.tokens - MARKER
-            self.removable += saved
-            self._since += saved * self.calls
-            self.first = result.place if self.first < 0 else self.first
-            self._recalls.add(result.tokens, self.calls)
 
 
 # -- what a summary would leave ---------------------------------------------------------------------------------------

@@ -145,29 +145,19 @@ def _firing(used: int, budget: Budget, policy: Policy, model: Model, signals: Si
     firings = [firing for trigger in policy.triggers if (firing := trigger.fires(used, budget, model))]
     if not firings and used > budget.usable:
         firings = [Firing("limit", budget.usable + 1, int(budget.usable * policy.asked_goal))]
-    if not firings:
-        return _paying(used, budget, policy, model, signals)
+    now, economy = signals.standing, policy.economy
+    if not firings:  # there is room, but a fold may be worth its price
+        if economy is None or now is None:
+            return None
+        return economy.fires(now, rates_of(model, used, now.cache), budget.usable)
     lowest = min(firings, key=lambda firing: firing.goal)
     lowest = replace(lowest, goal=min(lowest.goal, budget.roomy))
-    return _afforded(lowest, budget, policy, model, signals)
-
-
-def _afforded(firing: Firing, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:
-    """While the request fits a fold may wait, and money may ask it to go further down."""
-    now = signals.standing
-    if policy.economy is None or now is None:
-        return firing
+    if economy is None or now is None:
+        return lowest
+    # While the request fits a fold may wait, and money may ask it to go further down.
     rates = rates_of(model, now.size, now.cache)
-    goal = policy.economy.affordable_goal(now, rates, firing.goal, budget.usable)
-    return policy.economy.follows(now, rates, budget.usable) if goal is None else replace(firing, goal=goal)
-
-
-def _paying(used: int, budget: Budget, policy: Policy, model: Model, signals: Signals) -> Firing | None:
-    """There is room, but a fold is worth its price."""
-    now = signals.standing
-    if policy.economy is None or now is None:
-        return None
-    return policy.economy.fires(now, rates_of(model, used, now.cache), budget.usable)
+    affordable = economy.affordable_goal(now, rates, lowest.goal, budget.usable)
+    return economy.follows(now, rates, budget.usable) if affordable is None else replace(lowest, goal=affordable)
 
 
 def _second_budgets(size: int, images: int, budget: Budget, used: int) -> Firing | None:

@@ -95,7 +95,13 @@ class Clear(Struct, frozen=True):
             return Plan.nothing()
         if not self._is_worth(view, cleared, situation):
             return Plan.nothing(Refusal.UNPROFITABLE)
-        return Plan((_fold(cleared, situation),))
+        texts, sorts = tuple(block.text for block in cleared), [block.sort for block in cleared]
+        details: dict[str, Detail] = {sort: sorts.count(sort) for sort in dict.fromkeys(sorts)}
+        details["saved"] = _saved(cleared)
+        if "reasoning" in details:
+            details["binding"] = situation.model.binding
+        blocks = tuple((block.seq, block.block) for block in cleared)
+        return Plan((PlannedFold("clear", lambda *_: StandIn(blocks=texts), blocks=blocks, details=details),))
 
     def _is_worth(self, view: View, cleared: Sequence[_Cleared], situation: Situation) -> bool:
         if situation.is_forced or situation.trigger in ("images", "bytes"):
@@ -109,7 +115,12 @@ class Clear(Struct, frozen=True):
         return self.pays is None or self.pays(saved, max(0, view.tokens(first) - saved), situation)
 
     def results_to_clear(self, survey: Survey, situation: Situation) -> list[_Cleared]:
-        found = [*_superseded(survey, situation), *self._results(survey, situation)]
+        found = list(_superseded(survey, situation))
+        for result in self._old(survey, situation):
+            arguments = arguments_of(survey, result)
+            text = cleared_text(result.tool, arguments, result.seq, result.tokens, situation.language)
+            saved = result.tokens - situation.count(text)
+            found.append(_Cleared("results", result.place, result.seq, result.block, text, saved))
         if self.media:
             found += _media(survey, situation)
         if self.reasoning:
@@ -122,25 +133,17 @@ class Clear(Struct, frozen=True):
 
     # -- results ------------------------------------------------------------------------------------------------
 
-    def _results(self, survey: Survey, situation: Situation) -> Iterator[_Cleared]:
-        for result in self._old(survey, situation):
-            arguments = arguments_of(survey, result)
-            text = cleared_text(result.tool, arguments, result.seq, result.tokens, situation.language)
-            saved = result.tokens - situation.count(text)
-            yield _Cleared("results", result.place, result.seq, result.block, text, saved)
-
     def _old(self, survey: Survey, situation: Situation) -> Iterator[Result]:
         """Results that have been answered, are not among the newest, and are of a kind and size to go."""
         results = [result for result in results_in(survey, situation) if result.place < survey.unseen]
         room = situation.raw(min(self.keep_tokens, situation.budget.limit // 4))
         least = situation.raw(self.least_tokens)
-        may_go = self._kinds()
         for newer, result in enumerate(reversed(results)):
             room -= result.tokens
             if newer < self.keep_results or room >= 0:
                 continue
             is_large = result.tokens > least or (situation.trigger == "images" and result.has_media)
-            if is_large and may_go(result):
+            if is_large and self.takes(result.tool, is_error=result.shape.is_error):
                 yield result
 
     @property
@@ -153,16 +156,12 @@ class Clear(Struct, frozen=True):
         """The tools it is limited to, as names are compared."""
         return None if self.tools is None else _keys(self.tools)
 
-    def _kinds(self) -> Callable[[Result], bool]:
-        exempt, tools = self.exempt_keys, self.tool_keys
-
-        def may_go(result: Result) -> bool:
-            key = tool_key(result.tool)
-            if key in exempt or (self.keep_errors and result.shape.is_error):
-                return False
-            return tools is None or key in tools
-
-        return may_go
+    def takes(self, tool: str, *, is_error: bool) -> bool:
+        """Whether results of this tool may go."""
+        key, tools = tool_key(tool), self.tool_keys
+        if key in self.exempt_keys or (self.keep_errors and is_error):
+            return False
+        return tools is None or key in tools
 
 
 @lru_cache(maxsize=64)
@@ -216,17 +215,6 @@ def _reasoning(survey: Survey, situation: Situation) -> Iterator[_Cleared]:
 
 def _saved(cleared: Sequence[_Cleared]) -> int:
     return sum(block.saved for block in cleared)
-
-
-def _fold(cleared: Sequence[_Cleared], situation: Situation) -> PlannedFold:
-    texts = tuple(block.text for block in cleared)
-    sorts = [block.sort for block in cleared]
-    details: dict[str, Detail] = {sort: sorts.count(sort) for sort in dict.fromkeys(sorts)}
-    details["saved"] = _saved(cleared)
-    if "reasoning" in details:
-        details["binding"] = situation.model.binding
-    blocks = tuple((block.seq, block.block) for block in cleared)
-    return PlannedFold("clear", lambda *_: StandIn(blocks=texts), blocks=blocks, details=details)
 
 
 # -- large outputs ----------------------------------------------------------------------------------------------------
@@ -310,7 +298,10 @@ class Offload(Struct, frozen=True):
         output = content_of(block)
         name = artifact_name(output)
         path = f"{self.artifacts.rstrip('/')}/{name}" if self.artifacts else None
-        head, tail = _ends(output, preview)
+        head, tail = output, ""  # a short output whole, two halves for the text to cut, or two ends already short
+        if len(output) > preview:
+            ends = len(output) // 2 if preview == PREVIEW else preview // 2
+            head, tail = output[:ends], output[ends:] if preview == PREVIEW else output[-ends:]
         text = offload_text(
             head, tail, tokens=tokens, digest_name=name, seq=seq, path=path, language=situation.language
         )
@@ -330,15 +321,6 @@ def content_of(result: Block) -> str:
 def artifact_name(content: str) -> str:
     """The same content, the same name."""
     return f"{sha256(content.encode('utf-8', 'backslashreplace')).hexdigest()[:NAME_LENGTH]}.txt"
-
-
-def _ends(output: str, preview: int) -> tuple[str, str]:
-    """A short output whole, the two halves for the text to cut, or two ends already short."""
-    if len(output) <= preview:
-        return output, ""
-    if preview == PREVIEW:
-        return output[: len(output) // 2], output[len(output) // 2 :]
-    return output[: preview // 2], output[-(preview // 2) :]
 
 
 def _spared(folds: Sequence[PlannedFold]) -> int:

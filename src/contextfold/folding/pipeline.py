@@ -85,18 +85,13 @@ def fold_until_it_fits(desk: Foldable, decision: FoldDecision) -> Steps[Made]:
     decision = yield from _through(desk, decision, stages, made, lambda now: now.used > decision.goal)
     for _ in range(desk.policy.most_rounds):
         before = len(made.folds)
-        decision = yield from _through(desk, _pressing(decision), last, made, lambda now: not now.fits)
+        second = decision.second
+        if second is not None:  # too many bytes or pictures, though tokens may fit: down as far as those demand
+            decision = structs.replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
+        decision = yield from _through(desk, decision, last, made, lambda now: not now.fits)
         if decision.fits or len(made.folds) == before:
             break
     return made
-
-
-def _pressing(decision: FoldDecision) -> FoldDecision:
-    """Too many bytes or pictures, though tokens may fit: come down as far as those demand."""
-    second = decision.second
-    if second is None:
-        return decision
-    return structs.replace(decision, trigger=second.trigger, goal=min(decision.goal, second.goal))
 
 
 def _giants_aside(desk: Foldable, decision: FoldDecision, last: Sequence[Strategy], made: Made) -> Steps[FoldDecision]:

@@ -228,7 +228,12 @@ class Survey:
     @cached_property
     def fixed(self) -> frozenset[int]:
         """Places that stay in the view whatever happens."""
-        kept = (atom for atom in self.atoms if any(self._stays(place) for place in atom.places))
+        staying = {
+            place
+            for place, item in enumerate(self.items)
+            if item.shape.role == "system" or place == self.live or self._is_pinned(item)
+        }
+        kept = (atom for atom in self.atoms if not staying.isdisjoint(atom.places))
         return frozenset((*(place for atom in kept for place in atom.places), *self._last()))
 
     def _last(self) -> Iterator[int]:
@@ -249,10 +254,6 @@ class Survey:
         says = [atom for atom in reversed(self.atoms) if not all(self.items[p].shape.is_blank for p in atom.places)]
         said = (atom for atom in says if any(self.items[place].kind != "attachment" for place in atom.places))
         return next((atom.start for atom in (*said, *says)), 0)
-
-    def _stays(self, place: int) -> bool:
-        item = self.items[place]
-        return item.shape.role == "system" or place == self.live or self._is_pinned(item)
 
     def _is_pinned(self, item: ViewItem) -> bool:
         return item.kind != "stand_in" and item.seq in self.view.pinned
@@ -316,21 +317,12 @@ class Survey:
             else:
                 others += 1
         if folds and not (said and others):
-            return _between(sorted(staying), max(said, default=max(folds) - 1))
-        return _parted(sorted(said), sorted(staying))
-
-
-def _between(staying: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
-    """Everything up to `last` but these."""
-    edges = [0, *(seq for seq in staying if seq <= last), last + 1]
-    return tuple((before + 1, after - 1) for before, after in pairwise(edges) if after - before > 1)
-
-
-def _parted(said: Sequence[int], staying: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """These in as few ranges as hold none of those."""
-    groups = groupby(said, key=lambda seq: bisect_left(staying, seq))
-    runs = (list(run) for _, run in groups)
-    return tuple((run[0], run[-1]) for run in runs)
+            last = max(said, default=max(folds) - 1)  # everything up to there but what stays
+            edges = [0, *(seq for seq in sorted(staying) if seq <= last), last + 1]
+            return tuple((before + 1, after - 1) for before, after in pairwise(edges) if after - before > 1)
+        kept = sorted(staying)  # as few ranges as hold none of them
+        runs = (list(run) for _, run in groupby(sorted(said), key=lambda seq: bisect_left(kept, seq)))
+        return tuple((run[0], run[-1]) for run in runs)
 
 
 # -- tool results -----------------------------------------------------------------------------------------------------

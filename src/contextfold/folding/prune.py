@@ -119,8 +119,12 @@ class Prune(Struct, frozen=True):
             language=now.language,
             budget=self._size(now),
         )
-        account = _account(now)
-        given = _digest(request, now) if account == "digest" else ""
+        # A model is not asked above the limit, where it would come too late.
+        is_late = now.used > now.budget.usable
+        account = "digest" if is_late else STEPS.get(now.trigger, "summary")
+        given = digest(request, now.count) if account == "digest" else ""
+        if given and (is_late or now.trigger == "ladder-100"):
+            given = f"{emergency_header(now.language)}\n{given}"
 
         def words(fold: int, text: str) -> StandIn:
             body = given or text
@@ -136,21 +140,6 @@ class Prune(Struct, frozen=True):
     def _size(self, situation: Situation) -> int:
         """The summary's tokens: an eighth of a small goal, because what is kept word for word says more."""
         return max(LEAST_SUMMARY, min(self.budget, (situation.goal - situation.budget.fixed) // 8))
-
-
-def _account(situation: Situation) -> Account:
-    """Whether a model is asked: not above the limit, where it would come too late."""
-    if situation.used > situation.budget.usable:
-        return "digest"
-    return STEPS.get(situation.trigger, "summary")
-
-
-def _digest(request: SummaryRequest, situation: Situation) -> str:
-    text = digest(request, situation.count)
-    if not text:
-        return ""
-    is_emergency = situation.trigger == "ladder-100" or situation.used > situation.budget.usable
-    return f"{emergency_header(situation.language)}\n{text}" if is_emergency else text
 
 
 def _tail(survey: Survey, loose: frozenset[Atom], room: int) -> set[Atom]:

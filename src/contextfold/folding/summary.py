@@ -70,7 +70,9 @@ class Condense(Struct, frozen=True):
         if self.keep_last is None:
             size = max(LEAST_SUMMARY, min(size, self._spare(survey, situation)))
         fresh = [atom for atom in covered if not survey.is_stand_in(atom)]
-        if sum(atom.tokens for atom in fresh) < self._least(situation):
+        # Whoever asks for a summary gets one for anything.
+        least = 1 if situation.trigger == "explicit" else situation.raw(self._size(situation)) // 2
+        if sum(atom.tokens for atom in fresh) < least:
             shows_one = any(item.kind == "stand_in" and item.seq in situation.previous for item in survey.items)
             return Plan.nothing(Refusal.JUST_FOLDED if shows_one else Refusal.NOTHING_TO_FOLD)
         return Plan((self._fold(survey, covered, fresh, situation, size),))
@@ -93,14 +95,11 @@ class Condense(Struct, frozen=True):
             return None
         size = max(size, room // 2, 2 * LEAST_SUMMARY)  # where pins are larger, the size cannot be kept
         gone = frozenset(covered)
-        cut = [atom for atom in survey.atoms if atom not in gone and _is_cut(survey, atom)]
+        left = [atom for atom in survey.atoms if atom not in gone and not survey.is_stand_in(atom)]
+        cut = [atom for atom in left if any(survey.items[place].folded for place in atom.places)]
         framed = self._fold(survey, covered, fresh, situation, size, cut)
         around = situation.count(framed.words(MOST_FOLDS, "").text) + MESSAGE
         return Plan((framed.within(size - around),))
-
-    def _least(self, situation: Situation) -> int:
-        """Raw tokens worth a summary; whoever asks for one gets it for anything."""
-        return 1 if situation.trigger == "explicit" else situation.raw(self._size(situation)) // 2
 
     def _size(self, situation: Situation) -> int:
         """Tokens of the summary as they are billed."""
@@ -124,13 +123,16 @@ class Condense(Struct, frozen=True):
         updated = [fold for fold in folds if fold in situation.previous]
         notebook = situation.notebook(updated)
         earlier, is_part = _read_again(updated, situation) if notebook is None else ((), False)
+        last = covered[-1].start if covered else 0
+        after = (atom for atom in survey.atoms if atom.start > last and not survey.is_stand_in(atom))
+        behind = [atom for atom in after if atom not in cut]  # what stays in view
         request = SummaryRequest(
             sources=survey.sources([*fresh, *cut]),
             previous="\n\n".join(situation.previous[fold] for fold in updated),
             instructions=situation.instructions,
             language=language,
             budget=size,
-            kept=survey.sources(atom for atom in _behind(survey, covered) if atom not in cut),
+            kept=survey.sources(behind),
             earlier=earlier,
             is_part=is_part,
             staying=len(survey.sources(cut)),
@@ -204,11 +206,6 @@ def _newest(said: Sequence[Atom], room: int) -> frozenset[Atom]:
     return frozenset(kept)
 
 
-def _is_cut(survey: Survey, atom: Atom) -> bool:
-    """Whether a block of it is folded."""
-    return not survey.is_stand_in(atom) and any(survey.items[place].folded for place in atom.places)
-
-
 def _read_again(folds: Sequence[int], situation: Situation) -> tuple[tuple[SourceMessage, ...], bool]:
     """What earlier summaries stand for, each message once, and whether it is only a part of it.
 
@@ -234,12 +231,6 @@ def _within(newest_first: Iterable[ViewItem], room: int) -> Iterator[ViewItem]:
         if room < 0:
             return
         yield item
-
-
-def _behind(survey: Survey, covered: Sequence[Atom]) -> list[Atom]:
-    """What stays in view behind the last covered atom."""
-    last = covered[-1].start if covered else 0
-    return [atom for atom in survey.atoms if atom.start > last and not survey.is_stand_in(atom)]
 
 
 def _longest_tail(survey: Survey, loose: frozenset[Atom], length: int, room: int) -> int:

@@ -7,7 +7,7 @@ request itself, pins, what the system says, or the newest atom.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -53,7 +53,13 @@ class Window(Struct, frozen=True):
         chosen.sort(key=lambda atom: atom.start)
         if _weight(chosen) <= marker:
             return Plan.nothing()
-        return Plan((_hidden(survey, chosen, situation),))
+        ranges, messages, language = survey.ranges(chosen), survey.count(chosen), situation.language
+
+        def words(fold: int, _: str) -> StandIn:
+            return StandIn(window_text(fold, ranges, messages, language))
+
+        details = {"messages": messages, "first": ranges[0][0], "last": ranges[-1][1]}
+        return Plan((PlannedFold("window", words, survey.seqs(chosen), survey.folds(chosen), details=details),))
 
     def _groups(self, survey: Survey, situation: Situation) -> list[list[Atom]]:
         """Atoms in the order they are given up."""
@@ -116,16 +122,6 @@ def _turns(survey: Survey, atoms: Iterable[Atom]) -> list[list[Atom]]:
         groups[-1].append(atom)
         was_person = is_said
     return groups
-
-
-def _hidden(survey: Survey, atoms: Sequence[Atom], situation: Situation) -> PlannedFold:
-    ranges, messages, language = survey.ranges(atoms), survey.count(atoms), situation.language
-
-    def words(fold: int, _: str) -> StandIn:
-        return StandIn(window_text(fold, ranges, messages, language))
-
-    details = {"messages": messages, "first": ranges[0][0], "last": ranges[-1][1]}
-    return PlannedFold("window", words, survey.seqs(atoms), survey.folds(atoms), details=details)
 
 
 def _weight(atoms: Iterable[Atom]) -> int:

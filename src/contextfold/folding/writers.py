@@ -189,7 +189,10 @@ def _written(task: _Task, writer: Writer) -> Steps[tuple[str, Answer] | Refusal]
     room, is_shared = _room(task, writer), _can_share(task, writer)
     shrinks, tries = 0, 0
     while True:
-        asked = _prompt(task, room, is_shared=is_shared)
+        asked, conversation = prompt(task.request, task.situation.count, room), task.situation.conversation
+        if is_shared and conversation is not None:
+            shared = Shared(conversation.dialect, conversation.body(), closing_request(task.request))
+            asked = replace(asked, shared=shared)
         try:
             answer = yield from summarize(writer, asked, task.policy.timeout)
         except Exception as error:  # noqa: BLE001  # whatever a summarizer raises must not end the conversation
@@ -198,7 +201,8 @@ def _written(task: _Task, writer: Writer) -> Steps[tuple[str, Answer] | Refusal]
             if refusal is Refusal.OVERFLOW and shrinks < _MOST_SHRINKS:
                 room, is_shared, shrinks = room if is_shared else room // 2, False, shrinks + 1
                 continue
-            pause = _pause(error, task.policy.backoff * 2**tries)
+            asked_for = error.retry_after if isinstance(error, ProviderFailed) else None
+            pause = task.policy.backoff * 2**tries if asked_for is None else asked_for
             if refusal is Refusal.TRANSIENT and tries < task.policy.retries and pause <= _LONGEST_PAUSE:
                 tries += 1
                 yield from wait(pause)
@@ -253,14 +257,6 @@ def _with_ledger(task: _Task, text: str, rest: Rest) -> str:
 # -- what is asked --------------------------------------------------------------------------------------------------
 
 
-def _prompt(task: _Task, room: int, *, is_shared: bool) -> Prompt:
-    asked = prompt(task.request, task.situation.count, room)
-    conversation = task.situation.conversation
-    if not is_shared or conversation is None:
-        return asked
-    return replace(asked, shared=Shared(conversation.dialect, conversation.body(), closing_request(task.request)))
-
-
 def _room(task: _Task, writer: Writer) -> int:
     """Raw tokens of a prompt: within the window of the model that is spoken to, and within the writer's own."""
     situation, needed = task.situation, task.request.budget + _AROUND
@@ -298,9 +294,3 @@ def words_of(error: Exception) -> str:
     if isinstance(error, ProviderFailed):
         return str(error)
     return f"{type(error).__name__}: {_KEY_LIKE.sub('[…]', str(error))}"
-
-
-def _pause(error: Exception, usual: float) -> float:
-    """As long as the provider asked for, or as usual."""
-    said = error.retry_after if isinstance(error, ProviderFailed) else None
-    return usual if said is None else said
