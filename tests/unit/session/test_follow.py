@@ -155,6 +155,20 @@ def test_the_first_new_answer_is_billed() -> None:
         assert measured.billed == 900
 
 
+def test_a_thread_has_other_branches_from_the_moment_its_head_goes_elsewhere(tmp_path: Path) -> None:
+    path, whole = tmp_path / "t.db", [said("1"), answer("2"), said("3")]
+    with cf.Session.open(path, thread="t", model="claude-sonnet-5-5") as session:
+        session.follow(whole)
+        session.prepare()
+        session.follow([*whole, answer("4")])
+        assert not session.thread.branch.has_others
+        session.follow([*whole[:2], said("three")])
+        assert session.thread.branch.has_others
+    with cf.Session.open(path, thread="t", model="claude-sonnet-5-5") as again:
+        assert again.thread.branch.has_others
+        assert again.follow([*whole, answer("4")]).new == (), "found on the branch that was left"
+
+
 def test_a_fork_knows_what_its_origin_followed() -> None:
     with cf.Session.open(model="claude-sonnet-5-5") as session:
         whole = [said("1"), answer("2"), said("3")]
