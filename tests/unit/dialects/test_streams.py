@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contextfold.dialects import Heard, Listener
+from contextfold.dialects import Heard, Listener, find
 from contextfold.dialects.assembly import partial
 from contextfold.errors import BadMessage
 
@@ -244,3 +244,17 @@ def test_a_stream_that_has_not_begun_is_no_failure() -> None:
 
 def test_a_stream_that_began_and_did_not_end_is_told() -> None:
     assert heard(START).error == "the stream ended before the answer did"
+
+
+@pytest.mark.parametrize(
+    ("event", "is_heard"),
+    [
+        ({"choices": []}, True),
+        ({"choices": None}, False),
+        ({"type": "chunk", "chunk": {"choices": []}}, True),
+        ({"type": "chunk"}, False),
+        ({"type": "content.delta", "chunk": {}}, False),
+    ],
+)
+def test_a_completion_s_stream_is_known_by_its_choices_or_by_the_sdk_s_wrapping(event: Any, is_heard: bool) -> None:
+    assert find("openai-chat").hears(event) is is_heard

@@ -12,9 +12,11 @@ import pytest
 import contextfold as cf
 from contextfold.errors import BadConfiguration, ProviderFailed
 from contextfold.folding import Answer, Policy
-from contextfold.folding.writers import refusal_of, words_of
+from contextfold.folding.writers import chain_of, refusal_of, words_of
 from contextfold.summaries import Prompt, Refusal
 from contextfold.testing import FAULTY, Scripted
+
+from .scene import Scene, user
 
 MODEL = "claude-sonnet-4-5"
 SAID = "The parser in src/parse.py keeps the port 8443 and the flag --strict. " * 10
@@ -262,3 +264,35 @@ def test_a_failure_is_told_without_what_a_provider_said() -> None:
     assert words_of(RuntimeError("down")) == "RuntimeError: down"
     assert refusal_of(TimeoutError()) is Refusal.TIMED_OUT
     assert refusal_of(ProviderFailed("x", "broken")) is Refusal.FAILED
+
+
+def test_an_answer_that_says_nothing_of_its_cost_has_none() -> None:
+    answer = Answer("words")
+    assert (answer.finish, answer.model) == ("", "")
+    assert (answer.input_tokens, answer.output_tokens, answer.cache_read, answer.cost) == (0, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("background", "trigger", "asks"),
+    [
+        (False, "percent", True),
+        (True, "percent", False),
+        (True, "overflow", False),
+        (True, "explicit", True),
+        (True, "ahead", True),
+    ],
+)
+def test_with_a_background_only_it_and_whoever_asks_wait_for_a_model(
+    background: bool, trigger: str, asks: bool
+) -> None:
+    policy = Policy("test", (), (), summarizer=lambda _prompt: "", background=background)
+    chain = chain_of(policy, Scene([user("hi")]).situation(trigger=trigger))
+    assert chain == ((policy.summarizer, "extractive") if asks else ("extractive",))
+
+
+def test_everybody_is_asked_once_and_the_digest_alone_where_nobody_else_is_named() -> None:
+    situation = Scene([user("hi")]).situation()
+    policy = Policy("test", (), (), fallback=("a", "main", "a", "extractive", "test"))
+    assert chain_of(policy, situation) == ("a", "test", "extractive")
+    assert chain_of(policy.with_(fallback=("extractive",)), situation) == ("extractive",)
+    assert chain_of(policy.with_(fallback=()), situation) == ("extractive",)
