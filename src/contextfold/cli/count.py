@@ -37,15 +37,30 @@ def run(call: Invocation) -> int:
     found: list[dict[str, object]] = []
     for file in call.args.files:
         for label, system, messages in _conversations(call, file):
-            found += [{"file": file, "conversation": label, **_counted(messages, system, name)} for name in names]
+            for name in names:
+                count = cf.count(messages, model=name or None, system=system or None)
+                model = cf.model(name)
+                facts: dict[str, object] = {
+                    "file": file,
+                    "conversation": label,
+                    "model": model.name,
+                    "messages": len(messages),
+                    "tokens": count.tokens,
+                    "exact": count.exact,
+                    "method": how_counted(model),
+                    "parts": count.parts,
+                    "window": model.window,
+                    "assumed": model.assumed,
+                }
+                found.append(facts)
     if call.is_told_as_json(found):
         return DONE
     for each in found:
         tokens, window = int(str(each["tokens"])), int(str(each["window"]))
         about = "" if each["exact"] else "about "
         assumed = "?" if each["assumed"] else ""
-        many, model = call.out.label(f"{each['messages']} messages"), each["model"] or call.out.label("no model")
-        call.out.line(Ink(str(each["conversation"] or each["file"]), "bold"), f" · {many} · {model}")
+        many, named = call.out.label(f"{each['messages']} messages"), each["model"] or call.out.label("no model")
+        call.out.line(Ink(str(each["conversation"] or each["file"]), "bold"), f" · {many} · {named}")
         counted = f"{about}{tokens:,} tokens of {window:,}{assumed}, counted {each['method']}"
         call.out.line(f"{bar(tokens, window)} {call.out.label(counted)}", indent=2)
     return DONE
@@ -59,18 +74,3 @@ def _conversations(call: Invocation, file: str) -> Iterator[tuple[str, str, list
         for path in sessions_in(given):
             for recording in read(path):
                 yield recording.name, recording.system, [turn.raw for turn in recording.turns]
-
-
-def _counted(messages: list[object], system: str, name: str) -> dict[str, object]:
-    count = cf.count(messages, model=name or None, system=system or None)
-    model = cf.model(name)
-    return {
-        "model": model.name,
-        "messages": len(messages),
-        "tokens": count.tokens,
-        "exact": count.exact,
-        "method": how_counted(model),
-        "parts": count.parts,
-        "window": model.window,
-        "assumed": model.assumed,
-    }

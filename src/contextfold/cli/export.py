@@ -17,7 +17,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import contextfold as cf
 from contextfold import dialects
 from contextfold.domain import decode, encode, harmless
 
@@ -58,8 +57,13 @@ def _lines(call: Invocation) -> int:
         if call.args.format == "contextfold":
             store.export(name, written)
         else:
+            thread = store.thread(name, model=call.model)
+            body = thread.body(dialect=call.args.dialect, model=thread.model.name)
+            if call.args.format == "messages":
+                dialect = dialects.find(call.args.dialect or dialects.spoken(thread.model))
+                body = encode(decode(body).get(dialect.list_field, []))
             written.touch(mode=0o600)  # what was said is private, until its owner says otherwise
-            written.write_bytes(_body(call, store.thread(name, model=call.model)))
+            written.write_bytes(body + b"\n")
         if target is None:
             with written.open("rb") as file:
                 for line in file:
@@ -72,11 +76,3 @@ def _lines(call: Invocation) -> int:
         return call.answer(
             value, lambda: call.out.line(call.say("export.bytes", name=name, place=target, size=f"{value['bytes']:,}"))
         )
-
-
-def _body(call: Invocation, thread: cf.Thread) -> bytes:
-    body = thread.body(dialect=call.args.dialect, model=thread.model.name)
-    if call.args.format == "request":
-        return body + b"\n"
-    dialect = dialects.find(call.args.dialect or dialects.spoken(thread.model))
-    return encode(decode(body).get(dialect.list_field, [])) + b"\n"

@@ -16,15 +16,11 @@ import secrets
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contextfold.errors import BadConfiguration, NotFound
 
 from .commands import DONE
 from .invocation import Invocation
-
-if TYPE_CHECKING:  # its SDK is an extra
-    from contextfold.mcp import StoreServer
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -45,21 +41,17 @@ def run(call: Invocation) -> int:
     except ImportError as error:
         raise BadConfiguration("The MCP SDK is not installed: pip install 'contextfold[mcp]'.") from error
     with mcp.StoreServer(call.store_address, space=call.space, writes=call.args.write) as server:
-        if call.args.http:
-            _listen(call, server)
-        else:
+        if not call.args.http:
             server.run()
+            return DONE
+        import uvicorn  # noqa: PLC0415  # comes with the SDK
+
+        host, port = call.args.host, call.args.port
+        if host not in _LOOPBACK:
+            raise BadConfiguration(f"The address {host} can be reached by others. Listen on 127.0.0.1.")
+        token = os.environ.get("CONTEXTFOLD_MCP_TOKEN") or secrets.token_urlsafe(24)
+        url = f"http://{host}:{port}/{token}/mcp"
+        call.answer({"url": url, "store": str(call.store_path)}, lambda: call.out.line(url))
+        sys.stdout.flush()
+        uvicorn.run(server.application(token, port), host=host, port=port, log_level="error", access_log=False)
     return DONE
-
-
-def _listen(call: Invocation, server: StoreServer) -> None:
-    import uvicorn  # noqa: PLC0415  # comes with the SDK
-
-    host, port = call.args.host, call.args.port
-    if host not in _LOOPBACK:
-        raise BadConfiguration(f"The address {host} can be reached by others. Listen on 127.0.0.1.")
-    token = os.environ.get("CONTEXTFOLD_MCP_TOKEN") or secrets.token_urlsafe(24)
-    url = f"http://{host}:{port}/{token}/mcp"
-    call.answer({"url": url, "store": str(call.store_path)}, lambda: call.out.line(url))
-    sys.stdout.flush()
-    uvicorn.run(server.application(token, port), host=host, port=port, log_level="error", access_log=False)

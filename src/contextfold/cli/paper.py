@@ -52,7 +52,9 @@ class Paper:
     def __init__(
         self, out: TextIO, *, color: bool, width: int | None = None, label: Callable[[str], str] = str
     ) -> None:
-        self._out, self._color, self._clips = out, color, _has_edge(out)
+        self._out, self._color = out, color
+        # Whether lines end somewhere: on a terminal, or where the environment says how wide to write.
+        self._clips = out.isatty() or os.environ.get("COLUMNS", "").isdigit()
         self.label = label  # a phrase of ours in the reader's language
         found = shutil.get_terminal_size((UNKNOWN, 24)).columns if self._clips else UNKNOWN
         self.width = max(NARROW, min(width or found, WIDE))
@@ -183,11 +185,6 @@ def _words(piece: Piece) -> str:
 
 def _style(piece: Piece) -> str:
     return piece.style if isinstance(piece, Ink) else ""
-
-
-def _has_edge(out: TextIO) -> bool:
-    """Whether lines end somewhere: on a terminal, or where the environment says how wide to write."""
-    return out.isatty() or os.environ.get("COLUMNS", "").isdigit()
 
 
 def wants_color(wish: str, out: TextIO, environ: Mapping[str, str]) -> bool:

@@ -14,7 +14,7 @@ from argparse import ArgumentParser
 from msgspec import to_builtins
 
 import contextfold as cf
-from contextfold.domain import Folded, Message
+from contextfold.domain import Folded
 from contextfold.recall import headline
 
 from .arguments import UsageError, add_thread, seq, size
@@ -42,7 +42,13 @@ def run(call: Invocation) -> int:
     if call.args.words:
         return _search(call)
     with session_of(call) as session:
-        found = _named(session, call.args.fold, call.args.seq)
+        messages, thread = session.recall(fold=call.args.fold, seq=call.args.seq), session.thread
+        seqs = [call.args.seq]
+        if call.args.fold is not None:
+            event = thread.events[call.args.fold - 1].event
+            cover = event.cover if isinstance(event, Folded) else cf.Cover()
+            seqs = hidden_messages(cover, thread.events, messages_on_path(thread))
+        found = list(zip(seqs, messages, strict=True))
         if not call.is_told_as_json([message_as_plain(number, message) for number, message in found]):
             reader = reader_of(call.out, session.thread, is_full=True)
             for number, message in found:
@@ -50,15 +56,6 @@ def run(call: Invocation) -> int:
                 for block in message.blocks:
                     reader.block(block, {})
         return DONE
-
-
-def _named(session: cf.Session, fold: int | None, number: int | None) -> list[tuple[int, Message]]:
-    messages = session.recall(fold=fold, seq=number)
-    if number is not None:
-        return [(number, messages[0])]
-    thread, event = session.thread, session.thread.events[(fold or 1) - 1].event
-    cover = event.cover if isinstance(event, Folded) else cf.Cover()
-    return list(zip(hidden_messages(cover, thread.events, messages_on_path(thread)), messages, strict=True))
 
 
 def _search(call: Invocation) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError
 from datetime import datetime
 
-from contextfold.session import Checkpoint
-
 from .arguments import add_thread, checkpoint_name, seq
 from .commands import DONE
 from .invocation import Invocation, session_of
@@ -36,25 +34,20 @@ class CheckpointCommand:
                 found = session.checkpoints
             else:
                 found = (session.checkpoint(call.args.label, workspace=call.args.workspace),)
-        if not call.is_told_as_json(found):
-            _show_checkpoints(call, found)
+        if call.is_told_as_json(found):
+            return DONE
+        for each in found:
+            kept = call.say("checkpoint.files", files=f"{each.files:,}", root=each.workspace) if each.snapshot else ""
+            after = call.say("checkpoint.after", head=each.head)
+            call.out.line(f"{each.seq:>6}  ", Ink(each.name, "bold"), f"{after}{kept}")
+            if each.error:
+                call.out.line(Ink(error_in(call.language, each.error), "bad"), indent=8)
+            for left in each.excluded:
+                told = call.say("checkpoint.left_out", path=left.path, why=call.out.label(left.why))
+                call.out.line(Ink(told, "warn"), indent=8)
+        if not found:
+            call.out.line(call.say("checkpoint.none"))
         return DONE
-
-
-def _show_checkpoints(call: Invocation, found: tuple[Checkpoint, ...]) -> None:
-    for each in found:
-        kept = call.say("checkpoint.files", files=f"{each.files:,}", root=each.workspace) if each.snapshot else ""
-        call.out.line(
-            f"{each.seq:>6}  ", Ink(each.name, "bold"), f"{call.say('checkpoint.after', head=each.head)}{kept}"
-        )
-        if each.error:
-            call.out.line(Ink(error_in(call.language, each.error), "bad"), indent=8)
-        for left in each.excluded:
-            call.out.line(
-                Ink(call.say("checkpoint.left_out", path=left.path, why=call.out.label(left.why)), "warn"), indent=8
-            )
-    if not found:
-        call.out.line(call.say("checkpoint.none"))
 
 
 class RewindCommand:

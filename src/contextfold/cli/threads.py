@@ -112,8 +112,14 @@ def _time(at: float) -> str:
 def _show_list(call: Invocation, rows: Sequence[ListedThread], found: list[dict[str, object]]) -> None:
     if not call.note_other_spaces() and not found:
         call.out.line(call.say("threads.none", store=call.store_path))
-    table = [
-        (
+    table = []
+    for row, each in zip(rows, found, strict=True):
+        remarks = [
+            call.say("threads.forgotten") if row.is_forgotten else "",
+            call.say("threads.archived") if row.is_archived else "",
+            call.out.label(f"from {row.origin.thread} at {row.origin.seq}") if row.origin else "",
+        ]
+        cells = (
             str(each["name"]),
             str(each["model"]) or "-",
             f"{each['messages']:,}",
@@ -121,24 +127,14 @@ def _show_list(call: Invocation, rows: Sequence[ListedThread], found: list[dict[
             f"{each['tokens']:,}",
             str(each["folds"]),
             str(each["active"])[:16].replace("T", " "),
-            _remark(call, row),
+            ", ".join(filter(None, remarks)),
         )
-        for row, each in zip(rows, found, strict=True)
-    ]
+        table.append(cells)
     head = [call.say(f"threads.{name}") for name in ("thread", "model", "said", "shown", "tokens", "folds", "active")]
     call.out.table(table, [*head, ""], right=(2, 3, 4, 5), wraps=True)
     if len(rows) == (call.args.limit or PAGE) and call.args.order != "created":
         last = rows[-1].title if call.args.order == "name" else rows[-1].changed
         call.err.line(call.say("threads.more", after=last))
-
-
-def _remark(call: Invocation, row: ListedThread) -> str:
-    remarks = [
-        call.say("threads.forgotten") if row.is_forgotten else "",
-        call.say("threads.archived") if row.is_archived else "",
-        call.out.label(f"from {row.origin.thread} at {row.origin.seq}") if row.origin else "",
-    ]
-    return ", ".join(filter(None, remarks))
 
 
 class RenameCommand:

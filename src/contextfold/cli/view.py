@@ -52,7 +52,16 @@ class ViewReader(Struct, frozen=True):
     def message(self, shown: ViewMessage) -> None:
         """One message of a view."""
         if shown.kind == "stand_in":
-            self._fold(shown)
+            fold = self.folds.get(shown.seq)
+            self._headline(f"▸ {shown.seq}", f"fold · {fold.kind if fold else 'fold'}", "fold", f"{shown.tokens:,}")
+            if fold is not None:
+                hidden = hidden_messages(fold.cover, self.events, self.on_path)
+                label, trigger = self.paper.label, fold.details.get("trigger")
+                told = label(f"hides {len(hidden)} messages ({spans(hidden)})")
+                told += label(f", {fold.before - fold.after:,} tokens less") if fold.before > fold.after else ""
+                told += f" · {label(str(trigger))}" if trigger else ""
+                self.paper.text(told, indent=GUTTER, style="fold")
+            self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
             return
         tools = tool_names(self.events, shown.item)
         self._headline(str(shown.seq), *_speaker(shown, shown.seq in self.pinned), f"{shown.tokens:,}")
@@ -67,19 +76,6 @@ class ViewReader(Struct, frozen=True):
         said = " · ".join(map(self.paper.label, who.split(" · ")))
         space = " " * max(1, 46 - GUTTER - columns(said) - len(tokens))
         self.paper.line(f"{number:>6}  ", Ink(said, style), space, Ink(self.paper.label(f"{tokens} tokens"), "dim"))
-
-    def _fold(self, shown: ViewMessage) -> None:
-        fold = self.folds.get(shown.seq)
-        kind = fold.kind if fold else "fold"
-        self._headline(f"▸ {shown.seq}", f"fold · {kind}", "fold", f"{shown.tokens:,}")
-        if fold is not None:
-            hidden = hidden_messages(fold.cover, self.events, self.on_path)
-            label, trigger = self.paper.label, fold.details.get("trigger")
-            told = label(f"hides {len(hidden)} messages ({spans(hidden)})")
-            told += label(f", {fold.before - fold.after:,} tokens less") if fold.before > fold.after else ""
-            told += f" · {label(str(trigger))}" if trigger else ""
-            self.paper.text(told, indent=GUTTER, style="fold")
-        self.paper.text(shown.text, indent=GUTTER, style="dim", most=self._lines)
 
     def _folded_block(self, fold: int, text: int, block: Block, tools: Mapping[str, str]) -> None:
         info = self.folds.get(fold)

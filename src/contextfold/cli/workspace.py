@@ -30,7 +30,16 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Invocation) -> int:
     found = look_over(call.args.path)
-    snapshots = Snapshots(call.args.workspace or _named(call, found))
+    workspace = call.args.workspace
+    if not workspace:
+        with call.store() as store:
+            entries = (logged for row in store.threads() for logged in store.thread(row.name).events)
+            named = {each.workspace for each in snapshots_in(entries) if each.snapshot in found.snapshots}
+        if len(named) != 1:
+            listed = ", ".join(sorted(named)) or "none"
+            raise UsageError(f"Whose snapshots are these? The store names {listed}. Name one with --workspace.")
+        workspace = named.pop()
+    snapshots = Snapshots(workspace)
     if not call.args.yes:
         _confirm(call, found, snapshots)
     new = adopt(found, snapshots)
@@ -44,16 +53,6 @@ def run(call: Invocation) -> int:
     }
     done = call.say("adopt.done", count=len(new), workspace=snapshots.root)
     return call.answer(value, lambda: call.out.line(done))
-
-
-def _named(call: Invocation, found: Adoptable) -> str:
-    with call.store() as store:
-        entries = (logged for row in store.threads() for logged in store.thread(row.name).events)
-        named = {each.workspace for each in snapshots_in(entries) if each.snapshot in found.snapshots}
-    if len(named) != 1:
-        listed = ", ".join(sorted(named)) or "none"
-        raise UsageError(f"Whose snapshots are these? The store names {listed}. Name one with --workspace.")
-    return named.pop()
 
 
 def _confirm(call: Invocation, found: Adoptable, snapshots: Snapshots) -> None:

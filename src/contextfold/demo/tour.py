@@ -215,7 +215,13 @@ def _checks(tour: Tour, row: Row, report: ReplayReport) -> bool:
     killed = crash(path)
     for each in tour.directory.glob("killed.db*"):
         each.unlink()
-    kept, of, is_sound = _read_back(tour)
+    # The file is opened again: messages that are there byte for byte, and whether it verifies.
+    expected = sitting(tour.language).turns
+    with contextfold.open(tour.store) as store:
+        thread = store.thread(THREAD)
+        seqs = [entry.seq for entry in thread.events if isinstance(entry.event, Appended)]
+        same = [thread.message(seq).raw == turn.raw for seq, turn in zip(seqs, expected, strict=False)]
+        kept, of, is_sound = sum(same), len(expected), len(seqs) == len(expected) and not store.verify()
     reserve = row.window - row.usable
     ours = [total for total in report.totals if total.kind == "policy"]
     requests, peak = sum(total.requests for total in ours), max(total.peak for total in ours)
@@ -237,16 +243,6 @@ def _checks(tour: Tour, row: Row, report: ReplayReport) -> bool:
         for line in more:
             tour.screen.line(f"{' ' * 10}{line}")
     return all(is_true for is_true, _ in checks)
-
-
-def _read_back(tour: Tour) -> tuple[int, int, bool]:
-    """Open the file again: messages that are there byte for byte, messages that were said, and whether it verifies."""
-    expected = sitting(tour.language).turns
-    with contextfold.open(tour.store) as store:
-        thread = store.thread(THREAD)
-        seqs = [entry.seq for entry in thread.events if isinstance(entry.event, Appended)]
-        same = [thread.message(seq).raw == turn.raw for seq, turn in zip(seqs, expected, strict=False)]
-        return sum(same), len(expected), len(seqs) == len(expected) and not store.verify()
 
 
 def _look(tour: Tour, seconds: float) -> None:

@@ -83,7 +83,10 @@ class Access:
     def _known(self, method: str, path: str, query: Mapping[str, str], headers: Mapping[bytes, str]) -> Caller | Denied:
         language = "ja" if headers.get(b"accept-language", "").lower().startswith("ja") else "en"
         cookie, made = self._cookie(headers.get(b"cookie", "")), ""
-        if cookie is None and path == LAUNCH and method == "GET" and self._redeem(query.get("code", "")):
+        code = query.get("code", "")
+        codes = [each for each in self._codes if code.isascii() and hmac.compare_digest(each, code)]
+        if cookie is None and path == LAUNCH and method == "GET" and codes:
+            self._codes.remove(codes[0])
             cookie = made = secrets.token_urlsafe(32)
             self._cookies = [*self._cookies[1 - _MOST_COOKIES :], made]
         if cookie is None:
@@ -112,9 +115,3 @@ class Access:
             if value.isascii()
             else None
         )
-
-    def _redeem(self, code: str) -> bool:
-        found = next((each for each in self._codes if code.isascii() and hmac.compare_digest(each, code)), None)
-        if found is not None:
-            self._codes.remove(found)
-        return found is not None

@@ -139,22 +139,18 @@ class Requests:
                 )
                 self._since = _Counts()
             case Measured() as bill if bill.sent in self._places:
-                self._bill(bill)
+                place, prices, paid = self._places[bill.sent], find(bill.model).prices, bill.bill
+                cost = None if prices is None or paid is None else paid_for(paid, prices).total
+                self._spent += cost or 0.0
+                self._is_priced = self._is_priced or cost is not None
+                told = {} if paid is None else {"read": paid.read, "written": paid.written, "output": paid.output}
+                self._found[place] = replace(self._found[place], billed=bill.billed, cost=cost, **told)
             case Folded():
                 self._since.folds += 1
             case Rewound():
                 self._since.rewinds += 1
             case _:
                 return
-
-    def _bill(self, measured: Measured) -> None:
-        place = self._places[measured.sent]
-        prices, bill = find(measured.model).prices, measured.bill
-        cost = None if prices is None or bill is None else paid_for(bill, prices).total
-        self._spent += cost or 0.0
-        self._is_priced = self._is_priced or cost is not None
-        told = {} if bill is None else {"read": bill.read, "written": bill.written, "output": bill.output}
-        self._found[place] = replace(self._found[place], billed=measured.billed, cost=cost, **told)
 
     def _weigh(self) -> None:
         """Tokens along the path, item by item; anew where the head moved back."""

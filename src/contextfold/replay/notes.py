@@ -187,19 +187,18 @@ def orders_kept(sentences: Sequence[Sentence], in_view: Collection[tuple[int, in
     """How many orders are in view, and how many there are. `added` is the text that is nobody's message."""
     flat = _flat(added)
     units = [set(_WORD.findall(unit.lower())) for unit in _ENDS.split(added) if unit.strip()][:MOST_UNITS]
-    orders = [sentence for sentence in sentences if sentence.is_order]
-    kept = [
-        sentence
-        for sentence in orders
-        if sentence.place in in_view or _flat(sentence.text) in flat or _is_paraphrased(sentence.text, units)
-    ]
-    return len(kept), len(orders)
-
-
-def _is_paraphrased(sentence: str, units: Sequence[set[str]]) -> bool:
-    words = set(_WORD.findall(sentence.lower()))
-    least = ALIKE * len(words)
-    return any(len(words & unit) >= least for unit in units if least <= len(unit) <= 3 * len(words) + 10)
+    kept = of = 0
+    for sentence in sentences:
+        if not sentence.is_order:
+            continue
+        of += 1
+        if sentence.place in in_view or _flat(sentence.text) in flat:
+            kept += 1
+            continue
+        words = set(_WORD.findall(sentence.text.lower()))  # else perhaps in other words
+        least, most = ALIKE * len(words), 3 * len(words) + 10
+        kept += any(len(words & unit) >= least for unit in units if least <= len(unit) <= most)
+    return kept, of
 
 
 def _flat(text: str) -> str:
