@@ -160,10 +160,11 @@ def test_a_thread_has_other_branches_from_the_moment_its_head_goes_elsewhere(tmp
     with cf.Session.open(path, thread="t", model="claude-sonnet-5-5") as session:
         session.follow(whole)
         session.prepare()
-        session.follow([*whole, answer("4")])
-        assert not session.thread.branch.has_others
-        session.follow([*whole[:2], said("three")])
-        assert session.thread.branch.has_others
+        seen = []
+        for each in ([*whole, answer("4")], [*whole[:2], said("three")]):
+            session.follow(each)
+            seen.append(session.thread.branch.has_others)
+        assert seen == [False, True]
     with cf.Session.open(path, thread="t", model="claude-sonnet-5-5") as again:
         assert again.thread.branch.has_others
         assert again.follow([*whole, answer("4")]).new == (), "found on the branch that was left"
