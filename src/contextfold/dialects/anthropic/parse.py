@@ -67,15 +67,33 @@ def read_content(content: object) -> tuple[Block, ...]:
 def read_block(value: object) -> Block:
     if not isinstance(value, dict):
         raise BadMessage(f"A content block is a {type(value).__name__}. Pass objects such as {{'type': 'text', ...}}.")
+    block = _known(value)
+    return block if block is not None else Opaque(str(value.get("type") or ""), encode(value).decode())
+
+
+def _known(value: dict[str, Any]) -> Block | None:
+    """The block where its kind is known and it holds what belongs to it."""
     kind = value.get("type")
+    if kind == "text":
+        text = value.get("text")
+        return Text(encodable(text)) if isinstance(text, str) else None
+    if kind == "tool_result":
+        is_error = value.get("is_error") is True
+        return ToolResult(_id(value, "tool_use_id"), read_content(value.get("content")), is_error)
+    if kind == "tool_use":
+        name, arguments = value.get("name"), value.get("input")
+        written = encode(arguments).decode() if arguments is not None else "{}"
+        return ToolCall(_id(value, "id"), encodable(name) if isinstance(name, str) else "", written)
+    if kind == "thinking":
+        thought, signature = value.get("thinking"), value.get("signature")
+        if not isinstance(thought, str):
+            return None
+        return Reasoning(encodable(thought), encodable(signature) if isinstance(signature, str) else "")
+    if kind == "redacted_thinking":
+        data = value.get("data")
+        return Reasoning(sealed=encodable(data)) if isinstance(data, str) else None
     reader = _READERS.get(kind) if isinstance(kind, str) else None
-    block = reader(value) if reader else None
-    return block if block is not None else Opaque(str(kind or ""), encode(value).decode())
-
-
-def _text(value: dict[str, Any]) -> Block | None:
-    text = value.get("text")
-    return Text(encodable(text)) if isinstance(text, str) else None
+    return reader(value) if reader is not None else None
 
 
 def _image(value: dict[str, Any]) -> Block | None:
@@ -115,20 +133,6 @@ def _search_result(value: dict[str, Any]) -> Block | None:
     return Document("text/plain", text="\n".join(inner), title=" | ".join(named))
 
 
-def _tool_use(value: dict[str, Any]) -> Block:
-    name = value.get("name")
-    arguments = value.get("input")
-    return ToolCall(
-        _id(value, "id"),
-        encodable(name) if isinstance(name, str) else "",
-        encode(arguments).decode() if arguments is not None else "{}",
-    )
-
-
-def _tool_result(value: dict[str, Any]) -> Block:
-    return ToolResult(_id(value, "tool_use_id"), read_content(value.get("content")), value.get("is_error") is True)
-
-
 def _id(value: dict[str, Any], field: str) -> str:
     call = value.get(field)
     if not isinstance(call, str):
@@ -136,29 +140,11 @@ def _id(value: dict[str, Any], field: str) -> str:
     return encodable(call)
 
 
-def _thinking(value: dict[str, Any]) -> Block | None:
-    text, signature = value.get("thinking"), value.get("signature")
-    if not isinstance(text, str):
-        return None
-    return Reasoning(encodable(text), encodable(signature) if isinstance(signature, str) else "")
-
-
-def _redacted(value: dict[str, Any]) -> Block | None:
-    data = value.get("data")
-    return Reasoning(sealed=encodable(data)) if isinstance(data, str) else None
-
-
 _READERS: Mapping[str, Callable[[dict[str, Any]], Block | None]] = {
-    "text": _text,
     "image": _image,
     "document": _document,
     "search_result": _search_result,
-    "tool_use": _tool_use,
-    "tool_result": _tool_result,
-    "thinking": _thinking,
-    "redacted_thinking": _redacted,
 }
-
 
 # Kinds of content block that no other dialect has.
 _OWN = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "server_tool_use", "compaction")
@@ -173,16 +159,13 @@ def claims(value: Json) -> bool:
     content = value.get("content")
     if value.get("type") == "message":
         return not isinstance(content, str) and not _is_foreign(content)
-    return isinstance(content, list | tuple) and any(isinstance(block, dict) and _is_own(block) for block in content)
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list | tuple) else []
+    return any(block.get("type") in _OWN or isinstance(block.get("source"), dict) for block in blocks)
 
 
 def reads(value: Json) -> bool:
     """Whether a message that nobody claims may be taken for Anthropic's."""
     return "parts" not in value and value.get("role") != "developer"
-
-
-def _is_own(block: Mapping[str, object]) -> bool:
-    return block.get("type") in _OWN or isinstance(block.get("source"), dict)
 
 
 def _is_foreign(content: object) -> bool:
@@ -198,17 +181,13 @@ def reply(body: Mapping[str, Any]) -> Reply | None:
         return None
     if _is_foreign(content):
         return None
-    usage = body.get("usage")
+    usage, told = body.get("usage"), body.get("context_management")
+    edits = told.get("applied_edits") if isinstance(told, Mapping) else None
+    counts = [edit.get("cleared_tool_uses") for edit in edits or () if isinstance(edit, Mapping)]
     return Reply(
         parse(encode({"role": "assistant", "content": content})),
         dict(usage) if isinstance(usage, Mapping) else {},
         str(body.get("model") or ""),
         str(body.get("stop_reason") or ""),
-        _cleared(body.get("context_management")),
+        sum(count for count in counts if isinstance(count, int)),
     )
-
-
-def _cleared(told: object) -> int:
-    edits = told.get("applied_edits") if isinstance(told, Mapping) else None
-    counts = [edit.get("cleared_tool_uses") for edit in edits or () if isinstance(edit, Mapping)]
-    return sum(count for count in counts if isinstance(count, int))

@@ -274,19 +274,18 @@ def _block(block: Block, keeps_ids: bool) -> Json | None:
 
 
 def _result(block: ToolResult, call: str) -> Json:
-    inner = [spelled for part in block.blocks if (spelled := _inside(part)) is not None]
+    shown = [part for part in block.blocks if not (isinstance(part, Text) and is_blank(part.text))]
+    inner: list[Json] = [
+        {"type": "text", "text": part.text} if isinstance(part, Text) else _media(part)
+        for part in shown
+        if isinstance(part, Text | Image | Document)
+    ]
     result: dict[str, object] = {"type": "tool_result", "tool_use_id": call}
     if inner or block.is_error:
         result["content"] = inner or SILENT_ERROR
     if block.is_error:
         result["is_error"] = True
     return result
-
-
-def _inside(block: Block) -> Json | None:
-    if isinstance(block, Text):
-        return None if is_blank(block.text) else {"type": "text", "text": block.text}
-    return _media(block) if isinstance(block, Image | Document) else None
 
 
 def _media(block: Image | Document) -> Json:

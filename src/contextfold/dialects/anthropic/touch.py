@@ -25,7 +25,8 @@ def touched(item: ViewItem, message: Message) -> bytes:
     if content is None or bytes(content) == b"null":
         return b""
     if bytes(content).lstrip()[:1] != b"[":
-        return _touched_string(item, parts)
+        text = item.edits[0].text if item.edits else plain(parts["content"])
+        return b"" if is_blank(text) else assembled({**parts, "content": put(text)})
     before = elements(content)
     after = _spelled(item, message, before)
     if not after:
@@ -33,14 +34,6 @@ def touched(item: ViewItem, message: Message) -> bytes:
     if len(after) == len(before) and all(a is b for a, b in zip(after, before, strict=True)):
         return message.raw
     parts["content"] = listed(after)
-    return assembled(parts)
-
-
-def _touched_string(item: ViewItem, parts: dict[str, Raw]) -> bytes:
-    text = item.edits[0].text if item.edits else plain(parts["content"])
-    if is_blank(text):
-        return b""
-    parts["content"] = put(text)
     return assembled(parts)
 
 
@@ -78,15 +71,11 @@ def _result(original: Raw, block: ToolResult, edit: str | None) -> list[Raw]:
         return [original]
     parts = fields(original)
     content = parts.pop("content")
-    kept = _without_blank(content, block) if bytes(content).lstrip()[:1] == b"[" else []
+    pairs = zip(elements(content), block.blocks, strict=True) if bytes(content).lstrip()[:1] == b"[" else ()
+    kept = [raw for raw, inner in pairs if not (isinstance(inner, Text) and is_blank(inner.text))]
     if kept:
         parts["content"] = listed(kept)
     return [Raw(assembled(parts))]
-
-
-def _without_blank(content: Raw, block: ToolResult) -> list[Raw]:
-    pairs = zip(elements(content), block.blocks, strict=True)
-    return [raw for raw, inner in pairs if not (isinstance(inner, Text) and is_blank(inner.text))]
 
 
 def _late(original: Raw, block: ToolResult, edit: str | None) -> list[Raw]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
@@ -277,7 +277,8 @@ def _speaker(chunk: bytes) -> object:
 
 
 def _settle(chunks: list[bytes], places: list[int]) -> None:
-    held = {at: _blocks(chunks[at]) for at in places}
+    contents = {at: decode(chunks[at]).get("content") for at in places}  # words alone count as one block
+    held = {at: each if isinstance(each, list) else [{"type": "text"}] if each else [] for at, each in contents.items()}
     turns = [
         (role, [block for at in group for block in held[at]])
         for role, group in groupby(places, key=lambda at: _speaker(chunks[at]))
@@ -288,12 +289,6 @@ def _settle(chunks: list[bytes], places: list[int]) -> None:
         freed = [id(block) in halves.callers for block in blocks]
         if any(gone) or any(freed):
             chunks[at] = _mended(chunks[at], gone, freed)
-
-
-def _blocks(chunk: bytes) -> list[dict[str, Any]]:
-    """The blocks of a message; words alone count as one."""
-    content = decode(chunk).get("content")
-    return content if isinstance(content, list) else [{"type": "text"}] if content else []
 
 
 def _mended(chunk: bytes, gone: list[bool], freed: list[bool]) -> bytes:
