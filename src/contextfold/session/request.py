@@ -151,11 +151,12 @@ class Natives:
 
     def live(self) -> list[tuple[int, Folded]]:
         projection = self._thread.branch
-        events = projection.events
-        if self._seen != len(events):
-            fresh = events[self._seen :]
-            self._found += [e.seq for e in fresh if isinstance(e.event, Folded) and e.event.kind == "native"]
-            self._seen = len(events)
+        events, many = projection.events, len(projection.events)
+        for place in range(self._seen, many):
+            event = events[place].event
+            if isinstance(event, Folded) and event.kind == "native":
+                self._found.append(place + 1)
+        self._seen = many
         if not self._found:
             return []
         found = [projection.folds[seq] for seq in self._found if seq in projection.folds]

@@ -316,12 +316,10 @@ class Live:
             self.catch_up()
         drafts = drafting(self.projection)
         name, last = self.row.name, len(self.projection.events)
-        said_again = [
-            draft
-            for draft in drafts
-            if isinstance(draft.event, _REPEATING) or (draft.body and isinstance(draft.event, Sent))
-        ]
-        if not said_again:
+        for draft in drafts:
+            if isinstance(draft.event, _REPEATING) or (draft.body and isinstance(draft.event, Sent)):
+                break
+        else:
             return drafts, self.log.append(name, drafts, expected=last, blobs=blobs)
         with self.log.batch():
             logged = self.log.append(name, drafts, expected=last, blobs=blobs)
