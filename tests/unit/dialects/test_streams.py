@@ -258,3 +258,16 @@ def test_a_stream_that_began_and_did_not_end_is_told() -> None:
 )
 def test_a_completion_s_stream_is_known_by_its_choices_or_by_the_sdk_s_wrapping(event: Any, is_heard: bool) -> None:
     assert find("openai-chat").hears(event) is is_heard
+
+
+def test_only_its_own_end_finishes_a_block_of_anthropics() -> None:
+    came = heard(
+        START,
+        *block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "So far"}),
+        *block(1, CALL, stop=False),
+        {"type": "content_block_news", "index": 1},
+        {"type": "content_block_stop", "index": 7},
+    )
+    assert came.answer is not None
+    assert came.answer["content"] == [{"type": "text", "text": "So far"}]
+    assert came.left_out == ("an unfinished tool_use block",)

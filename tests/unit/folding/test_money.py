@@ -377,3 +377,17 @@ def test_a_reason_tells_amounts_in_the_unit_of_the_rates(rates: Rates, told: str
     firing = Economy().fires(standing(removable=40_000, front=50_000, rent=1_000_000, full_bill=10**9), rates, LARGE)
     assert firing is not None
     assert told in firing.reason
+
+
+def test_no_firing_for_money_has_a_size_as_its_threshold() -> None:
+    due = {"cleared": {"removable": 40_000, "cached": 0}, "summed up": {"summary_rent": 10**9}}
+    for standing_of in (*due.values(), {"full": 11_000, "newest": 3_000, "full_bill": 1.0}):
+        firing = Economy().fires(standing(**standing_of), SONNET, LARGE)
+        assert firing is not None
+        assert firing.threshold == 0
+
+
+def test_a_standing_of_which_little_is_known_holds_nothing_else() -> None:
+    now = Standing(100, 10, 50, 90, 1.0, 2.0)
+    assert (now.removable, now.front, now.rent, now.recalls, now.summary_rent) == (0, 0, 0, 0.0, 0)
+    assert (now.first, now.newest, now.kept, now.least, now.cache) == (0, 0, 0, 0, CacheShares(1.0, 1.0))

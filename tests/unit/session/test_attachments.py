@@ -9,7 +9,7 @@ import pytest
 
 import contextfold as cf
 from contextfold.domain import Attached, Attachment, Turn
-from contextfold.folding import Percent, Policy, Window
+from contextfold.folding import Clear, Percent, Policy, Window
 
 MODEL = "claude-sonnet-4-5"
 WORD = "word "
@@ -162,3 +162,18 @@ def test_what_a_fold_took_and_was_attached_again_is_no_reason_to_fold_once_more(
         assert request.report.folds
         assert len(request.attached) == 1, "it went, and came again"
         assert not session.preview().will_fold
+
+
+def test_what_a_newer_attachment_of_the_same_subject_replaced_is_cleared() -> None:
+    teller = Teller(note("old " + WORD * 300, "k"), note("other " + WORD * 300, "o"))
+    policy = Policy("clear", (Percent(99),), (Clear(keep_tokens=0, least_saving=0),), least_gain=1)
+    with opened(teller, policy=policy) as session:
+        session.append(user("one"))
+        session.prepare()
+        session.append(answer("two"))
+        session.append(user("three"))
+        teller.given = (note("new " + WORD * 300, "k"),)
+        session.prepare()
+        session.fold(to=0)
+        sent = session.prepare().json.decode()
+        assert [each for each in ("old", "other", "new") if f"{each} {WORD}" in sent] == ["other", "new"]

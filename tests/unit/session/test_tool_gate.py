@@ -61,13 +61,16 @@ def test_a_changed_stable_list_goes_at_once() -> None:
     assert (gate.waits, gate.is_changed) == (False, True)
 
 
-def test_what_may_be_called_is_told_where_the_definitions_do_not_say_it() -> None:
+@pytest.mark.parametrize(
+    ("given", "before", "told"),
+    [
+        (listed(READ, hidden=HIDDEN), None, None),  # only what is visible is defined
+        (listed(READ, hidden=HIDDEN), [READ, WRITE], ("read",)),  # the list before it still is
+        (listed(READ, WRITE, mode="stable", hidden=HIDDEN, visible=("read",)), None, ("read",)),
+        (listed(READ, WRITE, mode="stable"), None, None),  # nothing is hidden
+    ],
+)
+def test_what_may_be_called_is_told_where_the_definitions_do_not_say_it(given: Any, before: Any, told: Any) -> None:
     gate = ToolGate()
-    gate.take(listed(READ, hidden=HIDDEN), None)
-    assert gate.told is None, "only what is visible is defined"
-    gate.take(listed(READ, hidden=HIDDEN), [READ, WRITE])
-    assert gate.told == ("read",), "the list before it still is"
-    gate.take(listed(READ, WRITE, mode="stable", hidden=HIDDEN, visible=("read",)), None)
-    assert gate.told == ("read",)
-    gate.take(listed(READ, WRITE, mode="stable"), None)
-    assert gate.told is None, "nothing is hidden"
+    gate.take(given, before)
+    assert gate.told == told
