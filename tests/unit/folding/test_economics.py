@@ -1,6 +1,7 @@
 """When a fold pays, what it costs, and who keeps count."""
 
 from itertools import pairwise, product
+from math import log
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,14 @@ def test_rent_is_tokens_times_the_requests_that_carried_them() -> None:
     assert rents.removable > 0
     later, _ = rents_of([*said, user("more"), assistant("ok"), user("more"), assistant("ok")])
     assert later.rent == 2 * later.removable
+
+
+@pytest.mark.parametrize(("later", "age"), [(0, 1), (1, 2), (2, 2), (3, 4), (6, 4), (7, 8), (14, 8), (15, 16)])
+def test_what_was_cleared_is_asked_for_less_often_each_time_its_age_doubles(later: int, age: int) -> None:
+    said = [user("go"), *(message for n in range(4) for message in step(f"r{n}", WORD * 500)), assistant("ok")]
+    rents, _ = rents_of([*said, *(message for _ in range(later) for message in (user("more"), assistant("ok")))])
+    tokens = rents.removable + 50  # less the words that stand in for it
+    assert rents.recalls == pytest.approx(0.05 * (tokens / 530) ** 0.8 * log(1 + 60 / (1.5 * age)), rel=1e-4)
 
 
 def test_following_one_message_at_a_time_tells_the_same_as_reading_all_at_once() -> None:

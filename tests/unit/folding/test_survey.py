@@ -70,3 +70,12 @@ def test_a_stand_in_alone_stands_for_all_that_is_hidden() -> None:
     fold = scene.thread.fold(scene.seqs, "[all of it]", kind="summary")
     survey = Survey(scene.view)
     assert survey.ranges(survey.atoms) == ((1, fold - 1),)
+
+
+def test_messages_that_stay_side_by_side_leave_no_range_between_them() -> None:
+    scene = Scene(chat(6))
+    scene.thread.fold(scene.seqs[3:5], "[hidden]", kind="window")
+    survey = Survey(scene.view)
+    marker = survey.atoms[3]
+    assert survey.is_stand_in(marker)
+    assert survey.ranges([marker, survey.atoms[4]]) == ((4, 6),)
