@@ -15,6 +15,7 @@ from contextfold.domain import (
     ToolCall,
     ToolResult,
     ViewItem,
+    decode,
     encode,
 )
 from contextfold.tokens import counter_for
@@ -430,3 +431,30 @@ def test_thinking_is_sent_as_it_came_if_it_is_signed(proof: bytes, stands: bool)
     thinking = b'{"type":"thinking", "thinking":"hm"' + proof + b"}"
     raw = b'{"role":"assistant", "content":[' + thinking + b', {"type":"text", "text":"y"}]}'
     assert as_it_came(raw) is stands
+
+
+MARKED = {"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "left"),
+    [
+        ({}, [1, 1, 1, 1], [1, 1, 1, 1]),
+        ({"cache_control": {"type": "ephemeral"}}, [1, 1, 1, 1], [0, 1, 1, 1]),
+        ({"system": [MARKED]}, [1, 1, 1], [1, 1, 1]),
+        ({"system": [MARKED], "cache_control": {"type": "ephemeral"}}, [1, 1, 1], [0, 1, 1]),
+        ({"system": [MARKED], "tools": [{"name": "f", "cache_control": {}}]}, [1, 1, 1], [0, 1, 1]),
+        ({"system": [MARKED] * 4}, [1, 0], [0, 0]),
+        ({"system": [MARKED] * 5}, [0, 1], [0, 0]),
+    ],
+)
+def test_marks_on_settings_leave_fewer_for_messages(
+    settings: dict[str, object], given: list[int], left: list[int]
+) -> None:
+    roles = ("user", "assistant")
+    chunks = [
+        marked_chunk(marks, roles[place % 2]) if marks else bytes_of(role=roles[place % 2], content="hi")
+        for place, marks in enumerate(given)
+    ]
+    messages = decode(ANTHROPIC.body(chunks, {"model": "m", "max_tokens": 9, **settings}, None))["messages"]
+    assert [str(message).count("cache_control") for message in messages] == left
