@@ -2,7 +2,8 @@
 
 The frameworks live in `.venv-agents`, so they are measured there, in a process of its own. In memory, so that no disk
 hides what is measured; processor time, of each round the median turn, and of the rounds the least. A turn is a
-question, a request, and an answer.
+question, a request, and an answer. A short turn in memory is taken within the caller's event loop, one on a file beside
+it: so the same turns on a SQLite file, both sides with one of their own, are told as well.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ import gc
 import json
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from pathlib import Path
 from statistics import median
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import contextfold as cf
-from benchmarks.frame import ROOT, Row, absent, at_most
+from benchmarks.frame import ROOT, Row, absent, at_most, reported
 from contextfold.conversations import OwnerFormat
 
 PYTHON = ROOT / ".venv-agents" / "bin" / "python"
@@ -83,9 +86,9 @@ class Adapter(NamedTuple):
     form: OwnerFormat
 
 
-def by_hand(adapter: Adapter) -> Turn:
+def by_hand(adapter: Adapter, place: Path | None) -> Turn:
     """The same messages for the same model, said to a session."""
-    session = cf.Session.open(model=adapter.model, dialect=adapter.dialect)
+    session = cf.Session.open(place, model=adapter.model, dialect=adapter.dialect)
     *before, question, answer = [adapter.form.write(each) for each in (*adapter.said[:BEFORE], *adapter.said[-2:])]
     for message in before:
         session.append(message)
@@ -99,13 +102,13 @@ def by_hand(adapter: Adapter) -> Turn:
     return turn
 
 
-def langchain() -> Adapter:
+def langchain(place: Path | None) -> Adapter:
     from langchain.agents.middleware import ModelRequest, ModelResponse  # noqa: PLC0415
     from langchain_core.messages import AIMessage, HumanMessage  # noqa: PLC0415
 
     from contextfold.langchain import FORMAT, Fold  # noqa: PLC0415
 
-    fold, model = Fold(thread="t"), SimpleNamespace(model=MODEL, max_tokens=500)
+    fold, model = Fold(place, thread="t"), SimpleNamespace(model=MODEL, max_tokens=500)
     said: list[Any] = [(HumanMessage, AIMessage)[number % 2](f"{number} {WORDS}") for number in range(BEFORE)]
 
     async def turn(number: int, clock: Clock) -> None:
@@ -120,13 +123,13 @@ def langchain() -> Adapter:
     return Adapter(turn, MODEL, "langchain", said, FORMAT)
 
 
-def openai_agents() -> Adapter:
+def openai_agents(place: Path | None) -> Adapter:
     from agents import Agent  # noqa: PLC0415
     from agents.run import CallModelData, ModelInputData  # noqa: PLC0415
 
     from contextfold.openai_agents import FORMAT, FoldSession  # noqa: PLC0415
 
-    session, agent = FoldSession("t"), Agent("reader", model=MODEL)
+    session, agent = FoldSession("t", place), Agent("reader", model=MODEL)
     said = [{"role": ("user", "assistant")[number % 2], "content": f"{number} {WORDS}"} for number in range(BEFORE)]
 
     async def turn(number: int, clock: Clock) -> None:
@@ -139,13 +142,13 @@ def openai_agents() -> Adapter:
     return Adapter(turn, MODEL, "openai-responses", said, FORMAT)
 
 
-def pydantic_ai() -> Adapter:
+def pydantic_ai(place: Path | None) -> Adapter:
     from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart  # noqa: PLC0415
     from pydantic_ai.models import ModelRequestContext, ModelRequestParameters  # noqa: PLC0415
 
     from contextfold.pydantic_ai import FORMAT, Fold  # noqa: PLC0415
 
-    fold = Fold(thread="t")
+    fold = Fold(place, thread="t")
     kinds = (lambda text: ModelRequest([UserPromptPart(text)]), lambda text: ModelResponse([TextPart(text)]))
     said: list[Any] = [kinds[number % 2](f"{number} {WORDS}") for number in range(BEFORE)]
     model: Any = SimpleNamespace(model_name=MODEL)
@@ -166,13 +169,13 @@ def pydantic_ai() -> Adapter:
     return Adapter(turn, MODEL, "pydantic-ai", said, FORMAT)
 
 
-def adk() -> Adapter:
+def adk(place: Path | None) -> Adapter:
     from google.adk.models import LlmRequest, LlmResponse  # noqa: PLC0415
     from google.genai import types  # noqa: PLC0415
 
     from contextfold.adk import FORMAT, Fold  # noqa: PLC0415
 
-    fold = Fold()
+    fold = Fold(place)
     context = SimpleNamespace(session=SimpleNamespace(id="t"), agent_name="reader")
 
     def content(role: str, text: str) -> Any:
@@ -197,18 +200,22 @@ def adk() -> Adapter:
 ADAPTERS = (langchain, openai_agents, pydantic_ai, adk)
 
 
-async def row(make: Callable[[], Adapter]) -> Row:
+async def row(make: Callable[[Path | None], Adapter], folder: Path | None = None) -> Row:
     rounds = []
-    for _ in range(ROUNDS):
-        adapter = make()
-        rounds.append(await one_round(adapter.turn, by_hand(adapter)))
+    for number in range(ROUNDS):
+        places = [folder and folder / f"{make.__name__}-{number}-{side}.db" for side in ("through", "hand")]
+        adapter = make(places[0])
+        rounds.append(await one_round(adapter.turn, by_hand(adapter, places[1])))
     through, alone = map(min, zip(*rounds, strict=True))
-    note = f"by hand {alone * 1e3:.2f} ms, behind {BEFORE} messages"
-    return at_most(f"a turn through {make.__name__} / by hand", through / alone, 1.5, note=note)
+    name, note = f"a turn through {make.__name__} / by hand", f"by hand {alone * 1e3:.2f} ms, behind {BEFORE} messages"
+    if folder is not None:
+        return reported(f"{name}, on a file", through / alone, note=note)
+    return at_most(name, through / alone, 1.5, note=note)
 
 
 async def rows() -> list[Row]:
-    return [await row(make) for make in ADAPTERS]
+    with tempfile.TemporaryDirectory() as folder:
+        return [await row(make, place) for place in (None, Path(folder)) for make in ADAPTERS]
 
 
 if __name__ == "__main__":
