@@ -223,3 +223,9 @@ def test_a_problem_says_where_and_what_to_do() -> None:
     assert ANTHROPIC.check(request(user(), assistant(call()), user())) == [
         Problem("messages[1].content[0]", "unanswered-call", "Put a tool_result for 'a' into the next user message.")
     ]
+
+
+def test_a_turn_that_lacks_its_thinking_is_told_where_it_begins() -> None:
+    body = request(user(), assistant(text(), call()), user(result()), thinking={"type": "enabled"})
+    (problem,) = AnthropicDialect(Allowed(thinking_optional=False)).check(body)
+    assert (problem.path, problem.rule) == ("messages[1].content[0]", "starts-with-thinking")

@@ -293,3 +293,9 @@ def test_bytes_go_out_unread_only_where_no_call_needs_a_signature() -> None:
     assert GEMINI.as_given(item(call), call.raw) == call.raw
     assert SIGNED.as_given(item(call), call.raw) is None, "it is read first: a call that nobody signed has to say so"
     assert shown(call, dialect=SIGNED)[0]["thoughtSignature"] == UNSIGNED
+
+
+@pytest.mark.parametrize("contents", [None, 7, "hi", [], {}])
+def test_a_request_without_a_list_of_contents_is_told(contents: object) -> None:
+    problems = GEMINI.check({"contents": contents})
+    assert [(problem.path, problem.rule) for problem in problems] == [("contents", "malformed")]

@@ -144,3 +144,22 @@ def test_what_is_done_to_a_file_is_told_by_the_texts_and_verbs_of_a_call(
 
 def test_what_is_nested_deeper_than_anybody_writes_is_not_read() -> None:
     assert touches_of(ToolCall("c", "frobnicate", "[" * 60 + '"a.py"' + "]" * 60))[0].path == ""
+
+
+@pytest.mark.parametrize(
+    ("view", "lines"),
+    [
+        ([3, 9], (3, 9)),
+        ([0, 9], (1, 9)),
+        ([3, -1], (3, None)),
+        ([3], (None, None)),
+        ([3, 9, 12], (None, None)),
+        (["3", 9], (None, None)),
+    ],
+)
+def test_a_range_of_two_numbers_says_which_lines_are_viewed(
+    view: list[object], lines: tuple[int | None, int | None]
+) -> None:
+    given = {"command": "view", "path": "a.py", "view_range": view}
+    (touch,) = touches_of(ToolCall("c", "str_replace_based_edit_tool", json.dumps(given)))
+    assert (touch.first, touch.last) == lines

@@ -258,3 +258,8 @@ def test_the_request_carries_language_instructions_and_a_budget_that_shrinks_wit
 def test_impossible_options_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(BadConfiguration):
         Condense(**options)  # type: ignore[arg-type]
+
+
+def test_a_summary_that_keeps_nothing_more_is_no_mistake() -> None:
+    assert Condense(tail=0, keep_last=0, keep_instructions=0)
+    assert Condense(tail=0, keep_last=None, keep_instructions=0)

@@ -138,3 +138,15 @@ def test_only_anthropics_thinking_is_dropped_by_the_provider_where_it_was_asked_
     wish = {"thinking": {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}}
     assert [name for name in dialects.names() if dialects.find(name).drops_stale(wish)] == ["anthropic"]
     assert [name for name in dialects.names() if dialects.find(name).drops_stale({"thinking": THINKING})] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "is_asked"), [(BOUND, "drop_block", True), (BOUND, "strip", False), (FREE, "drop_block", False)]
+)
+def test_a_provider_is_asked_to_drop_only_what_its_model_checks_and_the_policy_leaves(
+    model: str, wish: str, is_asked: bool
+) -> None:
+    policy = cf.recipes.balanced().with_(reasoning=wish)
+    with cf.Session.open(model=model, policy=policy) as session:
+        session.append({"role": "user", "content": "Question?"})
+        assert ("block_binding" in session.prepare(thinking=THINKING).body["thinking"]) is is_asked
