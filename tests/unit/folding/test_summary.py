@@ -261,5 +261,5 @@ def test_impossible_options_are_refused(options: dict[str, int]) -> None:
 
 
 def test_a_summary_that_keeps_nothing_more_is_no_mistake() -> None:
-    assert Condense(tail=0, keep_last=0, keep_instructions=0)
-    assert Condense(tail=0, keep_last=None, keep_instructions=0)
+    assert Condense(tail=0, keep_last=0, keep_instructions=0).tail == 0
+    assert Condense(tail=0, keep_last=None, keep_instructions=0).tail == 0
