@@ -109,7 +109,11 @@ class Screen:
         self._is_terminal = stream.isatty()
         self._is_open = False
         self._step = -1
-        self._full, self._empty = ("█", "░") if _can_show("█░", stream) else ("#", ".")
+        self._full, self._empty = "█", "░"
+        try:
+            "█░".encode(stream.encoding or "ascii")
+        except (UnicodeEncodeError, LookupError):  # it cannot show them
+            self._full, self._empty = "#", "."
 
     def line(self, text: str = "") -> None:
         """A line for good; a bar in progress goes on below it."""
@@ -143,14 +147,6 @@ class Screen:
         if self._is_open:
             self._stream.write("\r\x1b[2K")
             self._is_open = False
-
-
-def _can_show(text: str, stream: TextIO) -> bool:
-    try:
-        text.encode(stream.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def width(text: str) -> int:

@@ -181,7 +181,9 @@ def as_csv(report: ReplayReport) -> str:
         (*names, *_COUNTS, *(f"cost_{name}" for name in _COSTS), *shares, "bills", "billed", "paid", "defects", "cpu")
     )
     for row in report.rows:
-        cells = [_cell(getattr(row, name)) for name in (*names, *_COUNTS)]
+        # A spreadsheet takes a leading sign for a formula.
+        values = [getattr(row, name) for name in (*names, *_COUNTS)]
+        cells = [f"'{each}" if isinstance(each, str) and each.startswith(_FORMULA) else each for each in values]
         costs = ["" if row.cost is None else f"{getattr(row.cost, name):.6f}" for name in _COSTS]
         kept = [number for share in shares_of(row) for number in (share.kept, share.of)]
         paid = "" if row.paid is None else f"{row.paid.total:.6f}"
@@ -268,10 +270,3 @@ def escaped(text: str) -> str:
 
 def _line(given: list[str]) -> str:
     return f"| {' | '.join(given)} |"
-
-
-def _cell(value: object) -> object:
-    """A spreadsheet takes a leading sign for a formula."""
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
-    return value
