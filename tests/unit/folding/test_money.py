@@ -380,9 +380,9 @@ def test_a_reason_tells_amounts_in_the_unit_of_the_rates(rates: Rates, told: str
 
 
 def test_no_firing_for_money_has_a_size_as_its_threshold() -> None:
-    due = {"cleared": {"removable": 40_000, "cached": 0}, "summed up": {"summary_rent": 10**9}}
-    for standing_of in (*due.values(), {"full": 11_000, "newest": 3_000, "full_bill": 1.0}):
-        firing = Economy().fires(standing(**standing_of), SONNET, LARGE)
+    cleared, summed_up = standing(removable=40_000, cached=0), standing(summary_rent=10**9)
+    for now in (cleared, summed_up, standing(full=11_000, newest=3_000, full_bill=1.0)):
+        firing = Economy().fires(now, SONNET, LARGE)
         assert firing is not None
         assert firing.threshold == 0
 
