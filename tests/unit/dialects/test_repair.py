@@ -67,6 +67,27 @@ def test_a_system_message_of_pictures_becomes_the_users() -> None:
     assert body["messages"][1] == {"role": "user", "content": [text("[System message]"), IMAGE]}
 
 
+def test_pictures_of_a_first_system_message_become_the_users() -> None:
+    first = {"role": "system", "content": [text("Be kind."), IMAGE]}
+    body, rules = repaired("anthropic", messages=[first, USER])
+    assert body["system"] == [text("Be kind.")]
+    assert body["messages"] == [{"role": "user", "content": [text("[System message]"), IMAGE]}, USER]
+    assert rules == ["system-placement", "system-placement"]
+
+
+def test_a_first_system_message_of_pictures_alone_leaves_no_system_part() -> None:
+    body, rules = repaired("anthropic", messages=[{"role": "system", "content": [IMAGE]}, USER])
+    assert "system" not in body
+    assert body["messages"][0] == {"role": "user", "content": [text("[System message]"), IMAGE]}
+    assert rules == ["system-placement"]
+
+
+def test_what_stands_in_place_of_words_is_written_as_words_and_told() -> None:
+    body, rules = repaired("gemini", contents=[{"role": "user", "parts": [{"text": {"a": 1}}]}])
+    assert body["contents"] == [{"role": "user", "parts": [{"text": '{"a":1}'}]}]
+    assert rules == ["empty-part"]
+
+
 def test_system_messages_in_front_join_the_system_prompt() -> None:
     first = {"role": "system", "content": "Be kind."}
     body, _ = repaired("anthropic", system="Be brief.", messages=[first, USER])

@@ -120,7 +120,8 @@ def known(said: list[RepairedMessage], notes: RepairNotes) -> list[RepairedMessa
 def system_in_place(said: list[RepairedMessage], body: dict[str, Any], notes: RepairNotes) -> list[RepairedMessage]:
     """A first system message goes to the top of the request; a displaced one becomes labelled text.
 
-    Tools that the first one lets come and go have no place at the top: they stand behind the first user's turn.
+    Tools that the first one lets come and go have no place at the top: they stand behind the first user's turn. What a
+    system part cannot hold at all, such as a picture, is shown as the user's.
     """
     kept: list[RepairedMessage] = []
     changes: list[RepairedMessage] = []
@@ -135,9 +136,15 @@ def system_in_place(said: list[RepairedMessage], body: dict[str, Any], notes: Re
             others = [block for block in message.blocks if block.get("type") != "text"]
             if words or not others:
                 body["system"] = [*_as_blocks(body.get("system")), *words]
-            if others:
-                changes.append(RepairedMessage(message.path, "system", others, {}, True))
-            notes.note(message.path, "system-placement", "The system message went to the request's 'system'.")
+            taken = [block for block in others if block.get("type") in IN_SYSTEM]
+            if words or taken or not others:
+                notes.note(message.path, "system-placement", "The system message went to the request's 'system'.")
+            if taken:
+                changes.append(RepairedMessage(message.path, "system", taken, {}, True))
+            shown = [block for block in others if block.get("type") not in IN_SYSTEM]
+            if shown:  # pictures and documents have no place in any system part
+                notes.note(message.path, "system-placement", "What only a user may show became the user's, labelled.")
+                kept.append(RepairedMessage(message.path, "user", [text(LABEL.strip()), *shown], {}, True))
         else:
             kept.append(_placed(message, kept[-1].role, notes))
     return kept

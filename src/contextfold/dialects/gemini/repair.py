@@ -118,6 +118,7 @@ def _clean(content: HeldParts, notes: RepairNotes) -> None:
             if not each or (is_words and is_blank(str(text or "")) and not signature(each)):
                 notes.note(path, "empty-part", "The empty part was left out.")
             elif is_words and not isinstance(text, str):
+                notes.note(path, "empty-part", "What stood in place of words was written as words.")
                 parts.append({**each, "text": encode(text).decode()})
             else:
                 parts.append(_sound_call(path, each, notes))
