@@ -229,3 +229,12 @@ def test_a_turn_that_lacks_its_thinking_is_told_where_it_begins() -> None:
     body = request(user(), assistant(text(), call()), user(result()), thinking={"type": "enabled"})
     (problem,) = AnthropicDialect(Allowed(thinking_optional=False)).check(body)
     assert (problem.path, problem.rule) == ("messages[1].content[0]", "starts-with-thinking")
+
+
+def test_each_entry_that_is_no_message_is_reported_and_those_between_are_read() -> None:
+    problems = ANTHROPIC.check({**request(user()), "messages": ["hi", user(), assistant(call()), user(), 5]})
+    assert [(problem.path, problem.rule) for problem in problems] == [
+        ("messages[0]", "malformed"),
+        ("messages[4]", "malformed"),
+        ("messages[2].content[0]", "unanswered-call"),
+    ]

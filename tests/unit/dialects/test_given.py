@@ -158,6 +158,14 @@ def test_items_of_one_answer_come_together_whether_they_are_bytes_or_not() -> No
     assert list(together(as_bytes)) == [[thought, call], as_bytes[2]]
 
 
+def test_whole_answers_and_what_is_no_message_stay_by_themselves() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"}
+    answer = {"object": "response", "status": "completed", "output": [call]}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hi"}], "stop_reason": "end"}
+    for alone in ([answer, answer], [said, said], [b"[]", b"5"], [5, 6]):
+        assert list(together(alone)) == alone
+
+
 def test_googles_objects_say_their_role_also_where_it_is_a_default() -> None:
     types = pytest.importorskip("google.genai.types")
     assert plain(types.ModelContent(parts=[types.Part(text="hi")])) == {"role": "model", "parts": [{"text": "hi"}]}

@@ -1,12 +1,15 @@
 """Programs that run at Anthropic and call the caller's tools: their call stays while they wait for results."""
 
 import copy
+from itertools import pairwise
 from random import Random
 from typing import Any
 
 import pytest
 
 import contextfold as cf
+from contextfold.dialects.anthropic.turns import settled
+from contextfold.domain import encode
 from tests.property.test_mutants import Provider
 from tests.property.test_repair import DAMAGES
 
@@ -86,6 +89,30 @@ def test_results_that_come_one_by_one_keep_their_program() -> None:
         messages = session.prepare(cache=False).body["messages"]
     assert cf.validate(body(*messages), dialect="anthropic") == []
     assert DONE in messages[-2]["content"]
+
+
+LOOP = [
+    said(PROGRAM, query("a")),
+    *(
+        each
+        for asked, after in pairwise("abcdefg")
+        for each in (given(told(asked)), said({**query(after), "input": {"kind": "tool_result"}}))
+    ),
+    given(told("g")),
+    said(DONE),
+]
+LATER = [each for _ in range(3) for each in (ASKED, said({"type": "text", "text": "West."}))]
+
+
+@pytest.mark.parametrize("messages", [[ASKED, *LOOP], LOOP, [*LATER, *LOOP, *LATER], LOOP[:-1], LOOP[:-2]])
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_a_program_stays_whole_however_little_of_it_is_new(messages: list[dict[str, Any]], empty: int) -> None:
+    """Also with the places of messages that are not sent among its own: they are empty."""
+    for gap in range(len(messages) + 1):
+        chunks = [encode(message) for message in messages]
+        chunks[gap:gap] = [b""] * empty
+        for since in range(len(chunks) + 1):
+            assert settled(list(chunks), since) == chunks
 
 
 def test_words_among_the_results_end_the_program_and_its_calls_are_the_models_own(provider: Provider) -> None:

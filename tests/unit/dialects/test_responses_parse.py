@@ -180,3 +180,17 @@ def test_an_answer_that_was_cut_off_says_why() -> None:
 @pytest.mark.parametrize(("role", "side"), [("developer", "system"), ("user", "user"), ("unheard of", "assistant")])
 def test_an_item_that_names_its_speaker_is_that_speakers(role: str, side: str) -> None:
     assert RESPONSES.parse(encode({"type": "additional_tools", "role": role, "tools": []})).role == side
+
+
+@pytest.mark.parametrize(
+    ("more", "stop"),
+    [
+        ({"status": "completed"}, "completed"),
+        ({"status": "failed", "incomplete_details": None}, "failed"),
+        ({"status": None, "incomplete_details": {"reason": None}}, ""),
+    ],
+)
+def test_an_answer_that_tells_no_reason_ends_with_its_status(more: dict[str, Any], stop: str) -> None:
+    answer = reply({"object": "response", "output": [], **more})
+    assert answer is not None
+    assert answer.stop == stop

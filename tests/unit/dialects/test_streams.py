@@ -271,3 +271,15 @@ def test_only_its_own_end_finishes_a_block_of_anthropics() -> None:
     assert came.answer is not None
     assert came.answer["content"] == [{"type": "text", "text": "So far"}]
     assert came.left_out == ("an unfinished tool_use block",)
+
+
+def test_words_of_a_response_that_name_no_part_are_the_first_ones() -> None:
+    parts = [{"type": "output_text", "text": ""}, {"type": "output_text", "text": "second"}]
+    message = {"type": "message", "role": "assistant", "content": parts}
+    came = heard(
+        {"type": "response.created", "response": {"object": "response", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": message},
+        {"type": "response.output_text.delta", "output_index": 0, "delta": "first"},
+    )
+    assert came.answer is not None
+    assert [part["text"] for part in came.answer["output"][0]["content"]] == ["first", "second"]
