@@ -120,3 +120,8 @@ def test_weights_that_are_no_shares_are_refused(weights: dict[str, float]) -> No
 
 def _call(name: str) -> WireMessage:
     return {"id": name, "type": "function", "function": {"name": "run", "arguments": "{}"}}
+
+
+def test_a_speaker_without_a_weight_counts_half() -> None:
+    nobody = Scoring(recency=0.0, role=1.0, content=0.0, roles={})
+    assert score(user("ok"), scoring=nobody) == 0.5

@@ -184,6 +184,11 @@ def test_rent_is_what_a_summary_could_spare_and_starts_again_with_the_next_one()
     assert Account(rent=5, summary=7).rent_with(call_of(size=9_000), Economy()) == 5
 
 
+def test_rent_is_counted_from_the_very_first_request_while_there_is_no_summary() -> None:
+    assert Account(rent=5).rent_before(call_of(summary=0)) == 5
+    assert Account(rent=5).rent_before(call_of(summary=1)) == 0
+
+
 def test_full_history_reads_what_it_sent_before_and_writes_what_is_new() -> None:
     call = PricedRequest(size=0, fixed=100, cached=0, said=0, factor=2.0, usable=50_000, summary=0, is_cold=False)
     rates = Rates(1.0, 10.0, 100.0)

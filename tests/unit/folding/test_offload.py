@@ -134,6 +134,13 @@ def test_impossible_options_are_refused(options: dict[str, int]) -> None:
         Offload(**options)  # type: ignore[arg-type]
 
 
+def test_a_preview_has_two_hundred_to_two_thousand_characters_and_the_most_by_itself() -> None:
+    assert (Offload().preview, Offload(preview=2_000).preview, Offload(preview=200).preview) == (2_000, 2_000, 200)
+    for preview in (199, 2_001):
+        with pytest.raises(BadConfiguration, match="200 to 2,000"):
+            Offload(preview=preview)
+
+
 def test_a_preview_of_another_length_shows_half_of_it_from_each_end() -> None:
     scene = Scene([user("go"), *step("a", "x" * 30_000 + "y" * 30_000)])
     scene.fold(Offload(over=1_000, preview=400))

@@ -139,6 +139,14 @@ def test_of_two_alike_the_one_stays_that_names_what_is_worked_on() -> None:
     assert {19, 21} <= set(told.hidden())
 
 
+def test_a_message_that_says_nothing_is_no_better_than_talk() -> None:
+    talk = [assistant(f"hm {n} " + WORD * 60) for n in range(40)]
+    talk[20] = assistant("- " * 60)
+    scene = Scene([*talk, user(LIVE)])
+    scene.fold(Prune(tail=0.2), 0.4)
+    assert {19, 20, 21} <= set(scene.hidden())
+
+
 # -- what is left behind --------------------------------------------------------------------------------------------
 
 

@@ -64,6 +64,30 @@ def test_the_tail_is_shorter_where_the_goal_leaves_less_room() -> None:
     assert scene.tokens <= 0.3 * 60 * 90
 
 
+def test_the_tail_is_shorter_by_what_bills_tell_of_beside_the_messages() -> None:
+    scene = Scene(chat(60, 40))
+    keeping = Condense(tail=20_000, budget=400, keep_first=False, keep_instructions=0)
+    used = scene.tokens + 1_000
+    scene.fold(keeping, 0.5, used=used, summary=WORD * 350)
+    assert 0.4 * used < scene.tokens + 1_000 <= 0.5 * used
+
+
+def test_the_tail_is_a_quarter_of_a_small_window_at_most() -> None:
+    scene = Scene(chat(60, 40))
+    scene.fold(replace(BARE, tail=20_000), 0.9, window=4_000)
+    kept = sum(message.tokens for message in scene.view.messages[1:])
+    assert 900 < kept <= 1_000
+
+
+@pytest.mark.parametrize(("missing", "stays"), [(0, True), (1, False)])
+def test_the_live_request_stays_in_a_small_size_if_a_sixth_is_enough_for_it(missing: int, stays: bool) -> None:
+    scene = Scene([*chat(30, 40)[:-1], user(LIVE + " " + WORD * 100)])
+    live = scene.view.messages[-1].tokens
+    asked = replace(scene.situation(trigger="explicit"), goal=6 * live - missing)
+    scene.carry_out(replace(BARE, fills=True).plan(scene.view, asked))
+    assert (60 not in scene.hidden()) is stays
+
+
 @pytest.mark.seed("E4")
 @pytest.mark.parametrize("keep_first", [True, False])
 def test_the_first_message_is_kept_or_summarized_and_never_both(keep_first: bool) -> None:
