@@ -5,6 +5,7 @@ import pytest
 from contextfold.domain import (
     BlockShape,
     Image,
+    ListedThread,
     Measure,
     Message,
     Opaque,
@@ -50,3 +51,11 @@ def test_measures_add_up_class_by_class_and_keep_only_encodings_that_both_know()
     one = Measure((1, 2), (("image", 3, 4),), {"o200k": 5, "cl100k": 6})
     other = Measure((10, 20, 30), (), {"o200k": 50})
     assert one + other == Measure((11, 22, 30), (("image", 3, 4),), {"o200k": 55})
+
+
+def test_a_listed_thread_of_which_only_the_name_is_known_has_done_nothing_yet() -> None:
+    row = ListedThread("new")
+    assert (row.title, row.model, row.last, row.changed, row.at) == ("new", "", 0, 0, 0.0)
+    assert (row.messages, row.folds, row.size) == (0, 0, 0)
+    assert not row.is_archived
+    assert not row.is_forgotten

@@ -7,7 +7,7 @@ import pytest
 
 import contextfold as cf
 from contextfold import dialects
-from contextfold.domain import Projection, decode, encode
+from contextfold.domain import Projection, Text, ToolResult, decode, encode
 from contextfold.errors import BadConfiguration, BadMessage, CannotCover, Conflict, KeyConflict, NotFound, StoreError
 from contextfold.thread import FORGOTTEN
 
@@ -106,6 +106,15 @@ def test_a_folded_result_stays_the_result_of_its_call(thread: cf.Thread) -> None
     assert b'"tool_use_id":"t1","content":"[cleared: read a.py]"' in thread.body(model="m", max_tokens=1)
     assert thread.message(seq).raw == encode(RESULT)
     assert thread.view.count.tokens != before
+
+
+def test_a_folded_block_is_read_as_the_model_sees_it_a_result_as_one_and_words_as_words(thread: cf.Thread) -> None:
+    thread.append(user("look"))
+    thread.append(CALL)
+    seq = thread.append({"role": "user", "content": [*RESULT["content"], {"type": "text", "text": "Long words."}]})
+    thread.fold([(seq, 0), (seq, 1)], cf.StandIn(blocks=("short result", "short words")), kind="clear")
+    shown = thread.lens.shown(thread.view.items[-1])
+    assert shown.blocks == (ToolResult("t1", (Text("short result"),)), Text("short words"))
 
 
 def test_a_fold_that_would_part_a_call_from_its_result_is_refused(thread: cf.Thread) -> None:
