@@ -15,7 +15,7 @@ import apsw
 from .database import rows
 
 APPLICATION_ID: Final = 0x63666C64  # "cfld"
-PAGE_SIZE: Final = 16384  # a commit writes four or five: smaller ones hold fewer messages of 2 KB than their room
+PAGE_SIZE: Final = 16384  # an append writes two: smaller ones hold fewer messages of 2 KB than their room
 _VERSION_BITS: Final = 8  # of `user_version`; the rest is the file's own number
 INLINE_LIMIT: Final = 4096  # the bytes of a larger body are a blob: equal ones are kept once
 
