@@ -7,8 +7,7 @@ cancels a commit: what was begun is finished or was never written.
 
 from __future__ import annotations
 
-from .one_turn import fit
-from .session import Session
+from .session import Session, fit
 from .store import Store, open
 from .thread import Thread
 

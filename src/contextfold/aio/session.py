@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Iterable
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from contextfold import session as plain
-from contextfold.dialects import Heard, Listener
+from contextfold.dialects import Heard, Listener, together
 from contextfold.domain import Attacher, View
 from contextfold.folding import FoldDecision, Policy, Report
 from contextfold.models import Model
@@ -32,9 +32,9 @@ from contextfold.session import (
     telemetry,
 )
 from contextfold.session.answer import written
-from contextfold.session.drivers import drive_async
 from contextfold.thread import FoldInfo, PastRequest
 
+from .driver import Run, drive_async
 from .store import Store
 from .thread import Thread
 from .verbs import Layered, Recalls, Travels
@@ -51,7 +51,7 @@ class StreamRecording(Generic[Piece]):
         desk: Desk,
         stream: AsyncIterable[Piece] | Iterable[Piece],
         key: str | None,
-        run: Callable[[Callable[[], Any]], Any],
+        run: Run,
     ) -> None:
         self._desk, self._stream, self._key, self._run = desk, stream, key, run
         self._running: weakref.ref[AsyncGenerator[Piece]] | None = None
@@ -337,3 +337,24 @@ class Session(Travels, Layered, Recalls):
 
     def _beside(self, session: plain.Session) -> Self:
         return type(self)(session, self._worker)
+
+
+async def fit(
+    messages: Iterable[object],
+    *,
+    model: str | None = None,
+    system: System = None,
+    tools: Tools = None,
+    max_tokens: int | None = None,
+    dialect: str | None = None,
+    policy: Policy | str | None = None,
+    cache: bool | None = None,
+    **settings: object,
+) -> Request:
+    """The request for these messages, folded if it must be. Raises `CannotFit`. Nothing is kept."""
+    async with await Session.open(model=model, policy=policy) as session:
+        for message in together(messages):
+            await session.append(message)
+        return await session.prepare(
+            system=system, tools=tools, max_tokens=max_tokens, dialect=dialect, cache=cache, **settings
+        )

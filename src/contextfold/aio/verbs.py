@@ -27,11 +27,11 @@ from contextfold.session import (
     tools,
 )
 from contextfold.session import checkpoints as places
-from contextfold.session.drivers import drive_async
 from contextfold.store import Memory
 from contextfold.thread import RewindReport
 from contextfold.toolbox import Ruling
 
+from .driver import drive_async
 from .worker import Hands, deferred
 
 T = TypeVar("T")
@@ -51,8 +51,8 @@ class Travels:
     async def _drive(self, steps: Steps[T], *, look: bool = True, durable: bool = True) -> T:
         return await drive_async(steps, self.desk, self._worker.run if durable else self._run_unhurried, look=look)
 
-    async def _run_unhurried(self, job: Callable[[], T]) -> T:
-        return await self._worker.run(deferred(job, self._session.store))
+    async def _run_unhurried(self, job: Callable[[], Any], then: Callable[[Any, Exception | None], T]) -> T:
+        return await self._worker.run(deferred(job, self._session.store), then)
 
     async def unfold(self, fold: int, *, make_room: bool = False) -> tuple[int, ...]:
         """Take a fold back; everything said since stays. Raises `CannotUnfold` with sizes where it no longer fits."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import Any, ParamSpec, Protocol, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
@@ -26,7 +26,9 @@ from contextfold.thread.live import LiveThreads
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]  # and who waits for it
+Then: TypeAlias = Callable[[Any, Exception | None], T]  # what follows from a job's value, or from its error
+Job: TypeAlias = tuple[Callable[[], Any], Then[Any] | None, asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+Result: TypeAlias = tuple[Any, BaseException | None]
 
 MOST_THREADS = 32  # that work aside at the same moment; what comes then waits for one of them
 MOST_JOBS = 256  # in one batch, so that the first caller does not wait for an endless queue
@@ -63,8 +65,11 @@ class Hands(Protocol):
     @property
     def store(self) -> Store: ...
 
-    async def run(self, job: Callable[[], T]) -> T:
-        """The job's result, or its error. Cancelling the caller leaves the job to finish."""
+    async def run(self, job: Callable[[], T], then: Then[T] | None = None) -> T:
+        """The job's result, or its error. Cancelling the caller leaves the job to finish.
+
+        With `then` the job writes once at most: once that is on the disk, what follows from it is done there as well.
+        """
         ...
 
     def lane(self, thread: str) -> Hands:
@@ -94,12 +99,12 @@ class Worker:
     def lane(self, thread: str) -> Worker:  # noqa: ARG002  # one for all of them
         return self
 
-    async def run(self, job: Callable[[], T]) -> T:
+    async def run(self, job: Callable[[], T], then: Then[T] | None = None) -> T:
         if self._is_stopped:
             raise _closed()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._jobs.put((deferred(job, self.store) if _SHARING.get() is self.store else job, loop, answer))
+        self._jobs.put((deferred(job, self.store) if _SHARING.get() is self.store else job, then, loop, answer))
         return await answer
 
     def stop(self) -> None:
@@ -110,24 +115,23 @@ class Worker:
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
             jobs, is_last = self._waiting(first)
-            _deliver(jobs, self._results(jobs))
+            _deliver(jobs, [_followed(job, result) for job, result in zip(jobs, self._results(jobs), strict=True)])
             if is_last:
                 return
 
     def _waiting(self, first: Job) -> tuple[list[Job], bool]:
         jobs = [first]
-        while len(jobs) < MOST_JOBS:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
+        while len(jobs) < MOST_JOBS and not self._jobs.empty():  # nobody else takes any
+            job = self._jobs.get()
             if job is None:
                 return jobs, True
             jobs.append(job)
         return jobs, False
 
-    def _results(self, jobs: list[Job]) -> list[tuple[Any, BaseException | None]]:
-        """What each job gave. When the shared commit fails, all of them failed."""
+    def _results(self, jobs: list[Job]) -> list[tuple[Any, Exception | None]]:
+        """What each job gave. When the shared commit fails, all of them failed. One write alone commits by itself."""
+        if len(jobs) == 1 and jobs[0][1] is not None:
+            return [_attempt(jobs[0][0])]
         try:
             with self.store.batch():
                 return [_attempt(job) for job, *_ in jobs]
@@ -155,8 +159,8 @@ class Lanes:
     def store(self) -> Store:
         return self._first.store
 
-    async def run(self, job: Callable[[], T]) -> T:
-        return await self._first.run(job)
+    async def run(self, job: Callable[[], T], then: Then[T] | None = None) -> T:
+        return await self._first.run(job, then)
 
     def lane(self, thread: str) -> Lane:
         with self._changed:
@@ -184,7 +188,7 @@ class Lanes:
     def _work(self, lane: Lane) -> None:
         """One job, then the lane waits for its turn again: a busy conversation leaves the others room."""
         job = lane.waiting[0]
-        _deliver([job], [_attempt(job[0])])
+        _deliver([job], [_followed(job, _attempt(job[0]))])
         with self._changed:
             lane.waiting.popleft()
             if lane.waiting:
@@ -212,10 +216,10 @@ class Lane:
         self.waiting: deque[Job] = deque()  # the first of them is being done
         self.size = 0  # bytes, as it was last weighed
 
-    async def run(self, job: Callable[[], T]) -> T:
+    async def run(self, job: Callable[[], T], then: Then[T] | None = None) -> T:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._lanes.put(self, (job, loop, answer))
+        self._lanes.put(self, (job, then, loop, answer))
         return await answer
 
     def lane(self, thread: str) -> Lane:
@@ -239,17 +243,23 @@ def _closed() -> StoreError:
     return StoreError("This store is closed. Open it again.")
 
 
-def _attempt(job: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+def _attempt(job: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
         return job(), None
     except Exception as error:  # noqa: BLE001  # it is the caller's, and reaches the caller
         return None, error
 
 
-def _deliver(jobs: list[Job], results: list[tuple[Any, BaseException | None]]) -> None:
+def _followed(job: Job, result: tuple[Any, Exception | None]) -> Result:
+    """What follows from a job that is over and done with."""
+    then = job[1]
+    return result if then is None else _attempt(partial(then, *result))
+
+
+def _deliver(jobs: list[Job], results: Sequence[Result]) -> None:
     """Tell each caller in its own loop; those of one loop are told together. A closed loop has nobody who waits."""
     heard: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any, BaseException | None]]] = {}
-    for (_, loop, answer), (value, error) in zip(jobs, results, strict=True):
+    for (_, _, loop, answer), (value, error) in zip(jobs, results, strict=True):
         heard.setdefault(loop, []).append((answer, value, error))
     for loop, answers in heard.items():
         with suppress(RuntimeError):
@@ -282,7 +292,7 @@ class Aside:
     async def __call__(self, function: Callable[P, T], /, *arguments: P.args, **options: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        asked = partial(copy_context().run, function, *arguments, **options), loop, answer
+        asked = partial(copy_context().run, function, *arguments, **options), None, loop, answer
         with self._lock:
             jobs = self._idle.pop() if self._idle else None
             if jobs is None and self._threads < MOST_THREADS:
@@ -309,7 +319,7 @@ class Aside:
         while (asked := jobs.get()) is not None:
             work = asked[0]
             try:
-                result: tuple[Any, BaseException | None] = work(), None
+                result: Result = work(), None
             except BaseException as error:  # noqa: BLE001  # it is the caller's, and reaches the caller
                 result = None, error
             with self._lock:  # before the caller hears of it, and asks for more

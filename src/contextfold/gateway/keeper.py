@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import aiohttp
 from msgspec import structs
 
+from contextfold.aio.driver import drive_async, in_turn
 from contextfold.dialects import Dialect
 from contextfold.dialects.endpoint import AskedTurn, Endpoint
 from contextfold.domain import encode
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError
-from contextfold.session.drivers import drive_async
 from contextfold.session.telemetry import journal
 
 from .clients_model import SummaryCall, answer_in
@@ -147,7 +147,7 @@ class Keeper:
         try:
             writer = thread.writer
             with nullcontext() if writer is None else writer.lent(answer.summary_call(self._upstreams)):
-                fitted = await drive_async(opened.steps, thread.session.desk, run, opened.effect)
+                fitted = await drive_async(opened.steps, thread.session.desk, in_turn(run), opened.effect)
         except CannotFit as error:
             return error
         finally:

@@ -1,4 +1,4 @@
-"""Carrying out what steps ask for, for synchronous callers and for asynchronous ones. Decides nothing itself.
+"""Carrying out what steps ask for. Decides nothing itself; asynchronous callers have a driver of their own, in `aio`.
 
 An effect's error is thrown into the step where it asked; an interruption closes the step, which never asks for anything
 while cleaning up. Both leave the thread as it was, or with what was already written complete.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future, InvalidStateError, wait
 from contextlib import suppress
 from contextvars import copy_context
@@ -39,8 +39,16 @@ else:
 
 S = TypeVar("S")
 T = TypeVar("T")
-_GRACE: Final = 1.0  # seconds in which what is cancelled may clean up
-_LATE: Final = "The summarizer did not answer in time."
+
+
+class StepsEnd(Struct, frozen=True):
+    """The end of some steps, and what they came to."""
+
+    value: Any
+
+
+GRACE: Final = 1.0  # seconds in which what is cancelled may clean up
+LATE: Final = "The summarizer did not answer in time."
 
 
 class Doing(Protocol):
@@ -78,40 +86,42 @@ def drive_write(steps: Steps[T], doing: Doing, *, look: bool = True) -> T:
         return doing.write(first.drafting, first.blobs)
 
     try:
-        effect = doing.write_first(write, lambda logged: _next(steps, logged, None), look=look)
+        effect = doing.write_first(write, lambda logged: next_step(steps, logged, None), look=look)
     except BaseException:
         steps.close()
         raise
     return _drive(steps, doing, effect)
 
 
-def _drive(steps: Steps[T], doing: Doing, effect: Effect | StepsEnd, *, aside: bool = False) -> T:
-    """Go on from what was asked for first; `aside` where the steps only ask and tell, and need no thread."""
-    alone = _at_once if aside else doing.alone
+def _drive(steps: Steps[T], doing: Doing, effect: Effect | StepsEnd, *, is_aside: bool = False) -> T:
+    """Go on from what was asked for first; `is_aside` where the steps only ask and tell, and need no thread."""
+    alone = at_once if is_aside else doing.alone
     try:
         while not isinstance(effect, StepsEnd):
             answer, error = None, None
             try:
-                answer = _do(effect, doing)
+                answer = carry_out(effect, doing)
             except Exception as raised:  # noqa: BLE001  # the step decides what an error means
                 error = raised
-            effect = alone(partial(_next, steps, answer, error))
+            effect = alone(partial(next_step, steps, answer, error))
         result: T = effect.value
         return result
     finally:
         steps.close()
 
 
-def _at_once(work: Callable[[], T]) -> T:
+def at_once(work: Callable[[], T]) -> T:
+    """Do something here and now, whoever else uses the thread."""
     return work()
 
 
 def started(steps: Steps[Any], doing: Doing, *, look: bool = True) -> Effect | StepsEnd:
     """Begin steps, with what others wrote taken before: what they ask for first, or their end."""
-    return doing.alone(partial(_next, steps, None, None), look=look)
+    return doing.alone(partial(next_step, steps, None, None), look=look)
 
 
-def _do(effect: Effect, doing: Doing) -> object:
+def carry_out(effect: Effect, doing: Doing) -> object:
+    """Do what a step asks for, and wait until it is done."""
     match effect:
         case Record():
             return doing.write(effect.drafting, effect.blobs)
@@ -164,14 +174,14 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
     Up to what they ask for first they run here: whatever they compute until then would slow the caller's next turn.
     """
     future: Future[Any] = Future()
-    first = _next(steps, None, None)
+    first = next_step(steps, None, None)
     if isinstance(first, StepsEnd):
         future.set_result(first.value)
         return future
 
     def work() -> None:
         try:
-            result = _drive(steps, doing, first, aside=True)
+            result = _drive(steps, doing, first, is_aside=True)
         except Exception as error:  # noqa: BLE001  # whoever asks for the result gets it
             with suppress(InvalidStateError):
                 future.set_exception(error)
@@ -185,21 +195,22 @@ def _begun(steps: Steps[Any], doing: Doing) -> Future[Any]:
 
 def _asked(effect: Summarize) -> object:
     """On a thread of its own, which is left behind when the time is over; what is awaited there is cancelled first."""
-    summarizer, seconds = _who(effect.summarizer), effect.timeout
-    patience = seconds if seconds is None or not _is_async(summarizer) else seconds + _GRACE
+    summarizer, seconds = summarizer_of(effect.summarizer), effect.timeout
+    patience = seconds if seconds is None or not is_async(summarizer) else seconds + GRACE
     with telemetry.question(summarizer, effect.prompt) as observed:
-        answering = _aside(lambda: _now(summarizer(effect.prompt), seconds))
+        answering = aside(lambda: _now(summarizer(effect.prompt), seconds))
         wait([answering], patience)
         if not answering.done():
-            raise TimeoutError(_LATE)
+            raise TimeoutError(LATE)
         return observed.answered(answering.result())
 
 
-def _who(writer: Writer) -> Summarizer:
+def summarizer_of(writer: Writer) -> Summarizer:
+    """Whoever writes, found by name if need be."""
     return providers.named(writer) if isinstance(writer, str) else writer
 
 
-def _aside(work: Callable[[], object]) -> Future[object]:
+def aside(work: Callable[[], object]) -> Future[object]:
     """Work on a thread that ends with the process, whether or not somebody still waits for it."""
     future: Future[object] = Future()
     context = copy_context()
@@ -225,49 +236,17 @@ def _now(answer: object, timeout: float | None = None) -> object:
     if not inspect.isawaitable(answer):
         return answer
 
-    async def in_time() -> Any:
-        return await _in_time(answer, timeout)
+    async def awaited() -> Any:
+        return await in_time(answer, timeout)
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(in_time())
-    return _aside(lambda: asyncio.run(in_time())).result()  # called from within a loop, which cannot wait for itself
+        return asyncio.run(awaited())
+    return aside(lambda: asyncio.run(awaited())).result()  # called from within a loop, which cannot wait for itself
 
 
-Run = Callable[[Callable[[], Any]], Any]
-
-
-async def drive_async(
-    steps: Steps[T], doing: Doing, run: Run, first: Effect | StepsEnd | None = None, *, look: bool = True
-) -> T:
-    """The same for asynchronous callers: steps and writing on the store's thread, summarizers and hooks here."""
-    try:
-        alone = doing.alone if first is None else _at_once  # steps that were begun in the background need no thread
-        effect = await run(lambda: started(steps, doing, look=look)) if first is None else first
-        while not isinstance(effect, StepsEnd):
-            answer, error = None, None
-            try:
-                answer = await _do_async(effect, doing, run)
-            except Exception as raised:  # noqa: BLE001  # the step decides what an error means
-                error = raised
-            effect = await run(partial(alone, partial(_next, steps, answer, error)))
-        result: T = effect.value
-        return result
-    except asyncio.CancelledError:
-        # Behind whatever the store's thread is doing: a generator cannot be closed while another thread runs it.
-        with suppress(StoreError):
-            await run(steps.close)
-        raise
-
-
-class StepsEnd(Struct, frozen=True):
-    """The end of some steps, and what they came to."""
-
-    value: Any
-
-
-def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | StepsEnd:
+def next_step(steps: Steps[Any], answer: object, error: Exception | None) -> Effect | StepsEnd:
     """One step forward; a generator's end cannot travel through a future as StopIteration."""
     try:
         return steps.throw(error) if error is not None else steps.send(answer)
@@ -275,79 +254,7 @@ def _next(steps: Steps[Any], answer: object, error: Exception | None) -> Effect 
         return StepsEnd(end.value)
 
 
-async def _do_async(effect: Effect, doing: Doing, run: Run) -> object:
-    match effect:
-        case Record() | Save():
-            return await run(lambda: _do(effect, doing))
-        case Summarize():
-            return await _asked_async(effect)
-        case Wait():
-            await asyncio.sleep(effect.seconds)
-            return None
-        case Tell():
-            return await _awaited(effect.hook, *effect.arguments)
-        case Work():
-            return await asyncio.to_thread(effect.work, Pauses())
-        case Begin():
-            first = await run(lambda: _next(effect.steps, None, None))
-            return _begun_async(effect.steps, doing, first)
-
-
-def _begun_async(steps: Steps[Any], doing: Doing, first: Effect | StepsEnd) -> Future[Any]:
-    """Steps as a task of this loop: a summarizer that is awaited belongs here."""
-    loop, future = asyncio.get_running_loop(), Future[Any]()
-    task = loop.create_task(drive_async(steps, doing, asyncio.to_thread, first))
-
-    def hand_over(ended: asyncio.Task[Any]) -> None:
-        with suppress(InvalidStateError):
-            if ended.cancelled():
-                future.cancel()
-            elif (error := ended.exception()) is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(ended.result())
-
-    def let_go(given_up: Future[Any]) -> None:
-        if given_up.cancelled():
-            with suppress(RuntimeError):  # the loop is closed, and the task with it
-                loop.call_soon_threadsafe(task.cancel)
-
-    task.add_done_callback(hand_over)
-    future.add_done_callback(let_go)
-    return future
-
-
-async def _asked_async(effect: Summarize) -> object:
-    summarizer = _who(effect.summarizer)
-    is_left_behind = effect.timeout is not None and not _is_async(summarizer)
-    asked = _awaited_aside if is_left_behind else _awaited
-    answering = _in_time(asked(summarizer, effect.prompt), effect.timeout)
-    with telemetry.question(summarizer, effect.prompt) as observed:
-        return observed.answered(await _in_patience(answering, effect.timeout))
-
-
-async def _in_patience(answer: Coroutine[Any, Any, T], seconds: float | None) -> T:
-    """A coroutine that will not be cancelled is left behind too."""
-    task = asyncio.ensure_future(answer)
-    try:
-        await asyncio.wait([task], timeout=None if seconds is None else seconds + _GRACE)
-    except asyncio.CancelledError:
-        task.cancel()
-        await asyncio.wait([task], timeout=_GRACE)
-        raise
-    if not task.done():
-        task.cancel()
-        raise TimeoutError(_LATE)
-    return task.result()
-
-
-async def _awaited_aside(function: Callable[..., object], *arguments: object) -> object:
-    """A blocking function whose time is limited runs on a thread that nobody has to wait for."""
-    answer = await asyncio.wrap_future(_aside(lambda: function(*arguments)))
-    return await answer if inspect.isawaitable(answer) else answer
-
-
-async def _in_time(answer: Awaitable[T], seconds: float | None) -> T:
+async def in_time(answer: Awaitable[T], seconds: float | None) -> T:
     """What is cancelled when its time is over may raise something else while cleaning up: it is late all the same."""
     limit = asyncio.timeout(seconds)
     try:
@@ -355,23 +262,16 @@ async def _in_time(answer: Awaitable[T], seconds: float | None) -> T:
             return await answer
     except BaseException as error:
         if limit.expired():
-            raise TimeoutError(_LATE) from None
+            raise TimeoutError(LATE) from None
         task = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
             raise  # somebody cancels whoever waits here
         raise _failure(error) from None
 
 
-def _is_async(function: Callable[..., object]) -> bool:
+def is_async(function: Callable[..., object]) -> bool:
+    """Whether what it returns is to be awaited."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-
-
-async def _awaited(function: Callable[..., object], *arguments: object) -> object:
-    """A blocking function runs on a thread of its own, so that neither the loop nor the store waits for it."""
-    if _is_async(function):
-        return await function(*arguments)  # type: ignore[misc]  # it is a coroutine function
-    answer = await asyncio.to_thread(function, *arguments)
-    return await answer if inspect.isawaitable(answer) else answer
 
 
 def write_artifact(directory: Path | None, effect: Save) -> str:

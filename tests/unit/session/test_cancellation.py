@@ -10,7 +10,7 @@ import contextfold as cf
 from contextfold.domain import check_view, encode
 from contextfold.folding import Effect, Steps
 from contextfold.session import Desk, Surroundings, answer, preparation
-from contextfold.session.drivers import _do, drive
+from contextfold.session.drivers import carry_out, drive
 from contextfold.testing import histories, models
 
 SUMMARY = "The shop's rounding was wrong in service.py; it was mended and the tests pass again. " * 4
@@ -62,7 +62,7 @@ def effects_of(steps: Steps[object], desk: Desk) -> list[str]:
 
     def noting(effect: Effect) -> object:
         names.append(type(effect).__name__)
-        return _do(effect, desk)
+        return carry_out(effect, desk)
 
     try:
         effect = next(steps)
@@ -76,9 +76,9 @@ def cancelled_at(steps: Steps[object], desk: Desk, place: int, *, after: bool) -
     """Interrupt a step at one of its effects, before or after the effect is carried out."""
     effect = next(steps)
     for _ in range(place):
-        effect = steps.send(_do(effect, desk))
+        effect = steps.send(carry_out(effect, desk))
     if after:
-        _do(effect, desk)
+        carry_out(effect, desk)
     with pytest.raises(Cancelled):
         steps.throw(Cancelled())
     steps.close()

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from contextfold.aio.driver import drive_async, in_turn
 from contextfold.domain import Logged
 from contextfold.folding import Begin, Effect, Record, Steps, Summarize, Tell, Wait, Work
-from contextfold.session.drivers import drive, drive_async, drive_write
+from contextfold.session.drivers import drive, drive_write
 from contextfold.summaries import Prompt
 from contextfold.thread import Drafting
 
@@ -59,8 +60,11 @@ def asking(*effects: Effect) -> Steps[list[Any]]:
     return came
 
 
-async def run(work: Callable[[], T]) -> T:
+async def at_hand(work: Callable[[], T]) -> T:
     return work()
+
+
+run = in_turn(at_hand)
 
 
 async def driven(steps: Steps[T], is_async: bool) -> T:
