@@ -76,8 +76,8 @@ class Wire:
                 if self.cut_after is not None and self.messages > self.cut_after:
                     self.cut_after = None
                     break
+                self.trips += head[0] == _READY  # first: whoever gets the answer may ask for the count at once
                 near.sendall(head + rest)
-                self.trips += head[0] == _READY
         self._end(near, far)
 
     def _end(self, *both: socket.socket) -> None:
