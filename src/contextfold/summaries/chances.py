@@ -7,7 +7,7 @@ passage by passage, so that one more costs what it says; a chance is worked out 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from math import exp, log, log1p
 from typing import Any
@@ -31,12 +31,18 @@ class TermUse(Struct, eq=False, gc=False):
     appearances: int = 0  # passages that have it
     by_user: bool = False
     crowd: int = 1_000_000  # terms in the least crowded passage that has it
+    traits: tuple[float, bool, tuple[str, ...]] | None = None  # of its name alone, once somebody asked for them
 
     def state(self) -> tuple[Any, ...]:
         return self.seen, self.used, self.uses, self.appearances, self.by_user, self.crowd
 
     def restore(self, state: tuple[Any, ...]) -> None:
         self.seen, self.used, self.uses, self.appearances, self.by_user, self.crowd = state
+
+    def look_at(self, term: Term) -> tuple[float, bool, tuple[str, ...]]:
+        """What its kind adds to its chance, whether it is a path of several parts, and the words in it."""
+        self.traits = _KIND.get(term.kind, 0.0), "/" in term.key, _words_in(term.key)
+        return self.traits
 
     def head(self, message: int, position: float) -> None:
         """It stands in the name of the file or command that a passage is about."""
@@ -94,7 +100,7 @@ class TermUses:
             self._headed = passage.seq, headed | {topic}
         known, journal, position = self.words, self._journal, self.position
         for word in words:
-            passages, said = known.get(word, (0, -1.0))
+            passages, said = known.get(word, _UNSAID)
             put(journal, known, word, (passages + 1, position if passage.speaker == "assistant" else said))
 
     def forget(self, most: int, needed: Collection[Term]) -> None:
@@ -126,32 +132,38 @@ class Chances(dict[Term, float]):
         self._asked, self._asked_words = terms_in(wanted), sub_words(wanted)
 
     def __missing__(self, term: Term) -> float:
-        """A logistic of how it was used; asked of every term for each digest, so it computes only what adds something.
+        self.weigh((term,))
+        return self[term]
 
-        Its age is that of its message: a step of thousands of tokens is one step, and what it brought is as fresh.
+    def weigh(self, terms: Iterable[Term]) -> None:
+        """Work these out: a logistic of how each was used.
+
+        Asked of every term for each digest, so it computes only what adds something. A term's age is that of its
+        message: a step of thousands of tokens is one step, and what it brought is as fresh.
         """
-        uses, key = self._uses, term.key
-        use = uses.terms.get(term)
-        if use is None:
-            self[term] = 0.0
-            return 0.0
-        logit = _START - 0.37 * log(1 + uses.messages - use.seen) - 0.28 * log1p(use.crowd)
-        if use.used >= 0:
-            logit += 1.8 - 0.28 * log1p(uses.position - use.used)
-        logit += 0.2 * log1p(use.uses) - 0.5 if use.appearances <= 1 else 0.2 * log1p(use.uses)
-        in_last_words = term in self._last_words
-        if use.by_user or in_last_words:
-            logit += 0.1 * use.by_user + 0.3 * in_last_words
-        logit += _KIND.get(term.kind, 0.0)
-        if "/" in key:
-            logit += 1.1
-        if term in self._asked:
-            logit += 1.1
-        words = _words_in(key)
-        if not self._asked_words.isdisjoint(words):
-            logit += 0.65 * len(self._asked_words.intersection(words)) / len(words)
-        found = self[term] = 1 / (1 + exp(-logit))
-        return found
+        known, messages, position = self._uses.terms, self._uses.messages, self._uses.position
+        last_words, asked, asked_words = self._last_words, self._asked, self._asked_words
+        for term in terms:
+            use = known.get(term)
+            if use is None:
+                self[term] = 0.0
+                continue
+            logit = _START - 0.37 * log(1 + messages - use.seen) - 0.28 * log1p(use.crowd)
+            if use.used >= 0:
+                logit += 1.8 - 0.28 * log1p(position - use.used)
+            logit += 0.2 * log1p(use.uses) - 0.5 if use.appearances <= 1 else 0.2 * log1p(use.uses)
+            in_last_words = term in last_words
+            if use.by_user or in_last_words:
+                logit += 0.1 * use.by_user + 0.3 * in_last_words
+            kind, is_path, words = use.traits or use.look_at(term)
+            logit += kind
+            if is_path:
+                logit += 1.1
+            if term in asked:
+                logit += 1.1
+            if not asked_words.isdisjoint(words):
+                logit += 0.65 * len(asked_words.intersection(words)) / len(words)
+            self[term] = 1 / (1 + exp(-logit))
 
 
 class WordChances(dict[str, float]):
@@ -161,14 +173,16 @@ class WordChances(dict[str, float]):
         super().__init__()
         self._uses, self._asked = uses, frozenset(plain_words(wanted))
 
-    def __missing__(self, word: str) -> float:
-        passages, said = self._uses.words.get(word, (0, -1.0))
-        found = 0.0
-        if 0 < passages <= _RARE:
-            recent = 2.4 - 0.45 * log1p(self._uses.position - said) if said >= 0 else 0
-            found = 1 / (1 + exp(3.6 - recent - 1.4 * (word in self._asked)))
-        self[word] = found
-        return found
+    def weigh(self, words: Iterable[str]) -> None:
+        """Work these out."""
+        known, position, asked = self._uses.words, self._uses.position, self._asked
+        for word in words:
+            passages, said = known.get(word, _UNSAID)
+            if 0 < passages <= _RARE:
+                recent = 2.4 - 0.45 * log1p(position - said) if said >= 0 else 0
+                self[word] = 1 / (1 + exp(3.6 - recent - 1.4 * (word in asked)))
+            else:
+                self[word] = 0.0
 
 
 _START = -2.2
@@ -187,4 +201,5 @@ def plain_words(text: str) -> list[str]:
 
 
 _RARE = 6
+_UNSAID = 0, -1.0
 _WORDS = expression(r"[a-z]{5,}|[ァ-ヶー]{3,}|[一-鿿々]{2,}")

@@ -141,7 +141,8 @@ class Composer:
 
     def _coverage(self, candidates: Sequence[DigestLine], topics: Iterable[Topic], word: float) -> Coverage:
         """A choice of these, where a word is worth that share of a name."""
-        words = WordWorths(self.word_chances, word, self.shown.words)
+        said = set[str]().union(*[line.talk for line in candidates])
+        words = WordWorths(self.word_chances, word, self.shown.words, said)
         return Coverage(candidates, topics, words, self.shown, LinePrices(self._cost, self._heading_cost), self.rest)
 
     def _requests(self, room: int) -> list[str]:
