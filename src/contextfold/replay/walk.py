@@ -39,6 +39,7 @@ from .spool import Spool
 from .values import FULL, Folding, Kind, Retained, Row, Settings
 
 THREAD = "replay"
+WORDS = 4 * 2**20  # bytes that are kept of what was said: a few windows full, however long the session is
 UNBOUNDED = 2**31  # a window nothing reaches: for rows that fold nothing by themselves
 
 # Their summaries are a model's: here the digest stands in for its words, and the call is priced.
@@ -217,6 +218,7 @@ def walk(
     free = replace(model, window=model.window - unseen)
     with _opened(sitting, clock) if store is None else open_store(store) as opened:
         session = Session.on(opened, thread, model.name, policy)
+        session.thread.lens.keep_at_most(WORDS)
         session.thread.lens.assume(replace(model, window=UNBOUNDED, media=None) if kind == "recorded" else free)
         surround(session.desk, Surroundings(sitting.system or None, sitting.tools or None, settings.max_tokens))
         usable = model.window - reserve_of(free, settings.max_tokens)

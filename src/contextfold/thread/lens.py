@@ -105,6 +105,8 @@ class Bodies:
             self._ahead = min(2 * self._ahead, _MOST_AHEAD) if goes_on else 1
             self._read_upto = seq + self._ahead - 1
             self.load(range(seq, self._read_upto + 1))
+            if self._ahead > 1 and seq not in self._kept:  # those read along left no room for it
+                self.load((seq,))
         return self._kept.get(seq)
 
     def load(self, seqs: Iterable[int]) -> None:
@@ -122,7 +124,13 @@ class Bodies:
         kept = self._kept
         self.size += len(body) - (len(kept[seq]) if seq in kept else 0)
         kept[seq] = body
-        while self.size > self._room and len(kept) > 1:
+        if self.size > self._room:
+            self.limit(self._room)
+
+    def limit(self, room: int) -> None:
+        """Keep so many bytes at most, and always the body that was read last."""
+        self._room, kept = room, self._kept
+        while self.size > room and len(kept) > 1:
             self.size -= len(kept.pop(next(iter(kept))))
 
     def bills(self, model: Model) -> ModelBills:
@@ -192,6 +200,10 @@ class ModelLens:
     def learn_again(self) -> None:
         """Correct the counts by every bill of this model that the thread holds, from the first on."""
         self.calibration = self._bodies.bills(self.model).taught_by(self._events())
+
+    def keep_at_most(self, room: int) -> None:
+        """Keep so many bytes of words that were read, for everybody who holds the thread; the others are read again."""
+        self._bodies.limit(room)
 
     @property
     def erasures(self) -> int:

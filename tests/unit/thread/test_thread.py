@@ -348,3 +348,13 @@ def test_a_system_message_whose_user_message_is_folded_away_is_rendered_anew(thr
     body = decode(thread.body(model="m", max_tokens=1))
     assert dialects.find("anthropic").check(body) == []
     assert "From now on answer in verse." in encode(body).decode()
+
+
+def test_words_are_read_again_where_there_is_little_room_to_keep_them(tmp_path: Path) -> None:
+    said = [f"{number} " + "word " * 200 for number in range(40)]
+    with cf.open(tmp_path / "store.db") as store:
+        thread = store.thread("t")
+        for text in said:
+            thread.append({"role": "user", "content": text})
+        thread.lens.keep_at_most(3_000)  # fewer than are read along, once they are asked for one after another
+        assert [message.text for message in thread.view.messages] == said
