@@ -63,8 +63,11 @@ class Spool(Sequence[T], Generic[T]):
         if self._file is None:
             return self._near[place]
         if isinstance(place, slice):
-            start, stop, step = place.indices(len(self))
-            return self._read(self._file, start, max(start, stop))[::step]
+            places = range(len(self))[place]
+            if not places:
+                return []
+            first, last = min(places[0], places[-1]), max(places[0], places[-1])
+            return self._read(self._file, first, last + 1)[:: places.step]
         at = range(len(self))[place]
         if at not in self._recent:
             self._recent.update(enumerate(self._read(self._file, at, min(at + AHEAD, len(self))), at))

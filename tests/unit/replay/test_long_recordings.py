@@ -42,7 +42,8 @@ def test_values_come_back_wherever_they_are(most: int, is_on_disk: bool) -> None
     assert [spool[place] for place in (0, 199, -1, 17, 16, 150, 17)] == [
         NUMBERS[place] for place in (0, 199, -1, 17, 16, 150, 17)
     ]
-    for part in (slice(3, 90), slice(180, 400), slice(90, 3), slice(None, None, 7)):
+    backwards = slice(90, 3, -1), slice(None, None, -1), slice(-1, -60, -7), slice(3, 90, -2)
+    for part in (slice(3, 90), slice(180, 400), slice(90, 3), slice(None, None, 7), *backwards):
         assert list(spool[part]) == NUMBERS[part]
     with pytest.raises(IndexError):
         spool[200]
