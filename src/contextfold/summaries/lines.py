@@ -129,7 +129,7 @@ def parted(line: str, also: Literal["", ";"] = "") -> list[str]:
     if not (line.isascii() and line.isprintable()):
         return (_CLOSED if also else _SENTENCE).split(line)
     for mark in (".", "!", "?", also):  # a pattern that looks behind at every letter takes many times as long
-        if mark:
+        if mark and mark in line:
             line = line.replace(f"{mark} ", f"{mark}\n")
     return [sentence.lstrip() for sentence in line.split("\n")]
 

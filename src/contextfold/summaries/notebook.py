@@ -17,7 +17,7 @@ from typing import Any
 from .chances import Chances, TermUses, plain_words
 from .coverage import SIZE_POWER, DigestLine, Rest, manner_of, no_rest
 from .lines import Count, Term, split, terms_in
-from .page import Saying, lasting, sayings
+from .page import Manner, Saying, lasting, sayings
 from .passages import HistoryPassage, Journal, PassageReader, SourceMessage, Topic, put
 from .request import SummaryRequest
 
@@ -64,6 +64,7 @@ class _KnownLines:
         self.lines: dict[str, DigestLine] = {}
         self.nameless: dict[str, DigestLine] = {}  # which bring nothing, and come again and again
         self.seen: dict[str, DigestLine] = {}  # of the last reading that was taken back, which soon comes again
+        self.manners: dict[str, Manner] = {}  # of what people typed
         self.places = 0
 
     def read(self, text: str, passage: HistoryPassage) -> DigestLine:
@@ -160,6 +161,8 @@ class Notebook:
             self.reader.forget_calls(_MOST_CALLS)
             if len(self._known.nameless) > _MOST_NAMELESS:
                 self._known.nameless.clear()
+            if len(self._known.manners) > _MOST_NAMELESS:
+                self._known.manners.clear()
             if max(len(self.uses.terms), len(self.uses.words)) > _MOST_TERMS:
                 self.uses.forget(_MOST_TERMS * 3 // 4, {term for line in self.lines.values() for term in line.terms})
             self._prices.let_go()
@@ -224,7 +227,7 @@ class Notebook:
         if known.places > before:
             self.uses.read(passage, terms, words)
         if passage.speaker == "user":
-            put(journal, self.said, passage.order, sayings(passage.text, held))
+            put(journal, self.said, passage.order, sayings(passage.text, held, known.manners))
             self.asked = (*self.asked[-1:], passage.text)
         elif passage.speaker == "assistant":
             self.spoken = passage

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -195,7 +196,7 @@ _ASKS = expression(
     r"|请|不要|必须|需要|应该|务必|帮我|[?？]\s*\Z"
 )
 _BULLETS = " \t-*>#•・`0123456789.)("  # what may stand before the words of an order in a list
-_FENCE = expression(r"```")
+_FENCE = "```"
 _BARE_FENCE = expression(r"`{3,}+\w*+")  # says nothing without what stood in it
 _PROSE = expression(r"[^\W\d_]")
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
@@ -221,8 +222,12 @@ class Saying(Struct, gc=False):
     opens_line: bool = True  # whether it began a line of what was typed
 
 
-def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
-    """Every sentence that was typed, weighed by what it says."""
+Manner: TypeAlias = tuple[bool, bool, bool]  # it asks for something, was pasted rather than said, is a word or two
+
+
+def sayings(text: str, passage: HistoryPassage, known: dict[str, Manner] | None = None) -> list[Saying]:
+    """Every sentence that was typed, weighed by what it says; `known` ones are not looked at again."""
+    known = {} if known is None else known
     out: list[Saying] = []
     pieces, fenced = list(_pieces(text)), False
     skipped = range(_MOST_PIECES // 2, len(pieces) - _MOST_PIECES // 2)  # of a paste only its ends are weighed
@@ -230,11 +235,14 @@ def sayings(text: str, passage: HistoryPassage) -> list[Saying]:
     for index, (piece, opens_line) in enumerate(pieces):
         if index in skipped:
             continue
-        if _FENCE.search(piece):
+        if _FENCE in piece:
             fenced = not fenced
-        if _BARE_FENCE.fullmatch(piece):
-            continue
-        weight = _weight(piece, index, len(pieces), fenced)
+            if _BARE_FENCE.fullmatch(piece):
+                continue
+        manner = known.get(piece)
+        if manner is None:
+            manner = known[piece] = _manner(piece)
+        weight = _weight(manner, index, len(pieces), fenced)
         out.append(Saying(passage, index, piece, max(weight, PROTECTED) if is_brief else weight, opens_line))
     return out
 
@@ -292,17 +300,23 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
         yield from ((sentence, place == 0) for place, sentence in enumerate(said))
 
 
-def _weight(piece: str, index: int, of: int, fenced: bool) -> float:
-    is_ascii = piece.isascii()
-    letters = len(piece.encode().translate(None, _NO_LETTERS)) if is_ascii else len(_PROSE.findall(piece))
-    weight = 6.0 if _asks(piece.lstrip(_BULLETS)) else 1.0
-    if fenced or letters / max(len(piece), 1) < 0.55 or _LOGGED.match(piece):
+def _weight(manner: Manner, index: int, of: int, fenced: bool) -> float:
+    asks, is_pasted, is_short = manner
+    weight = 6.0 if asks else 1.0
+    if fenced or is_pasted:
         weight *= 0.25
-    if of > 1 and is_ascii and piece.count(" ") < 2:  # the end of a wrapped line says nothing alone
+    if of > 1 and is_short:  # the end of a wrapped line says nothing alone
         weight *= 0.5
     if of > 30 and not (index < 6 or index >= of - 3):
         weight *= 0.5
     return weight
+
+
+def _manner(piece: str) -> Manner:
+    is_ascii = piece.isascii()
+    letters = len(piece.encode().translate(None, _NO_LETTERS)) if is_ascii else len(_PROSE.findall(piece))
+    is_pasted = letters / max(len(piece), 1) < 0.55 or _LOGGED.match(piece) is not None
+    return _asks(piece.lstrip(_BULLETS)), is_pasted, is_ascii and piece.count(" ") < 2
 
 
 def _asks(piece: str) -> bool:
