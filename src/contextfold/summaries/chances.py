@@ -98,10 +98,14 @@ class TermUses:
             for term in () if topic in headed else topic.terms:
                 self._record(term).head(self.messages, self.position)
             self._headed = passage.seq, headed | {topic}
-        known, journal, position = self.words, self._journal, self.position
+        known, position, is_said = self.words, self.position, passage.speaker == "assistant"
+        before = None if self._journal is None else self._journal.before(known)
         for word in words:
-            passages, said = known.get(word, _UNSAID)
-            put(journal, known, word, (passages + 1, position if passage.speaker == "assistant" else said))
+            entry = known.get(word)
+            if before is not None and word not in before:
+                before[word] = entry
+            passages, said = entry or _UNSAID
+            known[word] = passages + 1, position if is_said else said
 
     def forget(self, most: int, needed: Collection[Term]) -> None:
         """Keep the terms that lines still name, and as many of the newest others as there is room for."""

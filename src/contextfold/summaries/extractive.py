@@ -75,8 +75,8 @@ class Composer:
         self._kept = frozenset(source.seq for source in request.kept)
         self._headings: dict[Topic, int] = {}
 
-    def page(self) -> Page:
-        """The page; its text may still be a little over the budget, because parts are counted one by one."""
+    def page(self) -> tuple[Page, str]:
+        """The page, and its text if that fits; it may be a little over the budget, as parts are counted one by one."""
         budget = self.request.budget
         small = min(1.0, budget / LARGE)
         for line in resting(self.notebook.in_view, self.rest):
@@ -96,24 +96,28 @@ class Composer:
         candidates, alike = without_alike(candidates, self.rest)
         page = Page(self.request.language, requests, plan, talk, topics, last, root=self.root, alike=alike)
         self.look()
-        self._spend(page, candidates, budget)
-        return page
+        return page, self._spend(page, candidates, budget)
 
-    def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> None:
-        """Lines for what is left. The sum of counted parts is more than the whole: the difference is spent again."""
+    def _spend(self, page: Page, candidates: Sequence[DigestLine], budget: int) -> str:
+        """Lines for what is left, and the text if it fits then and was written.
+
+        The sum of counted parts is more than the whole: the difference is spent again.
+        """
         word = WORD_WORTH * min(1.0, budget / TIGHT) ** 2 * max(LEAST_WORTH, min(1.0, LARGE / budget))
         coverage = self._coverage(candidates, self.notebook.topics(), word)
         names = min(int(budget * NAMES), _MOST_NAMES)
         for number in range(_ROUNDS):
             self.look()
-            left = budget - self.count(page.text())
+            text = page.text()
+            left = budget - self.count(text)
             if left <= _SPARE:
-                return
+                return text if left >= 0 else ""
             lines, opened = coverage.choose(left if number else left - names, budget // ONE_CALL)
             page.lines.extend(lines)
             page.topics.extend(opened)
             if not page.names:
                 page.names.update(self._also(page, names))
+        return ""
 
     def _talk(self, candidates: Sequence[DigestLine], room: int) -> list[DigestLine]:
         """What the model concluded: names alone do not say why, nor what was tried and failed."""
@@ -334,7 +338,8 @@ def _composed(
     with notebook.opened(request, count, look):
         if not notebook.folded:
             return ""
-        return _fitted(Composer(notebook, request, count, standing, look, rest).page(), request.budget, count, rest)
+        page, text = Composer(notebook, request, count, standing, look, rest).page()
+        return text or _fitted(page, request.budget, count, rest)
 
 
 def _fitted(page: Page, budget: int, count: Count, rest: Rest) -> str:

@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -175,14 +176,10 @@ class Term(Struct, frozen=True, order=True, cache_hash=True, gc=False):
 
 def terms_in(text: str) -> set[Term]:
     """Every term of a line or a longer text."""
-    found: set[Term] = set()
     is_plain = not ("/" in text or ("-" in text and ("--" in text or _DASHED.search(text))))
     if is_plain and "." in text:
         is_plain = _EXTENSION.search(text) is None
-    for token in (_WORD if is_plain else _TERM).findall(text):
-        terms = _terms_of(token)
-        if terms:
-            found.update(terms)
+    found = set(chain.from_iterable(map(_terms_of, (_WORD if is_plain else _TERM).findall(text))))
     if '"' in text or "`" in text or "'" in text or "「" in text:
         phrases = ("".join(groups).strip() for groups in _QUOTED.findall(text))
         found.update(

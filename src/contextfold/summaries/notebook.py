@@ -212,19 +212,22 @@ class Notebook:
         terms: set[Term] = set()
         words: set[str] = set()
         known, held = self._known, passage.without_text
-        before, lines = known.places, known.lines
+        places, lines = known.places, known.lines
+        before = None if journal is None else journal.before(lines)
         look()
         for text in split(passage.text):
             line = known.read(text, held)
             if known.places % _LINES_A_LOOK == 0:
                 look()
             if line.terms or line.talk:
-                put(journal, lines, text, line)
+                if before is not None and text not in before:
+                    before[text] = lines.get(text)
+                lines[text] = line
             else:
                 known.nameless[text] = line
             terms.update(line.terms)
             words.update(line.words)
-        if known.places > before:
+        if known.places > places:
             self.uses.read(passage, terms, words)
         if passage.speaker == "user":
             put(journal, self.said, passage.order, sayings(passage.text, held, known.manners))

@@ -127,12 +127,17 @@ class Journal:
 
     def put(self, entries: dict[K, V], key: K, value: V) -> None:
         """Set an entry of a dictionary."""
+        before = self.before(entries)
+        if key not in before:
+            before[key] = entries.get(key)
+        entries[key] = value
+
+    def before(self, entries: dict[K, V]) -> dict[K, V | None]:
+        """What a dictionary held, for whoever sets many entries: each has to be written here first, once."""
         known = self._entries.get(id(entries))
         if known is None:
             known = self._entries[id(entries)] = entries, {}
-        if key not in known[1]:
-            known[1][key] = entries.get(key)
-        entries[key] = value
+        return known[1]
 
     def changed(self, entries: dict[K, V]) -> Iterable[K]:
         """The keys of a dictionary that were set."""
