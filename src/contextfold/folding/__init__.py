@@ -17,6 +17,8 @@ from .decision import (
     decide,
     longest_answer,
     reserve_of,
+    sent,
+    sent_below,
 )
 from .economics import (
     Budget,
@@ -148,6 +150,8 @@ __all__ = [
     "record",
     "reserve_of",
     "save",
+    "sent",
+    "sent_below",
     "settle_ahead",
     "stand_in_shape",
     "start_ahead",

@@ -23,6 +23,7 @@ from .outputs import Clear
 
 FULL_SUMMARY = 2_000  # tokens of the summary that full history must make when the window is full
 FULL_QUESTION = 500
+ROUNDED = 4  # tokens that sizes of one request may be off by, because each is rounded by itself
 
 
 class PricedRequest(Struct, frozen=True):
@@ -143,6 +144,17 @@ class Account(Struct, frozen=True):
         late = self.late.after(call, new, rates, call.usable + doubt)
         return replace(self, late=late, early=self.early.after(call, new, rates, call.usable - doubt))
 
+    def goes_on_for(self, full: Account, call: PricedRequest, raw: int) -> int:
+        """Raw tokens that may be said after this request, whose view has `raw`, before full history is not larger any
+        more: it grows alike until its window is full. `full` is the account with this request in it."""
+        new, doubt = call.said - self.said, UNSURE * abs(call.said - self.said)
+        pairs = (self.late, full.late), (self.early, full.early)
+        if not raw or raw > full.full or any(after.tokens != before.tokens + new for before, after in pairs):
+            return 0
+        hidden = max(full.late.tokens, full.early.tokens) - raw
+        left = call.usable - call.size - (hidden + doubt) * call.factor - ROUNDED
+        return max(0, int(left / ((1 + UNSURE) * call.factor)))
+
     def rent_before(self, call: PricedRequest) -> int:
         """The rent since the last summary."""
         return self.rent if call.summary == self.summary else 0
@@ -212,6 +224,10 @@ class _NewestResults:
                 self._results.append(_Result(place, tokens, may_go))
                 self._tokens += tokens
 
+    def may_let_go(self, keep_tokens: int) -> bool:
+        """Whether the next answer may let one go, though no further results come."""
+        return self._tokens > keep_tokens and len(self._results) > self._clear.keep_results
+
     def let_go(self, keep_tokens: int) -> list[_Result]:
         """Those that are the newest no longer, as far as clearing may take them."""
         results, gone = self._results, list[_Result]()
@@ -278,6 +294,10 @@ class Rents:
     def recalls(self) -> float:
         """How many of them would be asked for again."""
         return self._recalls.expected
+
+    def may_change(self, keep_tokens: int) -> bool:
+        """Whether more of them could go without further results."""
+        return self._newest.may_let_go(keep_tokens)
 
     def follow(self, view: View, weigh: Weigh, keep_tokens: int) -> None:
         """Take what is new in the view."""

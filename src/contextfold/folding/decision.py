@@ -79,9 +79,8 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
         return FoldDecision("ahead", "", reason, used, budget.usable)
     if firing is None:
         is_near = any(each.warns(used, budget) for each in policy.triggers if isinstance(each, Ladder))
-        action: Action = "warn" if policy.automatic and is_near else "send"
-        reason = f"{used:,} of {budget.usable:,} tokens are used"
-        return FoldDecision(action, "", reason, used, budget.usable)
+        calm = sent(used, budget.usable)
+        return replace(calm, action="warn") if policy.automatic and is_near else calm
     is_forced = used > budget.usable or second is not None or firing.trigger == "overflow"
     if signals.rests and not is_forced and not signals.asked:
         reason = f"{used:,} of {budget.usable:,} tokens are used, and the view was folded a moment ago"
@@ -112,6 +111,25 @@ def decide(view: View, budget: Budget, policy: Policy, model: Model, signals: Si
         second,
         firing.only,
     )
+
+
+def sent(used: int, usable: int) -> FoldDecision:
+    """The decision on a request that is sent because nothing speaks against it."""
+    return FoldDecision("send", "", f"{used:,} of {usable:,} tokens are used", used, usable)
+
+
+def sent_below(budget: Budget, policy: Policy, model: Model, signals: Signals) -> int:
+    """The size below which every request is sent as it is, as long as all of this stays the same: no trigger fires, and
+    none warns. 0 where that cannot be told, or other things than the size speak for folding; money has its own say.
+    """
+    if signals.asked or signals.overflow is not None or signals.ahead or policy.background:
+        return 0
+    below = budget.usable + 1
+    for trigger in policy.triggers if policy.automatic else ():
+        if not isinstance(trigger, _OURS):  # nobody knows when it fires
+            return 0
+        below = min(below, trigger.threshold(budget, model))
+    return below
 
 
 def after_folds(now: FoldDecision, goal: int, folds: int) -> Signals:
@@ -231,9 +249,13 @@ class Percent(Struct, frozen=True):
             log.warning("threshold %s is not within 5 to 100: the model's own, or 75, is taken", self.percent)
 
     def fires(self, used: int, budget: Budget, model: Model) -> Firing | None:
-        models_own = USUAL_PERCENT if model.threshold is None else float(model.threshold)
-        threshold = -int(-budget.usable * (self.percent if self._is_own else models_own) // 100)
+        threshold = self.threshold(budget, model)
         return Firing("percent", threshold, int(budget.usable * self.goal)) if used >= threshold else None
+
+    def threshold(self, budget: Budget, model: Model) -> int:
+        """Tokens at which folding begins with this model."""
+        models_own = USUAL_PERCENT if model.threshold is None else float(model.threshold)
+        return -int(-budget.usable * (self.percent if self._is_own else models_own) // 100)
 
     @property
     def _is_own(self) -> bool:
@@ -277,9 +299,13 @@ class TokenLimit(Struct, frozen=True):
         _check_shares(goal=self.goal)
         _check_tokens(self.tokens)
 
-    def fires(self, used: int, budget: Budget, _model: Model) -> Firing | None:
-        limit = budget.usable if self.tokens is None else min(self.tokens, budget.usable)
-        return Firing("limit", limit + 1, int(limit * self.goal)) if used > limit else None
+    def fires(self, used: int, budget: Budget, model: Model) -> Firing | None:
+        threshold = self.threshold(budget, model)
+        return Firing("limit", threshold, int((threshold - 1) * self.goal)) if used >= threshold else None
+
+    def threshold(self, budget: Budget, _model: Model) -> int:
+        """Tokens at which folding begins: one more than the limit."""
+        return (budget.usable if self.tokens is None else min(self.tokens, budget.usable)) + 1
 
 
 class Ladder(Struct, frozen=True):
@@ -312,8 +338,16 @@ class Ladder(Struct, frozen=True):
         """Whether people should hear that folding comes nearer."""
         return used >= int(self._most(budget) * self.warn)
 
+    def threshold(self, budget: Budget, _model: Model) -> int:
+        """Tokens at which people hear that folding comes nearer, or at which it begins."""
+        most = self._most(budget)
+        return min(int(most * self.warn), max(1, int(most * self.enter)))
+
     def _most(self, budget: Budget) -> int:
         return budget.usable if self.maximum is None else min(self.maximum, budget.usable)
+
+
+_OURS = (Percent, Headroom, TokenLimit, Ladder)
 
 
 def _check_shares(**shares: float) -> None:

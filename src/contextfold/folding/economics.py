@@ -260,7 +260,7 @@ class Economy(Struct, frozen=True):
         than `full`, the request that full history would send."""
         if not self.summaries:
             return removable < min(self.least, window // 10)
-        return removable < self.least and size < self._least_summarized(window) and size <= full
+        return removable < self.least and size < self.least_summarized(window) and size <= full
 
     def affordable_goal(self, now: Standing, rates: Rates, goal: int, window: int) -> int | None:
         """How far down a fold that the window asks for should go; None if it must wait until nothing else is left.
@@ -340,14 +340,14 @@ class Economy(Struct, frozen=True):
             reason = f"clearing pays at once: the next request costs {_money(-price, rates)} less without old results"
         return Firing(CLEARING, 0, now.size - now.removable * 3 // 4, reason, "clear")
 
-    def _least_summarized(self, window: int) -> int:
+    def least_summarized(self, window: int) -> int:
         """The size from which on a summary is made for money alone."""
         return min(self.floor, max(window // 4, min(SMALL_WINDOW, window // 2)))
 
     def _summary(self, now: Standing, rates: Rates, window: int) -> Firing | None:
         summary = self.size(window)
         left = now.fixed + summary + 2 * paying_tail(window)
-        if now.size - max(left, now.left(summary)) < self.least or now.size < self._least_summarized(window):
+        if now.size - max(left, now.left(summary)) < self.least or now.size < self.least_summarized(window):
             return None
         price, rent = self.price_of_summary(now, rates, window), now.summary_rent * rates.read
         if rent < self.summary_at * price or now.bill + price > self._bound(now):

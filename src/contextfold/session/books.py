@@ -36,6 +36,8 @@ from contextfold.tokens import Calibration, Drift, Watch
 from .request import Request
 from .turn import Memo
 
+_WEIGHTLESS = ("text", "call", "reasoning")  # blocks that can be neither cleared nor too many
+
 
 class _SentRequest(Struct, frozen=True):
     """A request by its view: the shared array, how much of it was sent, and what surrounded it."""
@@ -54,6 +56,58 @@ class _NextRequest(Struct):
     rates: Rates
     full: Account
     standing: Standing | None = None
+
+
+class Reach:
+    """How far a decision to send holds: as long as a view only grows, by anything but results and pictures, and stays
+    below some sizes, no rule says otherwise and nothing can pay. Then nobody else need be asked."""
+
+    __slots__ = (
+        "_asked",
+        "_below",
+        "_bytes",
+        "_fixed",
+        "_length",
+        "_looked",
+        "_most",
+        "_raw",
+        "_said",
+        "keep",
+        "usable",
+    )
+
+    def __init__(
+        self, asked: Sequence[object], view: View, budget: Budget, below: int, more: int, said: int, keep: int
+    ) -> None:
+        self._asked, self._below, self._fixed = asked, below, budget.fixed
+        self._length = self._looked = view.length
+        self._raw, self._said = view.tokens(), said
+        self._most = self._raw + more
+        self._bytes, self.usable = budget.bytes, budget.usable
+        self.keep = keep  # raw tokens of results that clearing keeps
+
+    def used(self, asked: Sequence[object], view: View, calibration: Calibration) -> int | None:
+        """Tokens of the request that this view makes, where it is sent as it is; None where others must be asked."""
+        if asked != self._asked or view.length < self._length:
+            return None
+        items = view.array.items
+        for place in range(self._looked, view.length):
+            shape = items[place].shape
+            if shape.role == "system":
+                return None
+            for block in shape.blocks:
+                if block.kind not in _WEIGHTLESS:
+                    return None
+            self._looked = place + 1
+        raw = view.tokens()
+        used = calibration.scaled(raw) + self._fixed
+        if raw > self._most or used >= self._below:
+            return None
+        return used if self._bytes is None or view.size <= self._bytes else None
+
+    def said(self, raw: int) -> int:
+        """Raw tokens of everything on the branch when the view has so many: both grew by the same."""
+        return self._said + raw - self._raw
 
 
 class ThreadCounts:
@@ -106,6 +160,9 @@ class Books:
         self._sent: _SentRequest | None = None
         self._prepared: _SentRequest | None = None
         self._made: tuple[Thread, View, Budget, int, float] | None = None  # prepared, and not worked out yet
+        self._then: int | None = None  # raw tokens that were said by then, where nobody priced it yet
+        self._reach: Reach | None = None
+        self._behind: View | None = None  # decided by the reach, and not followed since
         self._next: Memo[_NextRequest] = Memo()  # whoever asks again before anything happened is told the same
         self._limits: Memo[tuple[int, int]] = Memo()
         self._watch = Watch()
@@ -140,7 +197,14 @@ class Books:
             calibration, block_tokens = lens.calibration, lens.counter.block_tokens
             factor = calibration.factor
             keep, instructed = self._limits.of((budget, factor), lambda: self._limits_of(budget, factor))
-            self.rents.follow(view, lambda item, block: block_tokens(item.shape.blocks[block].measure), keep)
+
+            def weigh(item: ViewItem, block: int) -> int:
+                return block_tokens(item.shape.blocks[block].measure)
+
+            if self._behind is not None and self._reach is not None and self._reach.keep != keep:
+                self.rents.follow(self._behind, weigh, self._reach.keep)  # as was kept then
+            self._behind = None
+            self.rents.follow(view, weigh, keep)
             removable, full = (
                 calibration.scaled(self.rents.removable),
                 call.fixed + int(request.full.full * call.factor),
@@ -148,6 +212,38 @@ class Books:
             if even_if_quiet or not economy.is_quiet(call.size, full, removable, budget.usable):
                 request.standing = self._stand(request, calibration, view, instructed, economy)
         return request.standing
+
+    def held(self, asked: Sequence[object], view: View, calibration: Calibration) -> tuple[int, int] | None:
+        """Tokens of the request and those it may use, where the newest decision to send holds for it, too."""
+        reach = self._reach
+        used = None if reach is None else reach.used(asked, view, calibration)
+        if reach is None or used is None:
+            return None
+        self._behind = view
+        if self._made is not None and self._made[1].length != view.length:
+            self._forget_price()
+        return used, reach.usable
+
+    def _forget_price(self) -> None:
+        """Somebody asked about another request meanwhile: the one that was made is priced by what was said by now."""
+        self._then, self._next = None, Memo()
+
+    def hold(self, asked: Sequence[object], view: View, budget: Budget, below: int) -> None:
+        """The request is sent as it is, as all are below this size that nothing can pay for: remember how far."""
+        economy, request, limits = self.economy, self._next.newest, self._limits.newest
+        self._reach, more, said, keep = None, budget.window, 0, 0
+        if view.item(-1).shape.role == "system":  # whoever speaks first may have words put in front
+            return
+        if economy is not None:
+            if request is None or limits is None or request.standing is not None:
+                return
+            said, keep = request.call.said, limits[0]
+            if self.rents.may_change(keep):
+                return
+            if economy.summaries:
+                below = min(below, economy.least_summarized(budget.usable))
+                more = self.account.goes_on_for(request.full, request.call, view.tokens())
+        self._reach = Reach(asked, view, budget, below, more, said, keep)
 
     def _stand(
         self, request: _NextRequest, calibration: Calibration, view: View, instructed: int, economy: Economy
@@ -182,6 +278,8 @@ class Books:
     def prepared(self, thread: Thread, view: View, budget: Budget, fixed: int, now: float) -> None:
         """A request was made; it counts, and is worked out, once it is answered."""
         self._prepared, self._made = None, None if self.economy is None else (thread, view, budget, fixed, now)
+        if self._behind is view and self._reach is not None:
+            self._then = self._reach.said(view.tokens())
 
     def _worked_out(self) -> _SentRequest | None:
         if self._made is not None and self.economy is not None:
@@ -239,6 +337,8 @@ class Books:
 
     def _priced(self, thread: Thread, view: View, budget: Budget, fixed: int, is_cold: bool) -> _NextRequest:
         sent, account, lens = self._sent, self.account, thread.lens
+        said = self._then if self._made is not None and self._made[1] is view else None
+        self._then = None
         calibration, model = lens.calibration, lens.model
         raw = view.tokens()
         size = calibration.scaled(raw) + budget.fixed
@@ -251,7 +351,7 @@ class Books:
             size,
             size - int(raw * factor),  # what calibration found beside the messages, too
             cached if cached >= least else 0,
-            self._said.tokens(thread.branch.items.items, lens, view),
+            self._said.tokens(thread.branch.items.items, lens, view) if said is None else said,
             factor,
             budget.usable,
             self._newest.of(view.array, lambda: _newest_summary(view)),

@@ -47,6 +47,8 @@ from contextfold.folding import (
     budget_for,
     decide,
     rates_of,
+    sent,
+    sent_below,
 )
 from contextfold.models import Model
 from contextfold.summaries import Language, NotebookShelf, language_of
@@ -178,10 +180,13 @@ class Desk:
 
     def decide(self, view: View | None = None, budget: Budget | None = None) -> FoldDecision:
         """What to do about a view and its budget, the present ones where none are given."""
-        shown = self.view() if view is None else view
+        shown, turn, lens, books = self.view() if view is None else view, self.turn, self.lens, self.books
+        model, calibration, ahead = lens.model, lens.calibration, self.background.ahead
+        stays = shown.array, turn.frame, model, calibration, turn.signals
+        if ahead is None and (held := books.held(stays, shown, calibration)) is not None:
+            return sent(*held)
         budget = self.budget(shown) if budget is None else budget
-        model, calibration, turn = self.lens.model, self.lens.calibration, self.turn
-        ahead, at, fixed = self.background.ahead, self.now(), turn.frame.tokens
+        at, fixed = self.now(), turn.frame.tokens
         state: Literal["", "working", "ready"] = "" if ahead is None else "ready" if ahead.is_ready else "working"
         compacts_at = 0 if self.policy.native == "off" else self.compacts_at(turn.dialect or self.dialect)
 
@@ -191,12 +196,14 @@ class Desk:
                 signals = replace(signals, standing=standing, compacts_at=compacts_at, ahead=state)
             return decide(shown, budget, self.policy, model, signals)
 
-        standing = self.books.standing(self.thread, shown, budget, fixed, at, even_if_quiet=False)
-        asked = shown.array, shown.length, budget, model, calibration, turn.signals, compacts_at, state
+        standing = books.standing(self.thread, shown, budget, fixed, at, even_if_quiet=False)
+        asked = *stays, shown.length, budget, compacts_at, state
         decision = self._decisions.of((*asked, standing), lambda: decided(standing))
-        if standing is None and decision.trigger and self.books.economy is not None:  # what it costs counts after all
-            standing = self.books.standing(self.thread, shown, budget, fixed, at)
+        if standing is None and decision.trigger and books.economy is not None:  # what it costs counts after all
+            standing = books.standing(self.thread, shown, budget, fixed, at)
             decision = self._decisions.of((*asked, standing), lambda: decided(standing))
+        elif standing is None and decision.action == "send" and ahead is None and shown.length:
+            books.hold(stays, shown, budget, sent_below(budget, self.policy, model, turn.signals))
         return decision
 
     def rates(self, tokens: int) -> Rates:

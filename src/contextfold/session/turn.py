@@ -88,6 +88,10 @@ class Memo(Generic[T]):
     def __init__(self) -> None:
         self._newest: tuple[object, T] | None = None
 
+    @property
+    def newest(self) -> T | None:
+        return None if self._newest is None else self._newest[1]
+
     def of(self, question: object, answer: Callable[[], T]) -> T:
         if self._newest is None or self._newest[0] != question:
             self._newest = question, answer()
