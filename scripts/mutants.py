@@ -108,13 +108,16 @@ def mutants(path: Path) -> Iterator[Mutant]:
 
 
 def _is_quiet(node: ast.AST) -> bool:
-    """What only a type checker reads, how a class is made, and that lists which always are as long must be."""
+    """What only a type checker reads, how a class is made, how many answers are kept to be given again (each would be
+    the same if it were made anew), and that lists which always are as long must be."""
     match node:
         case ast.If(test=test):
             return "TYPE_CHECKING" in ast.dump(test)
         case ast.keyword(arg="frozen" | "slots" | "tag" | "gc" | "eq" | "kw_only" | "omit_defaults" | "array_like"):
             return True
         case ast.keyword(arg="strict", value=ast.Constant(value=True)):
+            return True
+        case ast.Call(func=ast.Name(id="lru_cache")):
             return True
         case _:
             return False
@@ -184,9 +187,9 @@ def near_tests(mutant: Mutant, data: CoverageData) -> list[str]:
     A line that is run once for all, where a constant is named or an answer is kept, has those of its whole file.
     """
     lines = data.contexts_by_lineno(str(mutant.path.relative_to(ROOT)))
-    names = {context.partition("|")[0] for context in lines.get(mutant.line, ())}
+    names = {context.rpartition("|")[0] for context in lines.get(mutant.line, ())}
     if names == {""} or (names and mutant.is_kept):
-        names = {context.partition("|")[0] for contexts in lines.values() for context in contexts}
+        names = {context.rpartition("|")[0] for contexts in lines.values() for context in contexts}
     room = f"tests/unit/{mutant.path.relative_to(SOURCE).parts[0]}/"
     kinds = defaultdict[str, list[str]](list)
     for name in sorted(names - {""}):

@@ -28,6 +28,7 @@ def changed(tmp_path: Path, source: str) -> list[str]:
         ("if TYPE_CHECKING:\n    x = 3\n", []),
         ("zip(a, b, strict=True)\n", []),
         ("zip(a, b, strict=False)\n", ["zip(a, b, strict=True)\n"]),
+        ("@lru_cache(maxsize=64)\ndef f(): ...\n", []),
         ("class A(Struct, frozen=True):\n    x = 3\n", ["class A(Struct, frozen=True):\n    x = 4\n"]),
     ],
 )
@@ -45,7 +46,7 @@ def test_a_change_that_is_no_program_is_left_out(tmp_path: Path) -> None:
 
 FOLDING = "tests/unit/folding/test_one.py::test_"
 LINES = {"": [1], "tests/a.py::test_far|run": [5], f"{FOLDING}b|run": [5], f"{FOLDING}a[2]|run": [5]}
-LINES |= {f"{FOLDING}a[1]|run": [5], f"{FOLDING}c|run": [9]}
+LINES |= {f"{FOLDING}a[1]|run": [5], f"{FOLDING}c|run": [9], f"{FOLDING}d[cat a | sort]|run": [12]}
 
 
 def noticing(line: int, *, is_kept: bool = False) -> list[str]:
@@ -62,8 +63,12 @@ def test_a_room_s_own_tests_run_first_and_of_these_one_of_each_kind() -> None:
 
 
 def test_a_line_that_is_run_once_for_all_has_the_near_tests_its_whole_file() -> None:
-    assert len(noticing(1)) == 5
-    assert len(noticing(5, is_kept=True)) == 5
+    assert len(noticing(1)) == 6
+    assert len(noticing(5, is_kept=True)) == 6
+
+
+def test_a_test_is_known_by_its_whole_name_whatever_stands_in_it() -> None:
+    assert noticing(12) == [f"{FOLDING}d[cat a | sort]"]
 
 
 def test_a_line_that_no_test_runs_has_none() -> None:
@@ -73,4 +78,4 @@ def test_a_line_that_no_test_runs_has_none() -> None:
 def test_what_is_kept_is_known_by_its_decorator(tmp_path: Path) -> None:
     path = tmp_path / "one.py"
     path.write_text("@lru_cache(1)\ndef f():\n    return 3\n\n\n@other\ndef g():\n    return 4\n")
-    assert {one.line: one.is_kept for one in mutants(path)} == {1: True, 3: True, 8: False}
+    assert {one.line: one.is_kept for one in mutants(path)} == {3: True, 8: False}
