@@ -207,7 +207,11 @@ class MemoryLog:
         for entry, logged in entries:
             held.write(entry, logged, last + 1)
         if entries:
-            self._on_rollback(self._register.take(held.name, [entry for entry, _ in entries]))
+            written = [entry for entry, _ in entries]
+            if self._undo is None:
+                self._register.note(held.name, written)
+            else:
+                self._on_rollback(self._register.take(held.name, written))
         return tuple(logged for _, logged in entries)
 
     def read(self, thread: str, *, after: int = 0, upto: int | None = None) -> Iterator[Logged]:

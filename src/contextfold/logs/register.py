@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from contextfold.domain import ListedThread, ThreadChange, ThreadPage, ThreadRow
 from .entries import Sealed, bad_page, counted, name_taken, stored_kind
 
 Undo = Callable[[], object]
+_MOST_WAITING = 64  # appends that are counted together at most
 
 
 class Register:
@@ -29,8 +31,10 @@ class Register:
         self._changed: list[int] = []  # ascending
         self._by_change: dict[int, str] = {}
         self._happened: list[tuple[str, int, str, float]] = []
+        self._waiting: list[tuple[str, Sequence[Sealed]]] = []  # written, and counted when somebody looks
 
     def __getitem__(self, name: str) -> ThreadRow:
+        self._count()
         row = self._rows[self._names[name]]
         return ThreadRow(row.name, row.last, row.origin, row.created, row.settings, row.alias)
 
@@ -41,7 +45,7 @@ class Register:
         return self[name] if name in self._names else None
 
     def __iter__(self) -> Iterator[ThreadRow]:
-        return map(self.__getitem__, self._rows)
+        return map(self.__getitem__, list(self._rows))
 
     def name_of(self, name: str) -> str | None:
         """The name under which the thread was made."""
@@ -51,13 +55,28 @@ class Register:
         return list(self._forks.get(name, ()))
 
     def begin(self, row: ThreadRow) -> Undo:
+        self._count()
         last = row.origin.seq if row.origin else 0
         listed = ListedThread(row.name, last, row.origin, row.created, row.settings, at=row.created)
         put = self._put(listed, [(row.name, 0, "thread", row.created)], is_activity=True)
         return self._name(row.name, row.name, put)
 
+    def note(self, name: str, written: Sequence[Sealed]) -> None:
+        """Something was written that nobody will take back; it is counted with others."""
+        self._waiting.append((name, written))
+        if len(self._waiting) >= _MOST_WAITING:
+            self._count()
+
+    def _count(self) -> None:
+        """Count what waits, appends to one thread that follow each other together."""
+        waiting, self._waiting = self._waiting, []
+        for name, group in groupby(waiting, key=itemgetter(0)):
+            self.take(name, [entry for _, written in group for entry in written])
+
     def take(self, name: str, written: Sequence[Sealed]) -> Undo:
         """Count what was just written."""
+        if self._waiting:
+            self._count()
         row, newest = self._rows[name], written[-1]
         messages, folds, size = counted((entry.stored, entry.body) for entry in written)
         listed = replace(
@@ -74,6 +93,7 @@ class Register:
 
     def forget(self, name: str, erased: int | None) -> Undo:
         """So many bytes were erased; None for everything."""
+        self._count()
         row = self._rows[name]
         if erased is None:
             return self._tell(replace(row, messages=0, folds=0, size=0, is_forgotten=True))
@@ -82,10 +102,12 @@ class Register:
     def rename(self, name: str, to: str) -> Undo:
         if self._names.get(to, name) != name:
             raise name_taken(to)
+        self._count()
         put = self._tell(replace(self._rows[name], alias="" if to == name else to))
         return put if to in self._names else self._name(to, name, put)
 
     def archive(self, name: str, is_archived: bool) -> Undo:
+        self._count()
         return self._tell(replace(self._rows[name], is_archived=is_archived))
 
     def _name(self, new: str, name: str, before: Undo) -> Undo:
@@ -132,6 +154,7 @@ class Register:
         self._by_change[row.changed] = name
 
     def page(self, page: ThreadPage) -> list[ListedThread]:
+        self._count()
         wanted = (
             row
             for row in map(self._rows.__getitem__, self._in_order(page))
@@ -161,6 +184,7 @@ class Register:
             yield name
 
     def changes(self, after: int, limit: int | None) -> list[ThreadChange]:
+        self._count()
         stop = None if limit is None else after + limit
         return [
             ThreadChange(cursor, self._rows[name].title, seq, kind, at)
