@@ -302,11 +302,6 @@ class View:
         count = self._lens.count(*self.array.totals(self._lens, self.length))
         return replace(count, exact=False) if count.exact and self.array.is_estimated(self.length) else count
 
-    @property
-    def size(self) -> int:
-        """Bytes of the items, as they were given."""
-        return self.array.totals(self._lens, self.length)[1]
-
     def tokens(self, start: int = 0, stop: int | None = None) -> int:
         """Raw tokens of the items from `start` to before `stop`."""
         running = self._running

@@ -33,10 +33,8 @@ from contextfold.thread import Thread
 from contextfold.thread.lens import ModelLens
 from contextfold.tokens import Calibration, Drift, Watch
 
-from .request import Request
+from .request import Reach, Request
 from .turn import Memo
-
-_WEIGHTLESS = ("text", "call", "reasoning")  # blocks that can be neither cleared nor too many
 
 
 class _SentRequest(Struct, frozen=True):
@@ -56,58 +54,6 @@ class _NextRequest(Struct):
     rates: Rates
     full: Account
     standing: Standing | None = None
-
-
-class Reach:
-    """How far a decision to send holds: as long as a view only grows, by anything but results and pictures, and stays
-    below some sizes, no rule says otherwise and nothing can pay. Then nobody else need be asked."""
-
-    __slots__ = (
-        "_asked",
-        "_below",
-        "_bytes",
-        "_fixed",
-        "_length",
-        "_looked",
-        "_most",
-        "_raw",
-        "_said",
-        "keep",
-        "usable",
-    )
-
-    def __init__(
-        self, asked: Sequence[object], view: View, budget: Budget, below: int, more: int, said: int, keep: int
-    ) -> None:
-        self._asked, self._below, self._fixed = asked, below, budget.fixed
-        self._length = self._looked = view.length
-        self._raw, self._said = view.tokens(), said
-        self._most = self._raw + more
-        self._bytes, self.usable = budget.bytes, budget.usable
-        self.keep = keep  # raw tokens of results that clearing keeps
-
-    def used(self, asked: Sequence[object], view: View, calibration: Calibration) -> int | None:
-        """Tokens of the request that this view makes, where it is sent as it is; None where others must be asked."""
-        if asked != self._asked or view.length < self._length:
-            return None
-        items = view.array.items
-        for place in range(self._looked, view.length):
-            shape = items[place].shape
-            if shape.role == "system":
-                return None
-            for block in shape.blocks:
-                if block.kind not in _WEIGHTLESS:
-                    return None
-            self._looked = place + 1
-        raw = view.tokens()
-        used = calibration.scaled(raw) + self._fixed
-        if raw > self._most or used >= self._below:
-            return None
-        return used if self._bytes is None or view.size <= self._bytes else None
-
-    def said(self, raw: int) -> int:
-        """Raw tokens of everything on the branch when the view has so many: both grew by the same."""
-        return self._said + raw - self._raw
 
 
 class ThreadCounts:
@@ -213,10 +159,10 @@ class Books:
                 request.standing = self._stand(request, calibration, view, instructed, economy)
         return request.standing
 
-    def held(self, asked: Sequence[object], view: View, calibration: Calibration) -> tuple[int, int] | None:
+    def held(self, asked: Sequence[object], view: View, lens: ModelLens) -> tuple[int, int] | None:
         """Tokens of the request and those it may use, where the newest decision to send holds for it, too."""
         reach = self._reach
-        used = None if reach is None else reach.used(asked, view, calibration)
+        used = None if reach is None else reach.used(asked, view, lens)
         if reach is None or used is None:
             return None
         self._behind = view

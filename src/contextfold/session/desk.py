@@ -183,7 +183,7 @@ class Desk:
         shown, turn, lens, books = self.view() if view is None else view, self.turn, self.lens, self.books
         model, calibration, ahead = lens.model, lens.calibration, self.background.ahead
         stays = shown.array, turn.frame, model, calibration, turn.signals
-        if ahead is None and (held := books.held(stays, shown, calibration)) is not None:
+        if ahead is None and (held := books.held(stays, shown, lens)) is not None:
             return sent(*held)
         budget = self.budget(shown) if budget is None else budget
         at, fixed = self.now(), turn.frame.tokens

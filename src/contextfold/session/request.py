@@ -16,6 +16,7 @@ from contextfold.folding import Budget, FoldDecision, Made, Native, PlannedFold,
 from contextfold.layers import LayerUse
 from contextfold.models import Model
 from contextfold.thread import RequestPart, Thread
+from contextfold.thread.lens import ModelLens
 from contextfold.thread.request_bytes import BodySeries
 from contextfold.toolbox import ToolUse
 
@@ -92,6 +93,62 @@ class Request:
         """A fresh decoded copy, ready for an SDK: `client.messages.create(**request.body)`."""
         body: dict[str, Any] = decode(self.json)
         return body
+
+
+_WEIGHTLESS = ("text", "call", "reasoning")  # blocks that can be neither cleared nor too many
+
+
+class Reach:
+    """How far a decision to send holds: as long as a view only grows, by anything but results and pictures, and stays
+    below some sizes, no rule says otherwise and nothing can pay. Then nobody else need be asked."""
+
+    __slots__ = (
+        "_asked",
+        "_below",
+        "_bytes",
+        "_fixed",
+        "_length",
+        "_looked",
+        "_most",
+        "_raw",
+        "_said",
+        "keep",
+        "usable",
+    )
+
+    def __init__(
+        self, asked: Sequence[object], view: View, budget: Budget, below: int, more: int, said: int, keep: int
+    ) -> None:
+        self._asked, self._below, self._fixed = asked, below, budget.fixed
+        self._length = self._looked = view.length
+        self._raw, self._said = view.tokens(), said
+        self._most = self._raw + more
+        self._bytes, self.usable = budget.bytes, budget.usable
+        self.keep = keep  # raw tokens of results that clearing keeps
+
+    def used(self, asked: Sequence[object], view: View, lens: ModelLens) -> int | None:
+        """Tokens of the request that this view makes, where it is sent as it is; None where others must be asked."""
+        if asked != self._asked or view.length < self._length:
+            return None
+        items = view.array.items
+        for place in range(self._looked, view.length):
+            shape = items[place].shape
+            if shape.role == "system":
+                return None
+            for block in shape.blocks:
+                if block.kind not in _WEIGHTLESS:
+                    return None
+            self._looked = place + 1
+        raw = view.tokens()
+        used = lens.calibration.scaled(raw) + self._fixed
+        if raw > self._most or used >= self._below:
+            return None
+        size = 0 if self._bytes is None else view.array.totals(lens, view.length)[1]
+        return used if self._bytes is None or size <= self._bytes else None
+
+    def said(self, raw: int) -> int:
+        """Raw tokens of everything on the branch when the view has so many: both grew by the same."""
+        return self._said + raw - self._raw
 
 
 class FoldOutcome(Struct, frozen=True):
