@@ -14,6 +14,7 @@ Notes are made when the first fold needs them and shared by every policy of the 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -187,6 +188,8 @@ def orders_kept(sentences: Sequence[Sentence], in_view: Collection[tuple[int, in
     """How many orders are in view, and how many there are. `added` is the text that is nobody's message."""
     flat = _flat(added)
     units = [set(_WORD.findall(unit.lower())) for unit in _ENDS.split(added) if unit.strip()][:MOST_UNITS]
+    units.sort(key=len)
+    lengths = [len(unit) for unit in units]
     kept = of = 0
     for sentence in sentences:
         if not sentence.is_order:
@@ -197,7 +200,8 @@ def orders_kept(sentences: Sequence[Sentence], in_view: Collection[tuple[int, in
             continue
         words = set(_WORD.findall(sentence.text.lower()))  # else perhaps in other words
         least, most = ALIKE * len(words), 3 * len(words) + 10
-        kept += any(len(words & unit) >= least for unit in units if least <= len(unit) <= most)
+        comparable = units[bisect_left(lengths, least) : bisect_right(lengths, most)]
+        kept += any(len(words & unit) >= least for unit in comparable)
     return kept, of
 
 
