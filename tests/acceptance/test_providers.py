@@ -16,6 +16,7 @@ from contextfold.testing.server import Fault, StrictServer, faults
 from tests.acceptance.judge import strict_server
 from tests.acceptance.scenario import got
 from tests.acceptance.trust import one_authority
+from tests.crash.traces import readable
 
 pytest.importorskip("anthropic")
 pytest.importorskip("openai")
@@ -163,8 +164,8 @@ def test_a_key_is_never_kept_logged_or_reported(
                 session.append(message)
             session.desk.breaker.worked()  # each fault is tried, whatever came before
             told += repr(session.prepare(max_tokens=500).report) + repr(session.policy)
-        stored = b"".join(file.read_bytes() for file in tmp_path.iterdir())
-    stored += b"".join(file.read_bytes() for file in tmp_path.iterdir())
+        stored = readable(tmp_path)
+    stored += readable(tmp_path)
     assert CANARY.encode() not in stored
     assert CANARY not in told
     assert CANARY not in "".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)

@@ -14,10 +14,11 @@ from typing import Any
 
 import contextfold as cf
 from contextfold.logs import open_sqlite
+from contextfold.logs.sqlite.schema import PAGE_SIZE
 from contextfold.store import Store
 from tests.crash.disk import UNSYNCED
 
-PAGE = 16384
+PAGE = PAGE_SIZE
 MODEL = "claude-sonnet-5-5"
 SYSTEM = "You are careful. " * 300
 Ask = Callable[[Store], Any]

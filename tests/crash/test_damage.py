@@ -19,6 +19,7 @@ from contextfold.logs import open_sqlite, rescue
 from tests.conftest import SOAK
 from tests.crash.damages import KINDS, copy_over, damaged, hearing, make, opened, verbs
 from tests.crash.disk import UNSYNCED
+from tests.crash.traces import stored_piece
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.finding("K3")]
 
@@ -183,10 +184,10 @@ def test_what_verifies_is_saved_into_a_new_store_and_the_rest_is_listed(
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_doctor_saves_what_verifies_and_says_what_was_lost(sound: Path, tmp_path: Path, language: str) -> None:
     path, new = tmp_path / "store.db", tmp_path / "new.db"
-    content = bytearray(sound.read_bytes())
-    place = content.index(b"turn 60 of many words")
-    content[place : place + 4] = b"TURN"
-    path.write_bytes(content)
+    with closing(open_sqlite(sound, read_only=True)) as log:
+        piece = stored_piece(log, "long", 61)
+    assert sound.read_bytes().count(piece) == 1
+    path.write_bytes(sound.read_bytes().replace(piece, piece[::-1]))
     command = [sys.executable, "-m", "contextfold", "doctor", "--store", str(path)]
     command += ["--lang", language, "--rescue", str(new)]
     done = subprocess.run([*command, "--json"], capture_output=True, check=False)

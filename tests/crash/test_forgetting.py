@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from contextfold.domain import Logged, ThreadRow
 from contextfold.errors import StoreError
 from contextfold.logs import Address, SqliteLog, open_sqlite
+from contextfold.logs.sqlite.append import packed
 from contextfold.testing.log_contract import appended, blob_sent, message
 from tests.crash.disk import UNSYNCED
+from tests.crash.traces import readable, stored_piece
 from tests.crash.writers import Writer, hold_open
 
 pytestmark = pytest.mark.crash
@@ -26,7 +28,7 @@ CANARY = b"sk-live-4b1d0000canary0000f00d"
 
 
 def is_on_disk(path: Path, secret: bytes) -> bool:
-    return any(secret in file.read_bytes() for file in path.parent.iterdir() if file.name.startswith(path.name))
+    return secret in readable(*(file for file in path.parent.iterdir() if file.name.startswith(path.name)))
 
 
 @pytest.fixture
@@ -49,6 +51,32 @@ def test_a_forgotten_message_is_nowhere(log: SqliteLog, path: Path, padding: int
     assert not is_on_disk(path, CANARY)
     assert log.bodies("a", range(1, 5)) == {1: b"before " * 100, 4: b"after " * 100}
     assert log.verify() == []
+
+
+@pytest.mark.parametrize("size", [100, 700, 2_000, 4_096, 4_097, 15_000, 100_000])
+def test_a_forgotten_message_is_nowhere_as_it_was_stored(log: SqliteLog, path: Path, size: int) -> None:
+    said = [Random(seq).randbytes(size).hex()[:size].encode() for seq in range(1, 8)]
+    for body in said:
+        appended(log, "a", body)
+    pieces = [stored_piece(log, "a", seq) for seq in range(1, 8)]
+    assert all((piece in body) is (size < 512) for piece, body in zip(pieces, said, strict=True))
+    assert all(is_on_disk(path, piece) for piece in pieces)
+    assert all(is_on_disk(path, body[:60]) for body in said)
+    log.forget("a", [2, 3, 6])
+    for seq, (piece, body) in enumerate(zip(pieces, said, strict=True), 1):
+        assert is_on_disk(path, piece) is is_on_disk(path, body[:60]) is (seq not in (2, 3, 6))
+    assert log.verify() == []
+
+
+def test_a_packed_body_that_nobody_refers_to_is_found_by_the_search(path: Path) -> None:
+    body = b"canary of a body " * 99
+    path.write_bytes(b"before" + packed(body).kept + b"after")
+    assert body not in path.read_bytes()
+    assert is_on_disk(path, body)
+    path.write_bytes(b"before" + packed(body).kept[:-12])
+    assert is_on_disk(path, b"canary of a body")
+    path.write_bytes(bytes(3000))
+    assert not is_on_disk(path, b"canary of a body")
 
 
 def test_a_forgotten_thread_is_nowhere(log: SqliteLog, path: Path) -> None:
@@ -117,20 +145,23 @@ def test_whatever_is_forgotten_in_any_order_is_nowhere_and_the_rest_is_there(
 ) -> None:
     chance, path = Random(seed), tmp_path_factory.mktemp("store") / "store.db"
     secrets: dict[tuple[str, int], bytes] = {}
+    pieces: dict[tuple[str, int], bytes] = {}
     with closing(open_sqlite(path, vfs=UNSYNCED.name)) as log:
         for name in "abc":
             log.create(ThreadRow(name))
         for number in range(chance.randrange(5, 120)):
             name = chance.choice("abc")
             secret = b"<secret %d of %d>" % (number, seed)
-            body = secret + b"." * chance.choice((0, 100, 2000, 4050, 9000, 40_000))
-            secrets[name, appended(log, name, body)[0].seq] = secret
+            size = chance.choice((0, 100, 2000, 4050, 9000, 40_000))
+            seq = appended(log, name, secret + chance.randbytes(size).hex().encode()[:size])[0].seq
+            secrets[name, seq], pieces[name, seq] = secret, stored_piece(log, name, seq)
             if chance.random() < 0.2:
                 forget_some(log, chance, secrets)
         forgotten = forget_some(log, chance, secrets)
         assert log.verify() == []
-        content = b"".join(file.read_bytes() for file in path.parent.iterdir())
-        assert all((secret in content) is (place not in forgotten) for place, secret in secrets.items())
+        content = readable(path.parent)
+        for searched in (secrets, pieces):
+            assert all((secret in content) is (place not in forgotten) for place, secret in searched.items())
 
 
 def forget_some(log: SqliteLog, chance: Random, secrets: dict[tuple[str, int], bytes]) -> set[tuple[str, int]]:

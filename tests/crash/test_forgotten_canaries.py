@@ -15,6 +15,7 @@ import contextfold as cf
 from contextfold.domain import Sent, decode, encode
 from contextfold.folding import Policy
 from contextfold.summaries import Prompt
+from tests.crash.traces import readable
 from tests.crash.writers import Writer, fold_beside_a_forgetter
 
 pytestmark = [pytest.mark.crash, pytest.mark.finding("K4")]
@@ -116,7 +117,7 @@ def filled(store: cf.Store, dialect: str) -> tuple[cf.Thread, set[bytes]]:
 
 
 def left_in(folder: Path, words: set[bytes]) -> set[bytes]:
-    content = b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    content = readable(folder)
     return {word for word in words if word in content}
 
 

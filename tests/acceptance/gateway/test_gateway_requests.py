@@ -17,6 +17,7 @@ from tests.acceptance.gateway.house import FORMATS, House, gateway, web
 from tests.acceptance.gateway.plain_upstream import EVENTS, Answer, PlainUpstream, plain_upstream
 from tests.acceptance.gateway.shapes import SHAPES, answer_for
 from tests.acceptance.gateway.speakers import raw_request
+from tests.crash.traces import readable
 
 KEY = "sk-requests-1"
 ANSWERED = {
@@ -138,7 +139,7 @@ def test_what_was_forgotten_is_in_no_piece_and_the_next_request_is_whole_again(
         for seq in requests_of(thread):
             with pytest.raises(NotFound, match="forgotten"):
                 thread.request(seq)
-    kept = b"".join(file.read_bytes() for file in house.path.parent.iterdir() if file.is_file())
+    kept = readable(house.path.parent)
     assert b"canary-7733" not in kept
     sent = ask(house, upstream, "openai-chat", "forgets", ["Before.", "Said by somebody.", "And now?"])
     with house.store(KEY) as store:
@@ -164,7 +165,7 @@ def test_a_key_of_a_server_in_a_body_is_not_kept_and_the_rest_is(house: House, u
     }
     for path, body in bodies.items():
         post(house, upstream, "secrets" + path.replace("/", "-"), path, json.dumps(body).encode())
-    kept = b"".join(file.read_bytes() for file in house.path.parent.iterdir() if file.is_file())
+    kept = readable(house.path.parent)
     assert secret.encode() not in kept
     with house.store(KEY) as store:
         for path, body in bodies.items():

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
+from tests.crash.traces import readable
 from tests.unit.cli.conftest import Cli
 
 
@@ -128,7 +129,7 @@ def test_forget_asks_and_does_nothing_without_an_answer(cli: Cli) -> None:
 def test_forget_erases_and_the_rest_still_verifies(cli: Cli, store: Path) -> None:
     said = cli("recall", "--seq", 1, "--json").json[0]["message"]["content"]
     assert cli("forget", "--seq", 1, "--yes", "--json").json["erased"] >= 1
-    assert str(said)[:40].encode() not in store.read_bytes()
+    assert str(said)[:40].encode() not in readable(store)
     assert cli("verify").code == 0
     assert cli("forget", "--seq", 9_999, "--yes").code == 3
 

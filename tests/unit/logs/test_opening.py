@@ -9,6 +9,7 @@ from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from random import Random
 from shutil import copyfile, rmtree
 from stat import S_IMODE
 
@@ -302,7 +303,7 @@ def test_a_wal_that_belongs_to_another_file_is_refused_and_nothing_is_changed(pa
     if not is_backup:
         open_sqlite(other).close()
     with closing(open_sqlite(path)) as log:
-        appended(log, "a", *(b"%d" % turn * 9000 for turn in range(5)))
+        appended(log, "a", *(Random(turn).randbytes(9000) for turn in range(5)))  # so the file grows
         copyfile(f"{path}-wal", f"{other}-wal")
     before = other.read_bytes()
     with pytest.raises(Corrupt, match="another file"):

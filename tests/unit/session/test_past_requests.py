@@ -10,6 +10,7 @@ import contextfold as cf
 from contextfold.domain import NewEvent, Sent, digest, encode
 from contextfold.errors import NotFound
 from contextfold.layers import System
+from tests.crash.traces import readable
 
 TOOLS = [{"name": "read", "description": "Reads a file.", "input_schema": {"type": "object", "properties": {}}}]
 
@@ -98,7 +99,7 @@ def test_no_key_of_a_server_among_the_tools_is_written_down(tmp_path: Path) -> N
         past = session.request_at(session.append({"role": "assistant", "content": "Hi."}))
     del server["authorization"]
     assert past.body["tools"] == [server, own]
-    assert all(b"key-canary" not in each.read_bytes() for each in tmp_path.iterdir())
+    assert b"key-canary" not in readable(tmp_path)
 
 
 def test_a_request_from_before_settings_were_kept_says_so() -> None:

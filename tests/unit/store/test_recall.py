@@ -12,6 +12,7 @@ import pytest
 import contextfold as cf
 from contextfold import logs
 from contextfold.store import Store
+from tests.crash.traces import readable
 
 MODEL = "claude-sonnet-5-5"
 
@@ -113,7 +114,7 @@ def test_no_term_of_a_forgotten_message_is_left_in_the_file(tmp_path: Path) -> N
         seq = thread.append({"role": "user", "content": "The password is xyzzyplugh."})
         assert seqs(store, "password") == [seq]
         store.forget("talk", seq)
-    assert all(b"xyzzyplugh" not in path.read_bytes() for path in tmp_path.iterdir())
+    assert b"xyzzyplugh" not in readable(tmp_path)
 
 
 def test_what_a_writer_without_the_index_wrote_is_found(tmp_path: Path) -> None:

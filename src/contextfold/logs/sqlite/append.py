@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Final
+from typing import Final, TypeAlias
+from zlib import DEFLATED, compressobj
 
 import apsw
 from msgspec import Struct
@@ -19,11 +20,12 @@ from contextfold.logs.entries import RESCUE, Salts, Sealed, Written, earlier_app
 from . import catalogue
 from .database import Address, checksum_of, row, rows, value
 from .directory import DIGESTS, NAME, blob_of, find
-from .read import EVENTS, NO_END, Following, bodies, link_at, telling
+from .read import EVENTS, NO_END, Following, bodies, link_at, telling, unpacked
 from .schema import INLINE_LIMIT
 
 _TIP = "SELECT seq, link FROM events WHERE space = ? AND thread = ? ORDER BY seq DESC LIMIT 1"
-_BODY = "INSERT INTO bodies (space, thread, seq, blob, salt, bytes) VALUES (?, ?, ?, ?, ?, ?)"
+_BODY = "INSERT INTO bodies (space, thread, seq, blob, salt, bytes, unpacked) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_BLOB = "INSERT INTO bodies (space, bytes, unpacked) VALUES (?, ?, ?)"
 _NO_BODY = "INSERT INTO bodies (space, thread, seq) VALUES (?, ?, ?)"
 _EVENT = (
     "INSERT INTO events (space, thread, seq, parent, step, body, at, key, event, link, checksum)"
@@ -32,7 +34,12 @@ _EVENT = (
 FORGOTTEN = "INSERT INTO forgotten (space, thread, seq, committed) VALUES (?, ?, ?, ?)"
 _FIRST_OF = "SELECT seq - step FROM events WHERE space = ? AND thread = ? AND seq = ?"
 _END_OF = "SELECT min(seq) - 1 FROM events WHERE space = ? AND thread = ? AND seq > ? AND step = 0"
-_IS_SAME = "SELECT bytes IS ? FROM bodies WHERE id = ? AND space = ?"
+_KEPT = "SELECT bytes, unpacked FROM bodies WHERE id = ? AND space = ?"
+_LEAST_PACKED: Final = 512  # bytes: of fewer it takes 10 µs to save 100
+_LONG: Final = 16_384  # bytes; of longer ones …
+_TRIED: Final = 4_096  # … so many tell whether they pack
+_WINDOW_BITS: Final = 12  # and a little memory: with what zlib takes by itself, a message of 2 KB packs …
+_MEMORY: Final = 5  # … in 70 µs instead of 30, most of it to clear that
 _MOST_TIPS: Final = 4096  # threads; one that was let go is looked up again
 _MOST_BLOBS: Final = 64  # systems, lists of tools, settings, …
 _MOST_BLOB: Final = 2**18  # … each of so many bytes
@@ -75,13 +82,35 @@ class Tips:
         self.counted = 0
 
 
-def sealed_on(tip: Tip, drafts: Sequence[NewEvent], salts: Salts) -> list[Sealed]:
+class Packed(Struct, frozen=True, gc=False):
+    """Bytes as the file keeps them: packed, with the size they have unpacked, where that is a good deal shorter."""
+
+    kept: bytes
+    unpacked: int | None = None
+
+
+def packed(body: bytes) -> Packed:
+    """The bytes packed, if they are not too few; a long one, as with an image, is tried by a piece of its middle."""
+    size, middle = len(body), len(body) // 2
+    if size < _LEAST_PACKED or (size > _LONG and packed(body[middle : middle + _TRIED]).unpacked is None):
+        return Packed(body)
+    packing = compressobj(1, DEFLATED, _WINDOW_BITS, _MEMORY)
+    kept = packing.compress(body) + packing.flush()
+    return Packed(kept, size) if len(kept) <= size * 3 // 4 else Packed(body)
+
+
+def sealed_on(tip: Tip, drafts: Sequence[NewEvent], salts: Salts) -> list[tuple[Sealed, Packed]]:
     """The drafts as the next events of a thread that ends so: done before the lock is taken, while others write."""
-    entries: list[Sealed] = []
+    entries: list[tuple[Sealed, Packed]] = []
+    before: Tip | Sealed = tip
     for draft in drafts:
-        before = entries[-1] if entries else tip
-        entries.append(seal(before.link, before.seq + 1, draft, salts, SALT_BYTES))
+        before = seal(before.link, before.seq + 1, draft, salts, SALT_BYTES)
+        entries.append((before, packed(draft.body)))
     return entries
+
+
+Ready: TypeAlias = tuple[Tip, Sequence[tuple[Sealed, Packed]]]
+"""The end of a thread, and what is sealed on it."""
 
 
 class Appending:
@@ -91,7 +120,7 @@ class Appending:
         self._connection, self._address, self._tips = connection, address, tips or Tips()
 
     def write(
-        self, drafts: Sequence[NewEvent], expected: int, salts: Salts, ready: tuple[Tip, Sequence[Sealed]] | None
+        self, drafts: Sequence[NewEvent], expected: int, salts: Salts, ready: Ready | None
     ) -> tuple[tuple[Logged, ...], bool]:
         """The events written, and True; or those of the same append made earlier, and False.
 
@@ -104,8 +133,8 @@ class Appending:
         tip, entries = ready or self._sealed(drafts, expected, salts)
         number, previous = 0, tip.link
         try:
-            for step, entry in enumerate(entries):
-                number = self.insert(entry, step, previous)
+            for step, (entry, content) in enumerate(entries):
+                number = self.insert(entry, content, step, previous)
                 previous = entry.link
         except apsw.ConstraintError:
             last = self.tip()[0]
@@ -113,16 +142,16 @@ class Appending:
                 raise  # of another kind
             raise moved_on(self._address.name, expected, last) from None
         if entries:
-            self._tips.keep(self._address.name, Tip(entries[-1].seq, previous, self._address))
+            self._tips.keep(self._address.name, Tip(entries[-1][0].seq, previous, self._address))
         if number - self._tips.counted >= catalogue.STRIDE:
             self._tips.counted = catalogue.counted_to(self._connection, number)
         logged = [
             Logged(entry.seq, entry.parent, entry.at, draft.event, entry.key)
-            for entry, draft in zip(entries, drafts, strict=True)
+            for (entry, _), draft in zip(entries, drafts, strict=True)
         ]
         return tuple(logged), True
 
-    def _sealed(self, drafts: Sequence[NewEvent], expected: int, salts: Salts) -> tuple[Tip, Sequence[Sealed]]:
+    def _sealed(self, drafts: Sequence[NewEvent], expected: int, salts: Salts) -> Ready:
         """The end of the thread as the file has it, and the drafts sealed on it."""
         tip = Tip(*self.tip(), self._address)
         if tip.seq != expected:
@@ -138,7 +167,7 @@ class Appending:
             if isinstance(entry, bytes):
                 self.keep_blob(entry)
                 continue
-            self.insert(entry, 0, previous)
+            self.insert(entry, packed(entry.body or b""), 0, previous)
             previous = entry.link
             if entry.body is None:
                 self._connection.execute(FORGOTTEN, (space, thread, entry.seq, entry.committed))
@@ -151,7 +180,7 @@ class Appending:
             return tip[0], tip[1]
         return self._address.start, link_at(self._connection, self._address, self._address.start)
 
-    def insert(self, entry: Sealed, step: int, previous: bytes) -> int:
+    def insert(self, entry: Sealed, content: Packed, step: int, previous: bytes) -> int:
         """Write one event; its number among everything in the file."""
         connection, address, body = self._connection, self._address, entry.body
         key = blob_of(entry.key) if entry.key else None
@@ -159,9 +188,9 @@ class Appending:
         if not body:
             connection.execute(_NO_BODY, place)
         elif len(body) <= INLINE_LIMIT:
-            connection.execute(_BODY, (*place, None, entry.salt, body))
+            connection.execute(_BODY, (*place, None, entry.salt, content.kept, content.unpacked))
         else:
-            connection.execute(_BODY, (*place, self.keep_blob(body), entry.salt, None))
+            connection.execute(_BODY, (*place, self.keep_blob(body, content), entry.salt, None, None))
         number = connection.last_insert_rowid()
         facts = (entry.seq, entry.parent, step, number if body else None, entry.at, key, entry.stored, entry.link)
         checksum = checksum_of(address.before(entry.seq, previous), facts)
@@ -170,22 +199,27 @@ class Appending:
             connection.execute(NAME, (address.space, address.thread, key, entry.seq))
         return number
 
-    def keep_blob(self, blob: bytes) -> int:
+    def keep_blob(self, blob: bytes, ready: Packed | None = None) -> int:
         """The number of these bytes in the space, kept once. What was found whole before is only looked for by name."""
         connection, space = self._connection, self._address.space
         name, whole = self._tips.blobs.get(blob) or (sha256(blob).digest(), 0)
         number = find(connection, space, DIGESTS, name)
         if number is None:
-            connection.execute("INSERT INTO bodies (space, bytes) VALUES (?, ?)", (space, blob))
+            ready = ready or packed(blob)
+            connection.execute(_BLOB, (space, ready.kept, ready.unpacked))
             number = connection.last_insert_rowid()
             connection.execute(NAME, (space, DIGESTS, name, number))
-        elif number != whole and not value(connection, _IS_SAME, (blob, number, space)):
+        elif number != whole and not self._is_kept(blob, number):
             raise Corrupt(f"The bytes kept under {name.hex()!r} are damaged, so nothing can share them. {RESCUE}")
         if number != whole and len(blob) <= _MOST_BLOB:
             if len(self._tips.blobs) >= _MOST_BLOBS:
                 self._tips.blobs.clear()
             self._tips.blobs[blob] = name, number
         return number
+
+    def _is_kept(self, blob: bytes, number: int) -> bool:
+        found = row(self._connection, _KEPT, (number, self._address.space))
+        return found is not None and unpacked(*found) == blob
 
     def _append_of(self, seq: int) -> list[Written]:
         """All events that were written in one append with this one."""

@@ -27,7 +27,7 @@ from .append import FORGOTTEN
 from .database import Address, Database, Row, as_ours, checksum_of, rows
 from .derived import Derivations
 from .directory import DIGESTS, blob_of, find, last_of, text_of
-from .read import link_at, telling
+from .read import link_at, telling, unpacked
 
 _EVENTS = (
     "SELECT e.seq, e.parent, e.step, e.body, e.at, e.key, e.event, e.link, f.committed FROM events AS e"
@@ -96,9 +96,9 @@ def _changes(connection: apsw.Connection, address: Address, found: list[Row], is
 _PIECE: Final = 4000  # events
 
 _TO_ERASE = (
-    "SELECT e.seq, e.event, e.key, e.body, b.salt, coalesce(b.bytes,"
-    " (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space))"
+    "SELECT e.seq, e.event, e.key, e.body, b.salt, coalesce(b.bytes, o.bytes, x''), coalesce(b.unpacked, o.unpacked)"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
+    " LEFT JOIN bodies AS o ON o.id = b.blob AND o.space = e.space"
     " WHERE e.space = ? AND e.thread = ? AND e.seq BETWEEN ? AND ? AND NOT EXISTS"
     " (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
 )
@@ -124,7 +124,7 @@ _REQUESTS = (
     "SELECT e.event FROM events AS e WHERE e.space = ? AND substr(e.event, 1, 7) = CAST('[\"sent\"' AS BLOB)"
     " AND NOT EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
 )
-_BLOB = "SELECT bytes FROM bodies WHERE id = ? AND space = ? AND bytes <> zeroblob(length(bytes))"
+_BLOB = "SELECT bytes, unpacked FROM bodies WHERE id = ? AND space = ? AND bytes <> zeroblob(length(bytes))"
 _IS_A_BODY = (
     "SELECT EXISTS (SELECT 1 FROM bodies AS o WHERE o.blob = ?2 AND o.space = ?1 AND NOT EXISTS"
     " (SELECT 1 FROM forgotten AS g WHERE g.space = o.space AND g.thread = o.thread AND g.seq = o.seq))"
@@ -178,18 +178,18 @@ def _erase(connection: apsw.Connection, address: Address, first: int, last: int,
     found: dict[int, int] = {}
     marks: list[Row] = []
     erased: list[Row] = []
-    for seq, stored, key, body, salt, content in rows(connection, _TO_ERASE, (space, thread, first, last)):
+    for seq, stored, key, body, salt, kept, size in rows(connection, _TO_ERASE, (space, thread, first, last)):
         event = decode_event(stored)
         words = holds_words(event, text_of(key or b""), is_whole=is_whole)
         says = bool(body or blobs_of(event))
         if not (says or (words and is_whole)):
             continue
-        committed = b"" if words else commitment(salt or b"", content or b"")
+        committed = b"" if words else commitment(salt or b"", unpacked(kept, size))
         marks.append((space, thread, seq, committed))
         if body:
             erased.append((body, space))
         if says:
-            found[seq] = len(content or b"")
+            found[seq] = len(kept) if size is None else size
     connection.executemany(FORGOTTEN, marks)
     connection.executemany(_ERASE, erased)  # behind their marks, or the file's guards refuse
     return found
@@ -207,8 +207,8 @@ def _erase_blobs(connection: apsw.Connection, address: Address) -> None:
     if loose:
         used = {name for (stored,) in rows(connection, _REQUESTS, (space,)) for name in blobs_of(decode_event(stored))}
         for number in loose:
-            for (content,) in rows(connection, _BLOB, (number, space)):
-                digest = sha256(content)
+            for kept, size in rows(connection, _BLOB, (number, space)):
+                digest = sha256(unpacked(kept, size))
                 if digest.hexdigest() not in used:
                     connection.execute(_ERASE, (number, space))
                     connection.execute(_UNNAME_BLOB, (space, DIGESTS, digest.digest()))

@@ -7,6 +7,7 @@ checkpoint waiting, and events written meanwhile are simply the next piece.
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -20,12 +21,13 @@ from contextfold.domain import GENESIS, Logged, commitment, decode_event, encode
 from contextfold.errors import Corrupt
 from contextfold.logs.entries import RESCUE, Sealed, damaged, forgotten_key, is_linked, no_blob
 
-from .database import Address, Database, Row, is_row, rows, value
+from .database import Address, Database, Row, is_row, row, rows, value
 from .directory import DIGESTS, blob_of, origin_of, text_of
 
 _PIECE: Final = 4096  # events
 _SEALED_PIECE: Final = 256  # events with bodies
 NO_END: Final = 2**62
+_MOST_UNPACKED: Final = 2**31  # bytes: SQLite holds no more in one place
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, TypeError, AttributeError, struct.error, OverflowError)
 
 _LINK = "SELECT link FROM events WHERE space = ? AND thread = ? AND seq = ?"
@@ -37,7 +39,7 @@ _STANDING = (
 )
 _DIGEST: Final = expression("[0-9a-f]{64}")
 _BLOB = (
-    "SELECT b.bytes FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
+    "SELECT b.bytes, b.unpacked FROM names AS n JOIN bodies AS b ON b.id = n.number AND b.space = n.space"
     " WHERE n.space = ? AND n.owner = ? AND n.name = ?"
 )
 
@@ -69,15 +71,17 @@ _LOST = (
 # forgotten has a mark and no salt left.
 _BODIES = (
     "SELECT e.seq, e.parent, e.at, e.key, e.event, e.link, CASE WHEN e.body IS NULL OR e.seq < ?3 THEN x'' ELSE"
-    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space)) END, coalesce(b.salt, x''),"
+    " coalesce(b.bytes, o.bytes) END, coalesce(b.unpacked, o.unpacked), coalesce(b.salt, x''),"
     " EXISTS (SELECT 1 FROM forgotten AS f WHERE f.space = e.space AND f.thread = e.thread AND f.seq = e.seq)"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
+    " LEFT JOIN bodies AS o ON o.id = b.blob AND o.space = e.space"
     " WHERE e.space = ?1 AND e.thread = ?2 AND e.seq BETWEEN ?3 - 1 AND ?4 ORDER BY e.seq"
 )
 _SEALED = (
-    "SELECT e.seq, e.parent, e.at, e.key, e.event, coalesce(b.salt, x''),"
-    " coalesce(b.bytes, (SELECT bytes FROM bodies WHERE id = b.blob AND space = e.space), x''), f.committed, e.link"
+    "SELECT e.seq, e.parent, e.at, e.key, e.event, coalesce(b.salt, x''), coalesce(b.bytes, o.bytes, x''),"
+    " coalesce(b.unpacked, o.unpacked), f.committed, e.link"
     " FROM events AS e LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
+    " LEFT JOIN bodies AS o ON o.id = b.blob AND o.space = e.space"
     " LEFT JOIN forgotten AS f ON f.space = e.space AND f.thread = e.thread AND f.seq = e.seq"
     " WHERE e.space = ? AND e.thread = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq LIMIT ?"
 )
@@ -153,20 +157,37 @@ def sealed(database: Database, address: Address, after: int, upto: int | None) -
     while True:
         with database.reading() as connection, telling(address, max(after, address.start) + 1):
             found = rows(connection, _SEALED, (address.space, address.thread, after, stop, _SEALED_PIECE))
-            piece = [_entry(address, row) for row in found]
+            piece = [_entry(address, each) for each in found]
         yield from piece
         if len(piece) < _SEALED_PIECE:
             return
         after = piece[-1].seq
 
 
-def _entry(address: Address, row: Row) -> Sealed:
-    seq, parent, at, key, event, salt, body, committed, link = row
-    if committed is not None:
-        if not isinstance(committed, bytes) or not _is_erased(salt):
-            raise damaged(address.name, seq)
+def _entry(address: Address, found: Row) -> Sealed:
+    seq, parent, at, key, event, salt, kept, size, committed, link = found
+    if committed is None:
+        body = unpacked(kept, size)
+    elif not isinstance(committed, bytes) or not _is_erased(salt):
+        raise damaged(address.name, seq)
+    else:
         salt, body = b"", None
     return Sealed(seq, parent, at, text_of(key or b""), event, salt, body, committed or b"", link)
+
+
+def unpacked(kept: bytes, size: int | None) -> bytes:
+    """Bytes as they were before the file packed them to these; a size of None says that it did not.
+
+    Damaged ones are given as they lie, for the link or the digest of the real ones to refuse, as with any other damage.
+    """
+    if size is None or not 0 < size <= _MOST_UNPACKED:
+        return kept
+    unpacking = zlib.decompressobj()
+    try:
+        body = unpacking.decompress(kept, size + 1)  # a row that says too little is found out, and no more is made
+    except zlib.error:
+        return kept
+    return body if len(body) == size and unpacking.eof and not unpacking.unused_data else kept
 
 
 def _is_erased(salt: bytes) -> bool:
@@ -181,8 +202,9 @@ def bodies(connection: apsw.Connection, address: Address, seqs: Iterable[int]) -
         with telling(address, first):
             previous = link_at(connection, address, address.start) if first == address.start + 1 else b""
             found = rows(connection, _BODIES, (address.space, address.thread, first, last))
-            for seq, parent, at, key, event, own, body, salt, is_forgotten in found:
+            for seq, parent, at, key, event, own, stored, size, salt, is_forgotten in found:
                 if seq >= first and not is_forgotten:
+                    body = unpacked(stored, size)
                     named = text_of(key) if key else ""
                     if link(previous, seq, parent, at, named, event, commitment(salt, body)) != own:
                         raise damaged(address.name, seq)
@@ -227,12 +249,13 @@ def link_at(connection: apsw.Connection, address: Address, seq: int) -> bytes:
 def blob(connection: apsw.Connection, space: int | None, digest: str) -> bytes:
     found = None
     if _DIGEST.fullmatch(digest):
-        found = value(connection, _BLOB, (space, DIGESTS, bytes.fromhex(digest)))
-    if found is None:
+        found = row(connection, _BLOB, (space, DIGESTS, bytes.fromhex(digest)))
+    if found is None or found[0] is None:
         raise no_blob(digest)
-    if sha256(found).hexdigest() != digest:
+    content = unpacked(*found)
+    if sha256(content).hexdigest() != digest:
         raise Corrupt(f"What is kept under {digest!r} is damaged. {RESCUE}")
-    return bytes(found)
+    return bytes(content)
 
 
 def keyed(connection: apsw.Connection, address: Address, keys: Sequence[str]) -> dict[str, int]:

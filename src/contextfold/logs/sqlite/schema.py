@@ -15,7 +15,7 @@ import apsw
 from .database import rows
 
 APPLICATION_ID: Final = 0x63666C64  # "cfld"
-PAGE_SIZE: Final = 16384  # an append writes two: smaller ones hold fewer messages of 2 KB than their room
+PAGE_SIZE: Final = 4096  # of new files; an append writes two, and packed bodies fill small ones as well as large
 _VERSION_BITS: Final = 8  # of `user_version`; the rest is the file's own number
 INLINE_LIMIT: Final = 4096  # the bytes of a larger body are a blob: equal ones are kept once
 
@@ -173,6 +173,21 @@ INSERT INTO activity (space, thread, changed, at, checksum)
 SELECT 0, 0, coalesce(max(id), 0), 0, -coalesce(max(id), 0) FROM bodies;
 """
 
+# Bytes may be packed, and then say how many they are unpacked: what is counted, linked and named by digest are those.
+# Rows written before stay as they are.
+_PACKED = """
+ALTER TABLE bodies ADD COLUMN unpacked INTEGER;
+DROP TRIGGER bodies_stay;
+CREATE TRIGGER bodies_stay BEFORE UPDATE ON bodies WHEN
+    NEW.id <> OLD.id OR NEW.space <> OLD.space OR NEW.thread IS NOT OLD.thread OR NEW.seq IS NOT OLD.seq
+    OR NEW.blob IS NOT OLD.blob OR NEW.unpacked IS NOT OLD.unpacked
+    OR NEW.salt IS NOT zeroblob(length(OLD.salt)) OR NEW.bytes IS NOT zeroblob(length(OLD.bytes))
+    OR NOT CASE WHEN OLD.thread IS NULL THEN EXISTS (SELECT 1 FROM forgotten) ELSE EXISTS (
+        SELECT 1 FROM forgotten WHERE space = OLD.space AND thread = OLD.thread AND seq = OLD.seq
+    ) END
+BEGIN SELECT RAISE(ABORT, 'bodies never change unless they are forgotten'); END;
+"""
+
 MIGRATIONS: Final = (
     _TABLES + _GUARDS,
     _CHECKSUMS,
@@ -181,6 +196,7 @@ MIGRATIONS: Final = (
     _BY_NAME,
     _LISTED_CHECKSUMS,
     _COUNTED_LATER,
+    _PACKED,
 )
 VERSION: Final = len(MIGRATIONS)
 

@@ -22,11 +22,11 @@ from contextfold.logs.entries import broken
 
 from .database import Address, Database, rows, translated, value
 from .directory import DIGESTS, LOST_THREADS, SPACES, THREADS, addresses, row_seal, text_of
-from .read import UNREADABLE, events, link_at, sealed
+from .read import UNREADABLE, events, link_at, sealed, unpacked
 from .schema import name_file
 
 _NAMED_BLOBS = (
-    "SELECT n.name, n.number, b.bytes FROM names AS n"
+    "SELECT n.name, n.number, b.bytes, b.unpacked FROM names AS n"
     " LEFT JOIN bodies AS b ON b.id = n.number AND b.space = n.space WHERE n.owner = ?"
 )
 _SEALED_ROWS = (
@@ -51,7 +51,8 @@ _IS_LISTED = (
     "SELECT e.seq, e.body, e.body IS NOT NULL AND f.seq IS NULL AS is_kept,"
     " CASE WHEN substr(e.event, 1, 11) = CAST('[\"appended\"' AS BLOB) THEN 'a'"
     " WHEN substr(e.event, 1, 9) = CAST('[\"folded\"' AS BLOB) THEN 'f' END AS kind,"
-    " coalesce(length(b.bytes), (SELECT length(bytes) FROM bodies WHERE id = b.blob), 0) AS size FROM events AS e"
+    " coalesce(b.unpacked, length(b.bytes),"
+    " (SELECT coalesce(unpacked, length(bytes)) FROM bodies WHERE id = b.blob), 0) AS size FROM events AS e"
     " LEFT JOIN bodies AS b ON b.id = e.body AND b.space = e.space"
     " LEFT JOIN forgotten AS f ON f.space = e.space AND f.thread = e.thread AND f.seq = e.seq"
     " WHERE e.space = ?1 AND e.thread = ?2 AND e.seq < coalesce((SELECT min(seq) FROM bodies WHERE"
@@ -140,8 +141,8 @@ def _listed(database: Database, address: Address) -> Iterator[Problem]:
 def _blobs(database: Database) -> Iterator[Problem]:
     """Bodies were checked with their chain; blobs that an event names by digest are checked here."""
     with database.reading() as connection:
-        for name, number, blob in connection.execute(_NAMED_BLOBS, (DIGESTS,)):
-            if blob is None or sha256(blob).digest() != name:
+        for name, number, kept, size in connection.execute(_NAMED_BLOBS, (DIGESTS,)):
+            if kept is None or sha256(unpacked(kept, size)).digest() != name:
                 yield Problem(f"blob {number}", "digest", "The blob is not what its digest says. Restore a backup.")
 
 
