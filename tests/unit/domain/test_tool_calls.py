@@ -71,3 +71,28 @@ def test_a_label_is_one_short_line() -> None:
     found = use("bash", command="echo " + "card " * 200)
     assert len(found.label) <= LABEL + 2
     assert "\n" not in found.label
+
+
+def test_a_patch_tells_its_lines_without_the_signs_in_front_of_them() -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-port = 80\n+port = 8443\n+open(port)\n*** End Patch"
+    (touch,) = touches_of(ToolCall("c", "apply_patch", msgspec.json.encode({"input": patch}).decode()))
+    assert (touch.path, touch.old, touch.new) == ("a.py", "port = 80", "port = 8443\nopen(port)")
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ({"view_range": [3, 9]}, (3, 9)),
+        ({"view_range": [0, 1]}, (1, 1)),
+        ({"view_range": [3, 0]}, (3, None)),
+        ({"view_range": [3, -1]}, (3, None)),
+        ({"offset": 5, "limit": 10}, (5, 14)),
+        ({"limit": 10}, (None, 10)),
+    ],
+)
+def test_the_lines_that_are_read_are_those_that_a_call_names(
+    given: dict[str, object], lines: tuple[int | None, int | None]
+) -> None:
+    arguments = msgspec.json.encode({"path": "a.py", **given}).decode()
+    (touch,) = touches_of(ToolCall("c", "read_file", arguments))
+    assert (touch.first, touch.last) == lines

@@ -16,10 +16,12 @@ from contextfold.folding import (
     Signals,
     TokenLimit,
     Window,
+    recipes,
 )
 from contextfold.folding.importance import Scoring
 from contextfold.folding.prune import Prune
 from contextfold.models import Model
+from contextfold.testing import models
 
 
 def test_a_policy_by_itself_folds_automatically_and_asks_nobody() -> None:
@@ -86,3 +88,12 @@ def test_a_decision_and_its_signals_know_of_nothing_else() -> None:
 def test_a_provider_is_asked_for_nothing_by_itself() -> None:
     wish = Wish(Model("m"), 1_000)
     assert (wish.at, wish.made, wish.clears) == (0, frozenset(), False)
+
+
+def test_the_balanced_recipe_leaves_small_sizes_to_its_digest_unless_a_model_writes_summaries() -> None:
+    for summarizer, leaves in ((None, True), (models.raising(), False)):
+        policy = recipes.balanced(summarizer=summarizer)
+        (clear,) = [stage for stage in policy.stages if isinstance(stage, Clear)]
+        assert (clear.keep_tokens, clear.least_tokens, clear.leaves_small_sizes) == (4_000, 200, leaves)
+        (condense,) = [stage for stage in policy.stages if isinstance(stage, Condense)]
+        assert condense.fills == leaves

@@ -316,6 +316,12 @@ def test_an_account_from_before_full_history_was_kept_twice_is_read() -> None:
     assert Account.of(old) == Account(1.5, FullHistory(2.5, 100), FullHistory(2.5, 100), 200, 300, 4)
 
 
+@pytest.mark.parametrize("told", [{"cache_read": 0.25}, {"cache_written": 0.25}])
+def test_an_account_that_tells_one_share_of_the_cache_believes_the_other_works(told: dict[str, float]) -> None:
+    cache = Account.of({**Account().details(), **told}).cache
+    assert (cache.read, cache.written) == (told.get("cache_read", 1.0), told.get("cache_written", 1.0))
+
+
 def test_full_history_asks_for_a_summary_when_the_window_is_full() -> None:
     call = PricedRequest(5_000, 1_000, 0, 9_000, 1.0, 8_000, 0, is_cold=True)
     full = Account().with_full_history(call, SONNET)

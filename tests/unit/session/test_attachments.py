@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -177,3 +178,13 @@ def test_what_a_newer_attachment_of_the_same_subject_replaced_is_cleared() -> No
         session.fold(to=0)
         sent = session.prepare().json.decode()
         assert [each for each in ("old", "other", "new") if f"{each} {WORD}" in sent] == ["other", "new"]
+
+
+def test_what_is_attached_together_stays_together_when_the_session_is_opened_again(tmp_path: Path) -> None:
+    given = [note("the port is 8443"), note("the host is shop"), note("the user is ada")]
+    with cf.Session.open(tmp_path / "a.db", model=MODEL, attachers=[Teller(*given)]) as session:
+        session.append(user("one"))
+        shown = session.prepare().json
+        assert all(each.text.encode() in shown for each in given)
+    with cf.Session.open(tmp_path / "a.db", model=MODEL) as session:
+        assert [item.kind for item in session.view.items] == ["message", "attachment", "attachment", "attachment"]

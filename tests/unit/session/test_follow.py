@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Measured, Rewound, encode
+from contextfold.domain import Appended, Measured, Rewound, encode
 from contextfold.errors import BadMessage
 
 
@@ -153,6 +153,16 @@ def test_the_first_new_answer_is_billed() -> None:
         session.follow([said("Hello."), answer("Hi."), said("Go on.")], usage={"input": 900, "output": 3})
         (measured,) = [each.event for each in session.thread.events if isinstance(each.event, Measured)]
         assert measured.billed == 900
+
+
+def test_what_a_person_says_before_the_new_answer_is_not_billed() -> None:
+    with cf.Session.open(model="claude-sonnet-5-5") as session:
+        session.follow([said("Hello.")])
+        session.prepare()
+        session.follow([said("Hello."), said("Are you there?"), answer("Hi.")], usage={"input": 900, "output": 3})
+        events = [each.event for each in session.thread.events]
+        (place,) = [place for place, event in enumerate(events) if isinstance(event, Measured)]
+        assert sum(isinstance(event, Appended) for event in events[:place]) == 3
 
 
 def test_a_thread_has_other_branches_from_the_moment_its_head_goes_elsewhere(tmp_path: Path) -> None:

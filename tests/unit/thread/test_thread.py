@@ -358,3 +358,13 @@ def test_words_are_read_again_where_there_is_little_room_to_keep_them(tmp_path: 
             thread.append({"role": "user", "content": text})
         thread.lens.keep_at_most(3_000)  # fewer than are read along, once they are asked for one after another
         assert [message.text for message in thread.view.messages] == said
+
+
+def test_who_takes_back_a_fold_that_is_not_there_is_told_which_ones_are(store: cf.Store) -> None:
+    thread = store.thread("t")
+    first = thread.append(user("one"))
+    with pytest.raises(NotFound, match=r"The live ones are none\."):
+        thread.unfold(99)
+    fold = thread.fold([first], "gone")
+    with pytest.raises(NotFound, match=rf"The live ones are \[{fold}\]\."):
+        thread.unfold(99)
