@@ -2,6 +2,9 @@
 
 And commands that look into a store of 200 messages, cold: a fresh interpreter with compiled files. Processor time, the
 least of several; a plain time is a class that depends on the machine.
+
+And how long a program waits for `cf.Session`, beside `import msgspec`, both over an interpreter that imports nothing.
+What is imported late must not be paid in the first turn instead: a cold session that speaks and prepares has a bar.
 """
 
 from __future__ import annotations
@@ -17,6 +20,12 @@ import contextfold as cf
 from benchmarks.frame import Row, at_most, reported
 
 REPEAT = 9
+_FIRST_TURN = """
+import contextfold as cf
+session = cf.Session.open(model="claude-sonnet-4-5")
+session.append({"role": "user", "content": "Hello."})
+session.prepare(max_tokens=100)
+"""
 _COMMANDS = {
     "python": ("-c", "pass"),
     "import rich": ("-c", "import rich"),
@@ -24,10 +33,14 @@ _COMMANDS = {
     "--version": ("-m", "contextfold", "--version"),
     "fold --help": ("-m", "contextfold", "fold", "--help"),
     "models": ("-m", "contextfold", "models", "--json"),
+    "import msgspec": ("-c", "import msgspec"),
+    "cf.Session": ("-c", "import contextfold as cf; cf.Session"),
+    "first turn": ("-c", _FIRST_TURN),
 }
 _LOOKS = ("threads", "show", "stats")
 MOST = 2.0  # times `import rich`
 COLD = 150  # milliseconds
+IMPORT, FIRST_TURN = 3.0, 5.2  # times `import msgspec`; a first turn was at 5.0 when this was written
 
 
 def run() -> list[Row]:
@@ -38,8 +51,11 @@ def run() -> list[Row]:
         for _ in range(REPEAT):  # in turn, so that a busy machine is unfair to all alike
             for name, command in commands.items():
                 best[name] = min(best[name], _processor_time([sys.executable, *command]))
-    floor = best["import rich"]
+    floor, bare = best["import rich"], best["python"]
+    msgspec = best["import msgspec"] - bare
     return [
+        at_most("cf.Session / import msgspec", (best["cf.Session"] - bare) / msgspec, IMPORT, "x"),
+        at_most("a cold first turn / import msgspec", (best["first turn"] - bare) / msgspec, FIRST_TURN, "x"),
         at_most("contextfold --help / import rich", best["--help"] / floor, MOST, "x"),
         *(at_most(f"contextfold {name}, cold", 1000 * best[name], COLD, "ms", "class") for name in _LOOKS),
         *(reported(f"contextfold {name}", 1000 * best[name], "ms") for name in ("--help", "--version")),
