@@ -43,8 +43,27 @@ class _Match(NamedTuple):
     where: Where | None = None
 
 
+class Listed(NamedTuple):
+    """A list beside the thread: what of it is new, and where the thread has to go back to first."""
+
+    given: list[object]
+    since: int  # messages at its front that are those of the last time
+    found: _Match
+    new: Sequence[tuple[Reply, int]]  # each with the place in the list behind it
+
+    @property
+    def is_short(self) -> bool:
+        """Whether one message at most is all that has to be written, as in most turns."""
+        return len(self.new) <= 1 and self.found.where is None
+
+
 def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps[FollowReport]:
     """Bring the thread to what a list says. `usage` is what the first new answer was billed."""
+    return (yield from written(desk, listed(desk, messages), usage))
+
+
+def listed(desk: Desk, messages: Iterable[object]) -> Listed:
+    """Compare a list with the thread; the list counts as unknown until what is new of it is written."""
     given = messages if isinstance(messages, list) else list(messages)
     owned, lens = desk.owned, desk.lens
     since = owned.same(given)
@@ -55,15 +74,21 @@ def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps
     said = [each.message for each in ahead] + [each.message for each in fresh]
     owned.go_on(since, [form_of(message) or SILENT for message in said])
     found = _matched(desk, same, place)
-    report = None
-    if found.where is not None:
-        report = yield from rewind.rewind(desk, found.where, chat=True, files=False, preview=False)
-    new: list[int] = []
     if found.known >= same:
         rest = fresh[found.known - same :]
     else:
         rest = [understand(each, lens.dialect, lens.named) for each in given[found.known :]]
-    for reply, end in _grouped(desk, given, rest, found.known):
+    return Listed(given, since, found, _grouped(desk, given, rest, found.known))
+
+
+def written(desk: Desk, compared: Listed, usage: Usage | None) -> Steps[FollowReport]:
+    """Go back where a list differs, and append what is new of it."""
+    given, since, found, groups = compared
+    report = None
+    if found.where is not None:
+        report = yield from rewind.rewind(desk, found.where, chat=True, files=False, preview=False)
+    owned, new = desk.owned, list[int]()
+    for reply, end in groups:
         is_billed = usage is not None and desk.requests.newest is not None and reply.message.role == "assistant"
         key = owned.numbers[end - 1].hex()
         new.append((yield from answer.append(desk, reply, key, None, usage if is_billed else None)))
@@ -73,10 +98,10 @@ def follow(desk: Desk, messages: Iterable[object], usage: Usage | None) -> Steps
     return FollowReport(found.known, tuple(new), report)
 
 
-def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known: int) -> Iterable[tuple[Reply, int]]:
+def _grouped(desk: Desk, given: Sequence[object], fresh: Sequence[Reply], known: int) -> Sequence[tuple[Reply, int]]:
     """The new messages, each with the place in the list behind it; items that are one answer come as one."""
     if not any(dialects.find(each.message.dialect).is_written_in_items for each in fresh):
-        return zip(fresh, range(known + 1, len(given) + 1), strict=True)
+        return list(zip(fresh, range(known + 1, len(given) + 1), strict=True))
     named, at, groups = desk.lens.named, known, list[tuple[Reply, int]]()
     for group in together(given[known:], named):
         size = len(group) if isinstance(group, list) and not isinstance(given[at], list) else 1

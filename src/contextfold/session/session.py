@@ -231,8 +231,16 @@ class Session(Travels, Layered, Recalls):
         compared by identity first: put another one in its place instead of changing it. `usage` is what the first new
         answer was billed.
         """
-        with self.store.batch():
-            return drive(follow.follow(self.desk, messages, usage), self.desk)
+
+        def bring() -> FollowReport:
+            listed = follow.listed(self.desk, messages)
+            steps = follow.written(self.desk, listed, usage)
+            if listed.is_short:
+                return drive(steps, self.desk, look=False)
+            with self.store.batch():  # what is written shares a commit
+                return drive(steps, self.desk, look=False)
+
+        return self.desk.alone(bring, look=True)
 
     def record(self, stream: Iterable[Piece], *, key: str | None = None) -> StreamRecording[Piece]:
         """Hand a streamed answer on piece by piece, and append it when it ends: `for event in session.record(stream)`.
