@@ -6,6 +6,7 @@ import pytest
 
 from contextfold.dialects import Heard, Listener, find
 from contextfold.dialects.assembly import partial
+from contextfold.dialects.streams import ServerEvents
 from contextfold.errors import BadMessage
 
 
@@ -283,3 +284,11 @@ def test_words_of_a_response_that_name_no_part_are_the_first_ones() -> None:
     )
     assert came.answer is not None
     assert [part["text"] for part in came.answer["output"][0]["content"]] == ["first", "second"]
+
+
+@pytest.mark.parametrize(("more", "heard"), [(0, 1), (1, 0)])
+def test_an_event_of_sixty_four_mebibytes_is_heard_and_a_longer_one_is_left_out(more: int, heard: int) -> None:
+    events = ServerEvents()
+    events.feed(b"data: " + b"x" * (64 * 1024 * 1024 - len(b"data: ") + more))
+    assert len(events.feed(b"\n\n")) == heard
+    assert events.left_out == 1 - heard
