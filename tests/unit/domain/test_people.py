@@ -211,3 +211,19 @@ def test_the_text_of_a_skill_is_its_clients_and_what_is_typed_beside_other_resul
 
     assert told("Launching skill: review") == ("and be quick",)
     assert told("3 files read") == ("# Review\nAlways report only material findings.", "and be quick")
+
+
+@pytest.mark.parametrize(
+    ("tool", "key"),
+    [
+        ("execute_command", "command"),
+        ("search_files", "query"),
+        ("ask_followup_question", "question"),
+        ("read_file", "path"),
+        ("deal_cards", "path"),
+    ],
+)
+def test_a_call_that_is_told_in_words_is_about_what_its_tool_takes(tool: str, key: str) -> None:
+    call = as_told(Message("user", (Text(f"[{tool} for 'the deck'] Result: done"),)))[0]
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments) == {key: "the deck"}
