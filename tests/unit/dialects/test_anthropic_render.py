@@ -3,6 +3,7 @@ import pytest
 import contextfold as cf
 from contextfold.dialects import find
 from contextfold.dialects.anthropic import AnthropicDialect
+from contextfold.dialects.anthropic.render import limited
 from contextfold.domain import (
     INTERRUPTED,
     Document,
@@ -458,3 +459,15 @@ def test_marks_on_settings_leave_fewer_for_messages(
     ]
     messages = decode(ANTHROPIC.body(chunks, {"model": "m", "max_tokens": 9, **settings}, None))["messages"]
     assert [str(message).count("cache_control") for message in messages] == left
+
+
+def test_a_message_with_more_marks_than_are_allowed_leaves_those_before_it_theirs() -> None:
+    marked = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}
+    before = bytes_of(role="user", content=[marked])
+    crowded = bytes_of(role="user", content=[marked] * 5)
+
+    kept, bare = limited([before, crowded])
+
+    assert kept == before
+    assert b"cache_control" not in bare
+    assert [each["text"] for each in wire(bare)[0]["content"]] == ["a"] * 5

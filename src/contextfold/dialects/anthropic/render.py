@@ -140,7 +140,8 @@ def limited(chunks: list[bytes], since: int = 0, most: int = MOST) -> list[bytes
         marks = chunks[index].count(MARK)
         if marks > left:
             chunks[index] = b",".join(encode(_without(message)) for message in decode(b"[" + chunks[index] + b"]"))
-        left = max(0, left - marks)
+        if marks <= most:  # one that no room is enough for takes none from those before it
+            left = max(0, left - marks)
     return chunks
 
 
