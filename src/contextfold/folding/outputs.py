@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from contextfold.domain import Block, BlockKind, Detail, Message, StandIn, ToolResult, View, ViewItem, tool_key
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Refusal, cleared_block_text, cleared_text, offload_text, said
+from contextfold.summaries import PREVIEW, Refusal, cleared_block_text, cleared_text, offload_text, said
 
 from .economics import CLEARING
 from .plan import Plan, PlannedFold, Result, Situation, Survey, arguments_of, results_in
@@ -219,7 +219,6 @@ def _saved(cleared: Sequence[_Cleared]) -> int:
 
 # -- large outputs ----------------------------------------------------------------------------------------------------
 
-PREVIEW = 2_000  # characters (seed 002)
 LEAST_PREVIEW = 200  # what is still worth showing of an output when room is short
 NAME_LENGTH = 16  # hexadecimal digits of the content's hash
 

@@ -9,6 +9,7 @@ from .passages import SourceMessage
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
 from .request import Language, SummaryRequest, language_of
 from .texts import (
+    PREVIEW,
     ClearedKind,
     cleared_block_text,
     cleared_text,
@@ -32,6 +33,7 @@ from .texts import (
 )
 
 __all__ = [
+    "PREVIEW",
     "ClearedKind",
     "Language",
     "Notebook",

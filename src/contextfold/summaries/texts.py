@@ -95,7 +95,7 @@ Ranges: TypeAlias = Iterable[tuple[int, int]]
 ClearedKind: TypeAlias = Literal["image", "document", "reasoning"]
 
 EXCERPT = 200  # characters of a tool call's arguments in a placeholder
-PREVIEW = 2_000  # characters of an offloaded output, both ends together
+PREVIEW = 2_000  # characters of an offloaded output, both ends together (seed 002)
 _SHOWN_RANGES = 3
 
 _WORDINGS: dict[Language, Wording] = {"en": ENGLISH, "ja": JAPANESE}
