@@ -123,3 +123,15 @@ def test_a_lost_end_is_missed_before_it_is_counted(path: Path) -> None:
         assert log.row("b") == ThreadRow("b", 3, None, 1.0)
         with pytest.raises(Corrupt):
             list(log.read("b"))
+
+
+@pytest.mark.finding("N19")
+def test_a_space_without_threads_is_empty_and_no_damage(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with closing(opened(path)) as full:
+        begin(full)
+        appended(full, "a", *(b"said" for _ in range(2 * STRIDE)))
+        assert list(full.changes())
+    with closing(open_sqlite(path, space="another", vfs=UNSYNCED.name)) as empty:
+        assert [rows for rows in pages(empty) if rows] == []
+        assert list(empty.changes()) == []
+    assert caplog.records == []

@@ -107,10 +107,12 @@ class SqliteLog:
 
     def page(self, page: ThreadPage) -> Sequence[ListedThread]:
         with self._database.reading() as connection:
-            space = self._directory.space(connection) or 0
+            space = self._directory.space(connection)
             if not self._is_list_counted:
                 catalogue.refuse_lost_rows(connection)
                 self._is_list_counted = True
+            if space is None:
+                return []
             return catalogue.listed(connection, space, page, self._directory.row_unless_damaged)
 
     def forks(self, thread: str) -> Sequence[str]:
@@ -127,7 +129,8 @@ class SqliteLog:
 
     def changes(self, *, after: int = 0, limit: int | None = None) -> Sequence[ThreadChange]:
         with self._database.reading() as connection:
-            return catalogue.changes(connection, self._directory.space(connection) or 0, after, limit)
+            space = self._directory.space(connection)
+            return [] if space is None else catalogue.changes(connection, space, after, limit)
 
     def append(
         self, thread: str, drafts: Sequence[NewEvent], *, expected: int, blobs: Sequence[bytes] = ()
