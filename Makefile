@@ -25,7 +25,7 @@ help:
 	@echo "make mutants change the code in small ways and see whether a test notices"
 	@echo "make reference  write docs/reference/ from code and help"
 	@echo "make release build sdist and wheel, twice and compared, with an SBOM, into dist/"
-	@echo "make audit   look the lock up among known vulnerabilities"
+	@echo "make audit   look every package of the lock up among known vulnerabilities; fails unless all were looked up"
 	@echo "make lock    write requirements/*.txt anew (needs uv; UPGRADE=1 takes newer versions)"
 	@echo "make clean   remove what tools left behind"
 
@@ -85,13 +85,14 @@ clients: setup
 
 # The demo needs the core only: three packages out of the lock, beside which the source is run as it is.
 demo: .venv-demo/.locked
-	@PYTHONPATH=src .venv-demo/bin/python -m contextfold demo $(ARGS)
+	@.venv-demo/bin/python -m contextfold demo $(ARGS)
 
-.venv-demo/.locked: requirements/dev.txt
+.venv-demo/.locked: requirements/dev.txt Makefile
 	@echo "The demo installs apsw, msgspec and splintr-rs (about 30 MB) into .venv-demo and nothing else. A few seconds."
 	@mkdir -p build
 	@awk '/^[^ ]/ { wanted = /^(apsw|msgspec|splintr-rs)==/ } wanted' requirements/dev.txt > build/core.txt
 	@scripts/venv .venv-demo build/core.txt
+	@echo "$(CURDIR)/src" > "$$(.venv-demo/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/contextfold.pth"
 	@touch $@
 
 test: setup
@@ -125,7 +126,7 @@ release: setup
 	@$(PYTHON) scripts/write_sbom.py
 
 audit: setup
-	@scripts/audit
+	@$(PYTHON) scripts/audit.py
 
 # Seven days of age, so that a stolen release is likely found before it is ours.
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --exclude-newer "7 days" \
