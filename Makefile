@@ -88,7 +88,7 @@ demo: .venv-demo/.locked
 	@.venv-demo/bin/python -m contextfold demo $(ARGS)
 
 .venv-demo/.locked: requirements/dev.txt Makefile
-	@echo "The demo installs apsw, msgspec and splintr-rs (about 30 MB) into .venv-demo and nothing else. A few seconds."
+	@echo "The demo installs apsw, msgspec and splintr-rs (about 75 MB) into .venv-demo and nothing else. A few seconds."
 	@mkdir -p build
 	@awk '/^[^ ]/ { wanted = /^(apsw|msgspec|splintr-rs)==/ } wanted' requirements/dev.txt > build/core.txt
 	@scripts/venv .venv-demo build/core.txt

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import contextfold
+from scripts.check_first_commands import first_commands
 from scripts.check_wheel import differences, problems
 from scripts.write_sbom import bom
 from scripts.write_sbom import locked as pinned
@@ -63,12 +64,23 @@ def test_the_bill_of_materials_names_every_dependency_with_the_hashes_of_the_loc
     }
 
 
-@pytest.mark.finding("N11")
+@pytest.mark.finding("N11", "N18")
 @pytest.mark.parametrize("page", ["README.md", "README.ja.md"])
-def test_the_front_page_begins_with_how_to_install_and_the_demo_says_what_it_takes(page: str) -> None:
-    begins = "\n".join((ROOT / page).read_text("utf-8").splitlines()[:25])
-    for line in ("pip install contextfold", "pipx install contextfold", "uvx contextfold demo"):
-        assert f"\n{line} " in begins
+def test_the_front_page_begins_with_commands_that_work_in_a_clone(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    commands = first_commands(text)
+    assert [line.split("  ")[0] for line in commands[:3]] == [
+        "make demo",
+        "make test",
+        "pip install '.[gateway,inspector]'",
+    ]
+    assert text[: text.index("```sh")].count("\n") < 16  # on the first screen
+    # Nothing is published: no command of the page fetches contextfold from an index.
+    fenced = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    assert not re.search(r"(?:pip|pipx|uv|uvx)\b[^#\n]* '?contextfold", fenced)
+
+
+def test_the_demo_says_what_it_installs() -> None:
     demo = (ROOT / "Makefile").read_text("utf-8").partition(".venv-demo/.locked: requirements")[2]
     core = sorted(map(name_of, PROJECT["dependencies"]))
     assert f"installs {core[0]}, {core[1]} and {core[2]}" in demo

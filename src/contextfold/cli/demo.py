@@ -8,7 +8,6 @@ Exit code 0 when every check holds, 1 when not.
 Examples:
   contextfold demo
   contextfold demo here --lang ja
-  uvx contextfold demo
 """
 
 from __future__ import annotations

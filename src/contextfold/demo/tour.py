@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -247,20 +248,24 @@ def _checks(tour: Tour, row: Row, report: ReplayReport) -> bool:
 
 def _look(tour: Tour, seconds: float) -> None:
     tour.screen.title(tour.say("look"))
-    # How to call the command line from here.
-    beside = Path(sys.executable).with_name("contextfold")
-    called = beside if beside.exists() else Path(sys.executable)
-    shown = called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called
-    command = str(shown) if beside.exists() else f"{shown} -m contextfold"
     tour.screen.line(f"  {tour.say('look.report')} {tour.directory / 'report.html'}")
     tour.screen.line(f"  {tour.say('look.store')} {tour.store}")
-    for words in (f"folds --store {tour.store}", f"show --last 5 --store {tour.store}"):
-        tour.screen.line(f"      {command} {words}")
+    tour.screen.line(f"      {_command('folds', '--store', tour.store)}")
+    tour.screen.line(f"      {_command('show', '--last', 5, '--store', tour.store)}")
     tour.screen.line(f"  {tour.say('look.again')}")
-    tour.screen.line(
-        f"      {command} replay {tour.directory / 'session.jsonl'} --window 64k --policy balanced,summary"
-    )
+    again = ("replay", tour.directory / FILE, "--window", "64k", "--policy", "balanced,summary")
+    tour.screen.line(f"      {_command(*again)}")
     tour.screen.line(f"\n{tour.say('took', seconds=seconds)}")
+
+
+def _command(*words: object) -> str:
+    """A line that runs the command from this directory in a shell, as contextfold is installed here."""
+    installed = Path(sys.executable).with_name("contextfold")
+    program = installed if installed.exists() else Path(sys.executable)
+    shown = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
+    line = shlex.join(map(str, (shown, *(() if installed.exists() else ("-m", "contextfold")), *words)))
+    path = os.environ.get("PYTHONPATH")
+    return line if installed.exists() or not path else f"PYTHONPATH={shlex.quote(path)} {line}"
 
 
 KILLED = "killed"
