@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CORE = ("apsw", "msgspec", "splintr")
 LACKING = {
     "serve": "gateway",
-    "wrap true": "gateway",
+    "wrap --to openai true": "gateway",
     "inspect here.db": "inspector",
     "mcp --store here.db": "mcp",
     "threads --store postgresql://nobody@127.0.0.1:1/none": "postgres",

@@ -23,6 +23,7 @@ from contextfold.errors import BadConfiguration
 from contextfold.private import write_private
 from contextfold.workspace.homes import state_directory
 
+from .base_urls import BASE_URLS
 from .invocation import Invocation
 
 if TYPE_CHECKING:  # its web server is an extra
@@ -31,14 +32,6 @@ if TYPE_CHECKING:  # its web server is an extra
 MODES = ("observe", "fold", "strict")
 LOGS = ("text", "json")
 NOTED = "gateways"  # the directory, inside the user's state, in which running gateways are noted
-# What each client reads, and what its base URL looks like behind the token.
-BASE_URLS = (
-    ("Claude Code, Anthropic SDK", "ANTHROPIC_BASE_URL", ""),
-    ("aider, mini-swe-agent (Claude)", "ANTHROPIC_API_BASE", ""),
-    ("OpenAI SDK, llm", "OPENAI_BASE_URL", "/v1"),
-    ("aider, mini-swe-agent (OpenAI)", "OPENAI_API_BASE", "/v1"),
-    ("Gemini CLI", "GOOGLE_GEMINI_BASE_URL", ""),
-)
 
 
 class NotedGateway(msgspec.Struct, frozen=True):
@@ -66,7 +59,7 @@ class GatewayListener(Struct, frozen=True):
     @property
     def variables(self) -> dict[str, str]:
         """What points clients here, by the names they read."""
-        return {name: f"{self.url}{rest}" for _, name, rest in BASE_URLS}
+        return {each.variable: f"{self.url}{each.ending}" for each in BASE_URLS}
 
 
 def arguments(parser: ArgumentParser) -> None:

@@ -19,10 +19,11 @@ import sys
 from argparse import ArgumentParser
 
 from . import listener
+from .base_urls import BASE_URLS
 from .commands import DONE
 from .inspect import mounted
 from .invocation import Invocation
-from .listener import BASE_URLS, GatewayListener, gateway_table, listening
+from .listener import GatewayListener, gateway_table, listening
 from .paper import Ink
 
 
@@ -71,9 +72,9 @@ def _show(call: Invocation, found: GatewayListener, link: str) -> None:
     call.out.line(Ink(call.say("serve.ready", where=found.where), "bold"))
     call.out.line(call.say("serve.store", store=call.store_path, mode=found.settings.mode), indent=2)
     call.out.line()
-    for about, name, _ in BASE_URLS:
-        call.out.line(Ink(about, "dim"), indent=2)
-        call.out.line(f"export {name}={found.variables[name]}", indent=2)
+    for each in BASE_URLS:
+        call.out.line(Ink(each.clients, "dim"), indent=2)
+        call.out.line(f"export {each.variable}={found.variables[each.variable]}", indent=2)
     call.out.line()
     if link:
         call.out.line(Ink(call.say("serve.inspector"), "dim"), indent=2)

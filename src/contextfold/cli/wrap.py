@@ -1,13 +1,15 @@
 """Run an agent through a gateway of its own: nothing to set up, and it never runs out of context.
 
-Starts a gateway on a free port, sets every variable by which claude, codex, gemini, aider, opencode, llm and the SDKs
-find their provider, runs the command, and ends with it, with its exit code. A provider that you reach under another
-address keeps it: what the variables said before is where requests go. Everything is kept in the store.
+Starts a gateway on a free port, points the command at it (claude, codex, gemini, aider, opencode, llm, mini, and others
+by the SDKs' variables), runs it, and ends with it, with its exit code. Requests go on to where they went before: what a
+variable or the agent's own settings said is read first. Where that cannot be told nothing is started; say it by --to.
+Everything is kept in the store.
 
 Examples:
   contextfold wrap -- claude
   contextfold wrap --store work.db -- codex exec "mend the tests"
   contextfold wrap --mode observe -- aider --message "rename it"
+  contextfold wrap --to openai=http://127.0.0.1:11434/v1 -- python agent.py
 """
 
 from __future__ import annotations
@@ -21,28 +23,27 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import PurePath
+from pathlib import Path
 
 import msgspec
 
+from contextfold.dialects import all_known
 from contextfold.errors import NotFound
 
 from . import listener
 from .arguments import UsageError
+from .client_settings import CommandContext
 from .invocation import Invocation
 from .listener import GatewayListener, listening
+from .redirection import Redirection, destinations, redirection
 
 _BY_SIGNAL = 128  # what shells add to the number of the signal that ended a command
-# Where a user may have said that a provider is elsewhere, and what its address ends with there.
-_ELSEWHERE = (
-    ("anthropic", "ANTHROPIC_BASE_URL", ""),
-    ("openai", "OPENAI_BASE_URL", "/v1"),
-    ("gemini", "GOOGLE_GEMINI_BASE_URL", ""),
-)
 
 
 def arguments(parser: ArgumentParser) -> None:
     listener.arguments(parser)
+    told = "where requests go: anthropic, openai or gemini, with =ADDRESS for a server of your own"
+    parser.add_argument("--to", action="append", default=[], metavar="PROVIDER[=ADDRESS]", help=told)
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the agent and its arguments")
 
 
@@ -52,14 +53,15 @@ def run(call: Invocation) -> int:
         raise UsageError("There is no command to run. Write it behind two dashes: contextfold wrap -- claude")
     if shutil.which(command[0]) is None:
         raise NotFound(f"There is no command {command[0]!r} here. Install it, or give its path.")
-    said = {"port": 0, "host": "127.0.0.1", "socket": "", "mode": call.args.mode}
-    with listening(call, {**said, "upstreams": upstreams(call.settings.gateway, os.environ)}) as found:
+    way = _way(call, command)
+    said = {"port": 0, "host": "127.0.0.1", "socket": "", "mode": call.args.mode, "by_name": True}
+    said["upstreams"] = dict(way.upstreams)
+    with listening(call, said) as found:
         from contextfold.gateway.server import beside  # noqa: PLC0415  # an extra, which is there by now
 
         with beside(found.gateway, found.socket):
-            environ = {**os.environ, **environment(found, os.environ)}
-            # The very command that the user typed, without a shell.
-            with _passing_on() as begin, subprocess.Popen(pointed(command, found), env=environ) as child:  # noqa: S603
+            environ = {**os.environ, **environment(found, way, os.environ)}
+            with _passing_on() as begin, _started(pointed(command, found, way), environ) as child:
                 begin(child)
                 code = child.wait()
         counted = found.gateway.metrics
@@ -70,36 +72,48 @@ def run(call: Invocation) -> int:
     return code if code >= 0 else _BY_SIGNAL - code
 
 
-def upstreams(table: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, object]:
-    """Where providers are: as set, else as the user's own variables say, else where they usually are."""
-    named = table.get("upstreams")
-    chosen = dict(named) if isinstance(named, Mapping) else {}
-    for name, variable, ending in _ELSEWHERE:
-        if address := environ.get(variable):
-            chosen.setdefault(name, address.rstrip("/").removesuffix(ending))
-    return chosen
+def _way(call: Invocation, command: Sequence[str]) -> Redirection:
+    named = call.settings.gateway.get("upstreams")
+    set_here = named if isinstance(named, Mapping) else {}
+    public = {each.endpoint.provider.name: each.endpoint.provider.address for each in all_known() if each.endpoint}
+    given = CommandContext(
+        environ=os.environ,
+        folder=Path.cwd(),
+        home=Path(os.path.expanduser("~")),  # noqa: PTH111  # `Path.home` raises where there is none
+        program=Path(shutil.which(command[0]) or command[0]).resolve(),
+        usual={**public, **set_here},
+        settled=frozenset(set_here),
+        to=destinations(call.args.to),
+    )
+    return redirection(command, given)
 
 
-def environment(found: GatewayListener, environ: Mapping[str, str]) -> dict[str, str]:
-    """What a command is told so that it comes here, whichever of the agents it is."""
-    providers = {"anthropic": "/v1", "openai": "/v1", "google": "/v1beta"}
-    code = {"provider": {name: {"options": {"baseURL": found.url + rest}} for name, rest in providers.items()}}
-    direct = ",".join(filter(None, (environ.get("NO_PROXY") or environ.get("no_proxy"), "127.0.0.1")))
-    return {
-        **found.variables,
-        "OPENCODE_CONFIG_CONTENT": environ.get("OPENCODE_CONFIG_CONTENT") or msgspec.json.encode(code).decode(),
-        "NO_PROXY": direct,
-        "no_proxy": direct,
-        "CONTEXTFOLD_GATEWAY_URL": found.url,
-    }
+def _started(command: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """The very command that the user typed, without a shell."""
+    try:
+        return subprocess.Popen(command, env=environ)  # noqa: S603
+    except OSError as error:
+        raise UsageError(f"The command {command[0]!r} cannot be run: {error.strerror}.") from error
 
 
-def pointed(command: Sequence[str], found: GatewayListener) -> list[str]:
-    """The command; to one that reads its address from no variable it is said as an argument."""
+def environment(found: GatewayListener, way: Redirection, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that lead a command to the gateway."""
+    told = {name: found.url + path for name, path in way.variables.items()}
+    told["CONTEXTFOLD_GATEWAY_URL"] = found.url
+    for name, other in (("NO_PROXY", "no_proxy"), ("no_proxy", "NO_PROXY")):
+        told[name] = ",".join(filter(None, (environ.get(name) or environ.get(other), "127.0.0.1")))
+    if way.opencode:
+        providers = {name: {"options": {"baseURL": found.url + path}} for name, path in way.opencode.items()}
+        told["OPENCODE_CONFIG_CONTENT"] = msgspec.json.encode({"provider": providers}).decode()
+    return told
+
+
+def pointed(command: Sequence[str], found: GatewayListener, way: Redirection) -> list[str]:
+    """The command; Codex, which reads its address from no variable, gets it as an argument."""
+    if way.codex is None:
+        return list(command)
     program, *rest = command
-    if PurePath(program).stem != "codex":
-        return [program, *rest]
-    return [program, "-c", f'openai_base_url="{found.url}/v1"', *rest]
+    return [program, "-c", f'openai_base_url="{found.url}{way.codex}"', *rest]
 
 
 @contextmanager
@@ -112,7 +126,7 @@ def _passing_on() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     early: list[int] = []
 
     def pass_on(number: int, _: object) -> None:
-        if number == signal.SIGINT and sys.stdin.isatty():
+        if number == signal.SIGINT and sys.stdin is not None and sys.stdin.isatty():
             return
         if started:
             started[0].send_signal(number)

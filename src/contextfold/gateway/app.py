@@ -136,10 +136,14 @@ class Gateway:
 
     async def _forwarded(self, visit: Visit, receive: Receive, send: Send) -> None:
         upstream = ""
-        first, slash, rest = visit.path.removeprefix(b"/").partition(b"/")
-        if slash and (named := first.decode("latin-1")) in self._upstreams.names():
+        first, _, rest = visit.path.removeprefix(b"/").partition(b"/")
+        if (named := first.decode("latin-1")) in self._upstreams.names():
             # A provider that the path names before everything else, and the path without it.
             upstream, visit = named, replace(visit, path=b"/" + rest)
+        elif self._settings.by_name:
+            names = ", ".join(f"/{name}" for name in self._upstreams.names())
+            await _say(send, 404, f"This path names no provider. Begin it with one of {names}.")
+            return
         found = _turn_asked(visit)
         upstream = upstream or (_provider(visit).name if found is None else found[1].provider.name)
         endpoint = None if found is None else found[1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -62,6 +63,7 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
         default=False, name="public"
     )  # beyond this machine, knowingly, without TLS of its own
     upstreams: dict[str, str] = {}  # addresses of providers, by name; others are reached under /NAME/
+    by_name: bool = False  # every path must begin with the name of an upstream: none is guessed
     mode: Mode = "fold"
     policy: str = ""
     window: int | None = None
@@ -80,9 +82,11 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         for name, address in self.upstreams.items():
-            if not address.startswith(("http://", "https://")) or "@" in address:
+            parts = urlsplit(address)
+            if parts.scheme not in ("http", "https") or parts.username is not None:
+                shown = address.rpartition("@")[2]  # what stands before it may be a password
                 raise BadConfiguration(
-                    f"gateway.upstreams.{name} is {address!r}. Give an address that begins with https:// or http://."
+                    f"gateway.upstreams.{name} is {shown!r}. Give an address that begins with https:// or http://."
                 )
         if not 0 <= self.port < 1 << 16:
             raise BadConfiguration(f"gateway.port is {self.port}. Give a number from 0 to 65535.")
@@ -110,7 +114,9 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
         return self.recall or any(each.recall for each in told)
 
     def addresses(self) -> dict[str, str]:
-        """Where every provider is: the usual places, and what is set."""
+        """Where every provider is: the usual places, and what is set; only that where paths must name an upstream."""
+        if self.by_name:
+            return self.upstreams
         usual = {each.endpoint.provider for each in all_known() if each.endpoint is not None}
         return {**{provider.name: provider.address for provider in usual}, **self.upstreams}
 

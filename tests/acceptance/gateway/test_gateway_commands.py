@@ -84,14 +84,148 @@ def test_a_wrapped_agent_is_kept_and_ends_with_its_own_code(
     assert KEY.encode() not in kept
 
 
+# Each variable as a client reads it, and the rest of a turn's address behind it.
+READ = [
+    ("claude", "ANTHROPIC_BASE_URL", "", "/v1/messages"),
+    ("aider", "OPENAI_API_BASE", "/v1", "/chat/completions"),
+    ("aider", "OPENAI_BASE_URL", "/v1", "/chat/completions"),
+    ("mini", "ANTHROPIC_API_BASE", "", "/v1/messages"),
+    ("mini", "ANTHROPIC_BASE_URL", "", "/v1/messages"),
+    ("llm", "OPENAI_BASE_URL", "/v1", "/chat/completions"),
+    ("gemini", "GOOGLE_GEMINI_BASE_URL", "", "/v1beta/models/gemini-3-pro:generateContent"),
+    ("agent", "OPENAI_API_BASE", "/v1", "/responses"),
+    ("agent", "ANTHROPIC_API_BASE", "", "/v1/messages"),
+    ("agent", "OPENAI_BASE_URL", "/api/paas/v4", "/chat/completions"),
+    ("agent", "OPENAI_API_BASE", "", "/completions"),
+    ("agent", "ANTHROPIC_BASE_URL", "/here", "/api/telemetry"),
+]
+# Posts to the address that a variable names, and tells what came back.
+POSTS = """
+import os, sys, urllib.request
+address = os.environ[sys.argv[1]]
+if not address.startswith(os.environ["CONTEXTFOLD_GATEWAY_URL"]):
+    sys.exit("not through the gateway")
+asked = urllib.request.Request(address + sys.argv[2], sys.argv[3].encode(), {"authorization": "Bearer of nobody"})
+urllib.request.urlopen(asked).read()
+"""
+
+
+@pytest.mark.finding("W20")
+@pytest.mark.parametrize(("command", "variable", "ending", "path"), READ)
+def test_requests_of_a_wrapped_agent_go_where_its_variable_said_before(
+    home: Path,
+    upstream: PlainUpstream,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    variable: str,
+    ending: str,
+    path: str,
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    monkeypatch.setenv(variable, upstream.url + ending)
+    _program(home / command, f"exec {sys.executable} -c '{POSTS}' {variable} \"$@\"")
+    assert main(["wrap", "--quiet", "--", str(home / command), path, BODY]) == 0
+    assert [arrived.target for arrived in upstream.arrived] == [ending + path]
+
+
+@pytest.mark.finding("W20")
+def test_a_variable_goes_before_the_settings_of_the_gateway(home: Path, upstream: PlainUpstream) -> None:
+    settings = home / "mine.toml"
+    settings.write_text('[gateway.upstreams]\nanthropic = "http://127.0.0.1:9"\n')
+    wrapped = ["wrap", "--quiet", "--config", str(settings), "--", sys.executable, "-c", AGENT, BODY]
+    assert main(wrapped) == 7
+    assert len(upstream.arrived) == 1
+
+
+@pytest.mark.finding("W20")
+@pytest.mark.usefixtures("home")
+def test_where_the_provider_cannot_be_told_nothing_is_started(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    assert main(["wrap", "--", sys.executable, "-c", "open('started', 'w')"]) == 2
+    assert "--to openai" in capfd.readouterr().err
+    assert main(["wrap", "--to", "opneai", "--", sys.executable, "-c", "open('started', 'w')"]) == 2
+    assert not Path("started").exists()
+    assert not Path("contextfold.db").exists()
+    assert main(["wrap", "--quiet", "--to", "openai", "--", sys.executable, "-c", "open('started', 'w')"]) == 0
+    assert Path("started").exists()
+
+
+@pytest.fixture
+def nowhere(home: Path) -> Path:
+    """Settings under which nothing that is guessed reaches anybody."""
+    settings = home / "nowhere.toml"
+    names = ("anthropic", "openai", "gemini")
+    settings.write_text("[gateway.upstreams]\n" + "".join(f'{name} = "http://127.0.0.1:9"\n' for name in names))
+    return settings
+
+
+@pytest.mark.finding("W20")
+@pytest.mark.parametrize("path", ["", "?beta=true", "/", "/api/telemetry"])
+def test_every_path_below_an_address_goes_to_that_address(upstream: PlainUpstream, nowhere: Path, path: str) -> None:
+    posts = POSTS.replace("sys.argv[1]", "'ANTHROPIC_BASE_URL'").replace("sys.argv[2]", repr(path))
+    posts = posts.replace("sys.argv[3]", repr(BODY))
+    assert main(["wrap", "--quiet", "--config", str(nowhere), "--", sys.executable, "-c", posts]) == 0
+    assert [arrived.target for arrived in upstream.arrived] == [f"/{path.removeprefix('/')}"]
+
+
+ASKS_ELSEWHERE = """
+import os, urllib.error, urllib.request
+for path in "/v1/models /v1/messages /v1/chat/completions /openai/v1/models /gemini /anthropic-2/v1/x /".split():
+    try:
+        urllib.request.urlopen(os.environ["CONTEXTFOLD_GATEWAY_URL"] + path, b"{}")
+    except urllib.error.HTTPError as error:
+        print(error.code, end=" ")
+"""
+
+
+@pytest.mark.finding("W20")
+def test_a_path_that_names_no_address_of_the_command_is_sent_nowhere(
+    upstream: PlainUpstream, nowhere: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _program(tmp_path / "claude", f"exec {sys.executable} -c '{ASKS_ELSEWHERE}'")
+    assert main(["wrap", "--quiet", "--config", str(nowhere), "--", str(tmp_path / "claude")]) == 0
+    assert capfd.readouterr().out.split() == ["404"] * 7
+    assert upstream.arrived == []
+
+
+@pytest.mark.finding("W20")
+def test_an_address_in_the_settings_of_the_gateway_is_enough_for_another_program(
+    home: Path, upstream: PlainUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    (home / "mine.toml").write_text(f'[gateway.upstreams]\nanthropic = "{upstream.url}"\n')
+    assert main(["wrap", "--quiet", "--config", "mine.toml", "--", sys.executable, "-c", AGENT, BODY]) == 7
+    assert len(upstream.arrived) == 1
+
+
+@pytest.mark.usefixtures("home")
+def test_a_command_that_cannot_be_run_is_told_as_such(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (home / "claude").write_bytes(b"\x7fELF no program")
+    (home / "claude").chmod(0o755)
+    assert main(["wrap", "--", str(home / "claude")]) == 2
+    assert "cannot be run" in capfd.readouterr().err
+
+
+def test_a_password_in_an_address_is_not_repeated(
+    home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://me:hunter2@127.0.0.1:9")
+    assert main(["wrap", "--store", str(home / "a.db"), "--", "true"]) == 2
+    told = capfd.readouterr().err
+    assert "ANTHROPIC_BASE_URL is no address" in told
+    assert "hunter2" not in told
+
+
 @pytest.mark.parametrize(
     ("command", "variable", "ending"),
     [
-        ("claude", "ANTHROPIC_BASE_URL", ""),
-        ("aider", "OPENAI_API_BASE", "/v1"),
-        ("mini", "ANTHROPIC_API_BASE", ""),
-        ("llm", "OPENAI_BASE_URL", "/v1"),
-        ("gemini", "GOOGLE_GEMINI_BASE_URL", ""),
+        ("claude", "ANTHROPIC_BASE_URL", "/anthropic"),
+        ("aider", "OPENAI_API_BASE", "/openai/v1"),
+        ("mini", "ANTHROPIC_BASE_URL", "/anthropic"),
+        ("llm", "OPENAI_BASE_URL", "/openai/v1"),
+        ("gemini", "GOOGLE_GEMINI_BASE_URL", "/gemini"),
     ],
 )
 def test_every_agent_finds_the_gateway_in_the_variable_it_reads(
@@ -108,6 +242,8 @@ def test_codex_is_told_by_an_argument_and_opencode_by_its_settings(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _program(home / "codex", 'echo "$@"')
+    (home / ".codex").mkdir()
+    (home / ".codex" / "auth.json").write_text('{"OPENAI_API_KEY": "sk-a"}')
     assert main(["wrap", "--quiet", "--", str(home / "codex"), "exec", "do it"]) == 0
     told = capfd.readouterr().out
     assert told.startswith('-c openai_base_url="http://127.0.0.1:')
@@ -217,6 +353,25 @@ def test_settings_are_read_again_on_hangup_and_a_bad_file_changes_nothing(home: 
         settings.write_text(f'[gateway.upstreams]\nanthropic = "{upstream.url}"\n')
         _hang_up(process, "settings read again")
         assert web().post(url, content=BODY, headers={"x-api-key": KEY}).status_code == 200
+
+
+@pytest.mark.finding("N19")
+@pytest.mark.parametrize("mode", ["fold", "strict", "observe"])
+def test_the_first_requests_of_a_new_store_write_nothing_to_the_terminal(
+    home: Path, upstream: PlainUpstream, mode: str
+) -> None:
+    settings = home / "mine.toml"
+    settings.write_text(f'[gateway.upstreams]\nanthropic = "{upstream.url}"\n')
+    with served(home, "--port", "0", "--config", str(settings), "--mode", mode) as (process, told):
+        url = told["variables"]["ANTHROPIC_BASE_URL"] + "/v1/messages"
+        for key in (KEY, f"{KEY}-of-another"):
+            for turn in range(20):
+                said = [{"role": "user", "content": f"Conversation {turn}."}]
+                body = {"model": "claude-sonnet-5-5", "max_tokens": 10, "messages": said}
+                assert web().post(url, json=body, headers={"x-api-key": key}).status_code == 200
+        process.terminate()
+        _, written = process.communicate(timeout=60)
+    assert written.splitlines() == ["note: everything is kept; the gateway has stopped"]
 
 
 def _hang_up(process: subprocess.Popen[str], awaited: str) -> None:

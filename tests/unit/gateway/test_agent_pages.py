@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from contextfold.cli.listener import BASE_URLS
+from contextfold.cli.base_urls import BASE_URLS
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = sorted(path for path in (DOCS / "agents").glob("*.md") if path.name != "README.md")
@@ -25,5 +25,5 @@ def test_the_lines_of_an_agent_are_what_serve_prints_and_stand_in_japanese_too(p
     assert blocks
     japanese = (DOCS / "ja" / "agents.md").read_text(encoding="utf-8")
     assert [block for block in blocks if block not in japanese] == []
-    endings = {name: ending for _, name, ending in BASE_URLS}
+    endings = {each.variable: each.ending for each in BASE_URLS}
     assert {name: ending for name, ending in SAID.findall(text) if endings[name] != ending} == {}
