@@ -21,7 +21,7 @@ from typing import Any
 import contextfold as cf
 from contextfold.domain import Appended, Sent, encode
 from contextfold.errors import NotFound
-from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings
+from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings, spaces_in
 from contextfold.gateway.door import Visit
 from contextfold.gateway.server import beside, bound
 from contextfold.gateway.tenants import space_of
@@ -209,7 +209,7 @@ def through_gateway(place: int) -> str:
         listening = bound(settings)
         port = listening.getsockname()[1]
         store = home / "kept.db"
-        gateway = Gateway(settings, _SECRETS, lambda space: cf.open(store, space=space), port=port)
+        gateway = Gateway(settings, _SECRETS, spaces_in(store, settings), port=port)
         client = clients(f"http://127.0.0.1:{port}/{_SECRETS.token}", server.token)[place]
         environment = prepared(client, home, SECRET)
         for number in range(CALLS + 1):

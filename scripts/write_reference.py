@@ -27,7 +27,7 @@ from contextfold.configuration import SETTINGS
 from contextfold.domain import encode
 from contextfold.folding import Policy, Report
 from contextfold.inspector import ROUTES, description
-from contextfold.models import ModelSettings, Profile
+from contextfold.models import APPEARANCE, ModelSettings, Profile
 from contextfold.replay import schema
 from contextfold.testing import histories
 
@@ -183,10 +183,19 @@ def settings_page() -> Iterator[str]:
         "unknown key is an error that names the nearest known one.",
         "",
         "A `contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned",
-        "repository. It may not name paths outside that directory (`store`, `artifacts`, `litellm`, `catalogue`),",
-        "nor a `dialect` or `tokenizer` that a plugin brings, nor who summarizes (`condensing_model`) and what that",
-        "model is told (`condensing_prompt`); what is left out is told. `--trust`, or `CONTEXTFOLD_TRUST=1`, takes it",
-        "whole.",
+        f"repository. It may set {' and '.join(f'`{name}`' for name in APPEARANCE)}; everything else, also what later",
+        "versions add, is left out, and one note names it. Who owns the file makes no difference. You trust it by",
+        "",
+        "- `contextfold trust`: this content at this place from now on, noted in your state directory",
+        "  (`~/.local/state/contextfold`, `XDG_STATE_HOME`); once changed or moved it is left out again. Tables of",
+        "  models that it names are trusted with it, whatever becomes of them;",
+        "- `--trust`, or `CONTEXTFOLD_TRUST=1`: for this run, whatever it says;",
+        "- naming it, by `--config` or `CONTEXTFOLD_CONFIG`;",
+        "- writing the settings into your own file instead.",
+        "",
+        "The library follows the same rule: a program may be started in any directory. One that wants the file beside",
+        "it sets `CONTEXTFOLD_CONFIG` to its path before it opens a session, or says everything in code. Directories",
+        "above the working directory and `.env` files are never searched for settings.",
         "",
     )
     rows = [

@@ -82,3 +82,13 @@ def postgres_store(postgres_address: str) -> Iterator[str]:
     migrate(address)
     yield address
     drop_schema(address)
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    """No test leaves variables of the environment to the tests behind it: examples on pages set some."""
+    before = dict(os.environ)
+    yield
+    if dict(os.environ) != before:
+        os.environ.clear()
+        os.environ.update(before)

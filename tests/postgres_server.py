@@ -106,15 +106,26 @@ class PostgresServer:
         """Make a replica the primary."""
         self._run("pg_ctl", "-D", str(self.data), "-w", "-t", "60", "promote")
 
-    def kill(self) -> None:
-        """End it as a crash would: the postmaster and whatever it started, at once."""
+    def freeze(self) -> None:
+        """Have all of it stand still, as a machine does that swaps or whose disk hangs."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """To the postmaster and whatever it started."""
         leader = int((self.data / "postmaster.pid").read_text().split()[0])
         children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
         for process in (leader, *map(int, children)):
             try:
-                os.kill(process, signal.SIGKILL)
+                os.kill(process, number)
             except ProcessLookupError:
                 continue
+
+    def kill(self) -> None:
+        """End it as a crash would: the postmaster and whatever it started, at once."""
+        self._signal(signal.SIGKILL)
         # Whoever adopts orphans here may leave them unburied, and then their locks look alive.
         for left in (self.data / "postmaster.pid", *self.directory.glob(".s.PGSQL.*")):
             left.unlink(missing_ok=True)

@@ -29,7 +29,6 @@ from contextfold.models import (
     nearest,
     read_settings,
     settings_files,
-    ships,
     warn_of_left_out,
 )
 
@@ -153,8 +152,7 @@ def configure(
 ) -> Configuration:
     """What holds now. `flags` are what was given on a command line; `file` is named by one of them."""
     environment = os.environ if environ is None else environ
-    near, own, is_trusted = settings_files(environment, file)
-    found = read_settings(near, own, trusted=is_trusted, is_ours=ships)
+    found = read_settings(settings_files(environment, file))
     config = config_of(found)
     warn_of_left_out(config)
     given = dict(flags or {})

@@ -131,14 +131,15 @@ class WrappedTurn(Struct):
         """What is sent: the same request around the messages that fit, with no longer an answer than there is room."""
         envelope = self.envelope
         known = dialects.SETTINGS - _BODY_ONLY - {self.endpoint.system, self.endpoint.tools, *self.endpoint.output}
-        is_marked = any(_MARK in each for each in (*envelope.fields.values(), *envelope.messages))
+        around = {name: raw for name, raw in envelope.fields.items() if isinstance(raw, bytes)}
+        is_marked = any(_MARK in each for each in (*around.values(), *envelope.messages))
         self.request = request = self.conversation.turn(
             envelope.messages,
             system=envelope.system or "",  # type: ignore[arg-type]  # as it came
             tools=envelope.tools if isinstance(envelope.tools, list) else [],
             max_tokens=envelope.output,
             cache=False if is_marked else None,  # then every mark is the caller's
-            settings={name: decode(raw) for name, raw in envelope.fields.items() if name in known},
+            settings={name: decode(raw) for name, raw in around.items() if name in known},
         )
         return self.endpoint.close(envelope, *_fitted(request, self.endpoint, envelope))
 

@@ -15,6 +15,7 @@ import pytest
 import contextfold as cf
 from contextfold.cli import main
 from contextfold.cli.plugin import KEEP, digest, status_line
+from contextfold.cli.projects import project_space
 from contextfold.domain import encode
 from contextfold.testing import histories
 from contextfold.testing.server import Call, Question, Say, strict_server
@@ -60,7 +61,7 @@ def test_the_plugin_has_its_manifest_a_server_that_is_always_loaded_and_hooks(
     assert files[".claude-plugin/plugin.json"]["name"] == "contextfold"
     server = files[".mcp.json"]["mcpServers"]["contextfold"]
     assert server["alwaysLoad"]
-    assert server["args"][:2] == ["mcp", "--store"]
+    assert server["args"] == ["mcp", "--project", f"--store={tmp_path / 'a.db'}"]
     assert set(files["hooks/hooks.json"]["hooks"]) == {"PreCompact", "PostCompact", "SessionStart"}
     assert "--answer status" in told["settings"]["statusLine"]["command"]
 
@@ -70,10 +71,10 @@ def test_before_a_compaction_the_transcript_is_kept_and_the_summary_told_what_to
 ) -> None:
     file, store = transcript(tmp_path / "s1.jsonl"), tmp_path / "a.db"
     for event in ("PreCompact", "PostCompact"):
-        given = {"hook_event_name": event, "session_id": "s1", "transcript_path": str(file)}
+        given = {"hook_event_name": event, "session_id": "s1", "transcript_path": str(file), "cwd": str(tmp_path)}
         assert asked(given, store, monkeypatch) == 0
     assert capsys.readouterr().out == KEEP
-    with cf.open(store) as opened:
+    with cf.open(store, space=project_space(tmp_path)) as opened:
         assert [(row.title, row.messages) for row in opened.threads()] == [("s1", 24)], "and nothing twice"
 
 
@@ -89,6 +90,65 @@ def test_after_a_compaction_a_digest_of_the_whole_conversation_is_handed_over(
     assert "parser" in told["additionalContext"]
 
 
+@pytest.mark.finding("K17")
+def test_what_was_said_in_one_project_is_recalled_in_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mcp")
+    store = tmp_path / "a.db"
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugin", "claude-code", "-o", "plugin", "--store", str(store), "--quiet"]) == 0
+    server = json.loads((tmp_path / "plugin" / ".mcp.json").read_text())["mcpServers"]["contextfold"]
+    projects = {name: tmp_path / name for name in ("mine", "stranger")}
+    for name, directory in projects.items():
+        (directory / "src").mkdir(parents=True)
+        file = transcript(directory / f"{name}.jsonl")
+        file.write_text(file.read_text().replace("Rename parser", f"The {name} password is {name}-8443. Rename parser"))
+        # The agent's working directory is another one by then; where it was started is told by a variable.
+        monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(directory))
+        given = {
+            "hook_event_name": "PreCompact",
+            "session_id": name,
+            "transcript_path": str(file),
+            "cwd": str(tmp_path),
+        }
+        assert asked(given, store, monkeypatch) == 0
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    for name, directory in projects.items():
+        other = "stranger" if name == "mine" else "mine"
+        told = everything_told(server["args"], directory, other)
+        assert f"{name}-8443" in told
+        assert f"{other}-8443" not in told
+        assert f"There is no thread '{other}'" in told
+    assert "8443" not in everything_told(server["args"], projects["mine"] / "src", "mine"), "nor below it"
+
+
+def everything_told(arguments: list[str], directory: Path, thread: str) -> str:
+    """What the server that the plugin starts in a directory tells of all its tools and resources."""
+    client = f"""
+import asyncio, sys
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+async def ask():
+    arguments = ["-m", "contextfold", *{arguments!r}]
+    given = StdioServerParameters(command=sys.executable, args=arguments, cwd={str(directory)!r})
+    async with stdio_client(given) as streams, ClientSession(*streams) as session:
+        await session.initialize()
+        print(await session.call_tool("recall", {{"question": "What is the password?"}}))
+        print(await session.call_tool("threads", {{}}))
+        for name, given in (("recall", {{"question": "password"}}), ("timeline", {{}}), ("unfold", {{"fold": 1}})):
+            print(await session.call_tool(name, {{"thread": {thread!r}, **given}}))
+        print(await session.read_resource("contextfold://threads"))
+
+asyncio.run(ask())
+"""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", client], env=environ, capture_output=True, text=True, timeout=LONGEST, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_a_hook_that_cannot_do_its_work_does_not_stop_the_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +157,23 @@ def test_a_hook_that_cannot_do_its_work_does_not_stop_the_agent(
     assert asked(given, tmp_path / "a.db", monkeypatch) == 0
     assert capsys.readouterr().out == ""
     assert asked({}, tmp_path / "a.db", monkeypatch) == 0
+
+
+@pytest.mark.finding("K11")
+@pytest.mark.parametrize("settings", ["no TOML", "color = 5", 'store = "$(touch X).db"\npolicy = "nothing"'])
+def test_no_settings_file_of_a_repository_stops_the_agent(tmp_path: Path, settings: str) -> None:
+    """A hook that ends with 2 stops its agent, and what it says is told to the model."""
+    cloned = tmp_path / "cloned"
+    cloned.mkdir()
+    (cloned / "contextfold.toml").write_text(settings)
+    assert main(["plugin", "claude-code", "-o", str(tmp_path / "p"), "--store", str(tmp_path / "a.db"), "--quiet"]) == 0
+    hooks = json.loads((tmp_path / "p" / "hooks" / "hooks.json").read_text())["hooks"]
+    (hook,) = hooks["PreCompact"][0]["hooks"]
+    environ = {"PATH": agents_path(tmp_path), "HOME": str(tmp_path)}
+    given = encode({"hook_event_name": "PreCompact", "session_id": "s1", "cwd": str(cloned)})
+    done = subprocess.run(["sh", "-c", hook["command"]], cwd=cloned, env=environ, input=given, check=False)
+    assert done.returncode in (0, 1)
+    assert [path.name for path in cloned.iterdir()] == ["contextfold.toml"]
 
 
 def test_a_digest_is_shorter_than_what_it_stands_for() -> None:
@@ -142,7 +219,7 @@ def agents_path(directory: Path) -> str:
 @pytest.mark.skipif(not CLAUDE.exists(), reason="Claude Code is not installed. `make clients` installs it.")
 def test_the_real_agent_recalls_compacts_and_is_handed_the_digest(tmp_path: Path) -> None:
     store = tmp_path / "agent.db"
-    with cf.open(store) as opened:
+    with cf.open(store, space=project_space(tmp_path)) as opened:
         opened.thread("old", model="claude-sonnet-5-5").append({"role": "user", "content": "The port is 8443."})
     environment = {"PATH": agents_path(tmp_path), "HOME": str(tmp_path), "CI": "1", "IS_SANDBOX": "1"}
 

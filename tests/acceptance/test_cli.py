@@ -44,7 +44,7 @@ def test_a_first_minute_at_the_command_line(here: Path) -> None:
     assert b"usage: contextfold" in run(here, "--help").stdout
     imported = run(here, "import", "session.jsonl", "--model", MODEL)
     assert imported.returncode == 0
-    assert b"contextfold show session" in imported.stderr
+    assert b"contextfold show --store=contextfold.db session" in imported.stderr
     shown = run(here, "show")
     assert shown.returncode == 0
     assert shown.stdout.decode().startswith("session · claude-sonnet-5-5")

@@ -23,6 +23,7 @@ def test_every_block_of_the_tutorial_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("LC_ALL", "LANG", "CONTEXTFOLD_STORE", "CONTEXTFOLD_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     names: dict[str, object] = {}

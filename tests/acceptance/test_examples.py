@@ -107,6 +107,7 @@ def test_every_block_of_a_guide_runs(guide: str, tmp_path: Path, monkeypatch: py
     blocks = FENCED.findall((DOCS / f"{guide}.md").read_text("utf-8"))
     with strict_server() as server:
         point_at(server, monkeypatch)
+        monkeypatch.setenv("CONTEXTFOLD_TRUST", "1")  # as `contextfold trust` would, once a reader ran it
         server.always("It is src/parser.py.")
         for kind, block in blocks:
             if kind == "toml" and "[models" in block:

@@ -30,6 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("CONTEXTFOLD_CONFIG", "XDG_CONFIG_HOME", "HOME", "CONTEXTFOLD_STORE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("CONTEXTFOLD_MAX_INPUT_TOKENS", str(WINDOW))
+    monkeypatch.setenv("CONTEXTFOLD_TRUST", "1")  # the file that lies here is the user's
     return tmp_path
 
 
@@ -184,7 +185,6 @@ def test_the_condensing_model_and_its_prompt_are_used_when_folding_is_automatic(
 ) -> None:
     said = {"condensing_model": "gpt-4o-mini", "condensing_prompt": "Write about the parser alone."}
     if way == "file":
-        monkeypatch.setenv("CONTEXTFOLD_TRUST", "1")  # who summarizes with the user's keys is for the user to say
         (here / "contextfold.toml").write_text("".join(f'{key} = "{value}"\n' for key, value in said.items()))
     elif way == "environment":
         for key, value in said.items():

@@ -23,7 +23,7 @@ from contextfold.replay.notes import literals_in, phrases_in, sentences_in, with
 from contextfold.summaries import SourceMessage, SummaryRequest, check, digest, guarded, language_of
 from contextfold.summaries.earlier import entries
 from contextfold.summaries.lines import split, terms_in
-from contextfold.summaries.page import sentences
+from contextfold.summaries.sayings import sentences
 from tests.effort import least, walk
 
 ADAPTERS = {

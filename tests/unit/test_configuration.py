@@ -42,7 +42,7 @@ def test_the_file_is_named_by_flag_by_variable_or_found_here(
 ) -> None:
     assert configure({"CONTEXTFOLD_CONFIG": str(file)}).path == str(file)
     monkeypatch.chdir(tmp_path)
-    assert configure({}).path == "contextfold.toml"
+    assert configure({"CONTEXTFOLD_TRUST": "1"}).path == "contextfold.toml"
     with pytest.raises(BadConfiguration, match="cannot be read"):
         configure({}, file="absent.toml")
 

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import contextfold
 from scripts.check_first_commands import first_commands
@@ -99,6 +100,18 @@ def test_the_counter_is_pinned_exactly() -> None:
 
 def test_the_version_is_the_same_everywhere() -> None:
     assert contextfold.__version__ == PROJECT["version"] == version("contextfold")
+
+
+@pytest.mark.finding("K17")
+def test_no_release_with_a_published_hole_is_admitted_where_the_network_is_faced() -> None:
+    """Advisories of aiohttp name everything before 3.13.4; the floor is the release that the lock was tried with."""
+    (floor,) = (
+        each for each in map(Requirement, PROJECT["optional-dependencies"]["gateway"]) if each.name == "aiohttp"
+    )
+    assert not [each for each in ("3.11.18", "3.12.15", "3.13.3") if each in floor.specifier]
+    (tried,) = (each for each in map(Requirement, locked()) if each.name == "aiohttp")
+    (pin,) = tried.specifier
+    assert pin.version in floor.specifier
 
 
 def test_the_lock_holds_every_dependency_with_its_hashes() -> None:

@@ -116,6 +116,13 @@ class Store:
         """Have on the disk whatever was appended with `durable=False`; costs nothing where there is nothing."""
         await self.worker.run(self.plain.flush)
 
+    async def heartbeat(self, *, room: int = 0) -> None:
+        """Commit a write that says nothing, or raise what stands in the way of every write.
+
+        With `room`, it also fails where so many bytes more find no place.
+        """
+        await self.worker.run(lambda: self.plain.heartbeat(room=room))
+
     async def thread(self, name: str, *, model: str | None = None, parent: str | None = None) -> Thread:
         """The thread of this name, created or continued. Without a model, the one it was created with."""
         lane = self.worker.lane(name)

@@ -27,6 +27,8 @@ import contextfold as cf
 from contextfold.configuration import unknown_variables
 from contextfold.deferred import expression
 from contextfold.domain import Appended
+from contextfold.models import named_settings
+from contextfold.shell import operand
 from contextfold.workspace import KEY_SHAPES
 
 from .invocation import Invocation
@@ -80,7 +82,7 @@ def check_settings(call: Invocation) -> Iterator[Check]:
     told = call.say("doctor.settings.read", path=path) if path else call.say("doctor.no_settings")
     yield Check("settings", "contextfold.toml", "ok", told)
     if left_out := call.settings.models.left_out:
-        names = ", ".join(left_out)
+        names = named_settings(left_out)
         yield Check("settings", "contextfold.toml", "look", call.say("doctor.left_out", names=names))
     for name, guess in unknown_variables(os.environ).items():
         yield Check("settings", name, "look", call.say("doctor.variable", name=name, guess=guess))
@@ -143,7 +145,7 @@ def check_keys(call: Invocation) -> Iterator[Check]:
             for key in keys_in(text):
                 found += 1
                 about = {"kind": call.out.label(key.kind), "shown": call.out.label(key.shown)}
-                told = call.say("doctor.keys.found", thread=row.name, seq=seq, **about)
+                told = call.say("doctor.keys.found", thread=row.name, seq=seq, named=operand(row.name), **about)
                 yield Check("keys", key.kind, "look", told)
     progress.done()
     if not found:

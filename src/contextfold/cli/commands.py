@@ -144,6 +144,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Settings": (
         Command("config", "show every effective setting and where it comes from"),
+        Command("trust", "let ./contextfold.toml, as it is now, set more than colours"),
         Command("completion", "print the completion script of a shell"),
     ),
 }
@@ -159,7 +160,7 @@ OPTIONS: dict[str, tuple[str, str]] = {
     ),
     "--space": ("NAME", "the space in the store"),
     "--config": ("FILE", "settings (default: $CONTEXTFOLD_CONFIG, ./contextfold.toml)"),
-    "--trust": ("", "trust ./contextfold.toml: paths outside it and plugins too"),
+    "--trust": ("", "trust all of ./contextfold.toml this once, not only colours"),
     "--color": ("WHEN", "auto, always or never; NO_COLOR is honoured"),
     "--lang": ("LANG", "en or ja, for what people read most"),
     "--quiet": ("", "no progress and no notes"),

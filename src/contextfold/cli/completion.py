@@ -12,6 +12,7 @@ from argparse import ArgumentParser
 
 from contextfold.folding.recipes import RECIPES
 from contextfold.models import listed
+from contextfold.shell import quoted
 
 from .arguments import loaded, parser_for
 from .commands import COMMANDS
@@ -34,9 +35,12 @@ _BASH = """_contextfold() {
   esac
   case "$cur" in
     -*) COMPREPLY=($(compgen -W "$options" -- "$cur")) ;;
-    *)  local IFS=$'\\n'
-        local threads="$(contextfold threads --names --quiet 2>/dev/null)"
-        COMPREPLY=($(compgen -f -- "$cur") $(compgen -W "$threads" -- "$cur")) ;;
+    *)  local IFS=$'\\n' name
+        COMPREPLY=($(compgen -f -- "$cur"))
+        # Not by `compgen -W`: it would run what stands in a name.
+        while IFS= read -r name; do
+          if [[ "$name" == "$cur"* ]]; then COMPREPLY+=("$name"); fi
+        done < <(contextfold threads --names --quiet 2>/dev/null) ;;
   esac
 }
 complete -o filenames -F _contextfold contextfold
@@ -74,7 +78,9 @@ def run(call: Invocation) -> int:
             cases = _cases('    %(name)s) options="%(options)s" ;;')
             script = _BASH % {"commands": " ".join(COMMANDS), "cases": cases, **_values()}
         case "zsh":
-            described = "\n".join(f"    '{each.name}:{each.about.replace(':', '')}'" for each in COMMANDS.values())
+            described = "\n".join(
+                f"    {quoted(each.name + ':' + each.about.replace(':', ''))}" for each in COMMANDS.values()
+            )
             cases = _cases("    %(name)s) options='%(options)s' ;;")
             script = _ZSH % {"described": described, "cases": cases, **_values()}
         case _:
@@ -104,7 +110,7 @@ def _values() -> dict[str, str]:
 def _fish() -> str:
     rows = ["complete -c contextfold -n __fish_use_subcommand -f"]
     rows += [
-        f"complete -c contextfold -n __fish_use_subcommand -a {each.name} -d '{each.about}'"
+        f"complete -c contextfold -n __fish_use_subcommand -a {each.name} -d {quoted(each.about)}"
         for each in COMMANDS.values()
     ]
     values = _values()

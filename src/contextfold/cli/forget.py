@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import contextfold as cf
 from contextfold.domain import Appended
+from contextfold.shell import operand
 from contextfold.store import MEMORIES
 
 from .arguments import NotConfirmed, add_thread, seq
@@ -59,7 +60,7 @@ class ForgetCommand:
             call.out.line(call.say("forget.done", count=erased))
             call.out.line(call.say("forget.promise"))
             if shared:
-                call.out.line(call.say("forget.shared", count=shared, origin=origin))
+                call.out.line(call.say("forget.shared", count=shared, origin=origin, named=operand(origin)))
         return DONE
 
 

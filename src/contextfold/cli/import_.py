@@ -12,7 +12,6 @@ Examples:
 
 from __future__ import annotations
 
-import shlex
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import contextfold as cf
 from contextfold.errors import BadConfiguration, BadMessage, KeyConflict
+from contextfold.shell import operand, quoted
 from contextfold.store.takeover import RecordingTakeover, take_task, task_source
 from contextfold.transcripts import (
     API_FILE,
@@ -199,4 +199,4 @@ def _show(call: Invocation, imported: list[dict[str, object]]) -> None:
             call.out.line(Ink(call.say("import.unplaced", told=place), "warn"), indent=2)
     threads = {each["thread"] for each in imported if each["thread"]}
     if threads:
-        call.note(call.say("look", thread=shlex.quote(min(map(str, threads))), store=call.store_path))
+        call.note(call.say("look", thread=operand(min(map(str, threads))), store=quoted(call.store_path)))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 import contextfold as cf
-from contextfold.errors import BadConfiguration, NotFound
+from contextfold.errors import BadConfiguration, ContextFoldError, NotFound, StoreError
 from contextfold.logs import is_postgres, shown_address
 
 from .arguments import size
@@ -112,7 +112,16 @@ def mounted(call: Invocation, found: GatewayListener) -> MountedInspector:
         label=label_of(call.store_path),
         open_session=lambda store, name: session_on(call, store, name, settings.window, settings.limit),
     )
-    return MountedInspector(inspector.Inspector(stores, access, translate=translated), access.new_link(), found.gateway)
+
+    async def health() -> inspector.Health:
+        outage = await found.gateway.outage()
+        return (
+            inspector.Health() if outage is None else inspector.Health(False, outage.since, outage.requests, outage.why)
+        )
+
+    page = inspector.Inspector(stores, access, translate=translated, health=health)
+    found.gateway.health.tell_replaced(page.let_go)
+    return MountedInspector(page, access.new_link(), found.gateway)
 
 
 def label_of(path: Path | str) -> str:
@@ -121,8 +130,19 @@ def label_of(path: Path | str) -> str:
 
 
 def store_opener(path: str, *, read_only: bool) -> Callable[[str], cf.Store]:
-    """Opens a space of a store, for looking at it."""
-    return lambda space: cf.open(path, space=space, read_only=read_only)
+    """Opens a space of a store, for looking at it; to be read only where the disk is full or takes no writes."""
+
+    def opened(space: str) -> cf.Store:
+        try:
+            return cf.open(path, space=space, read_only=read_only)
+        except StoreError:
+            if read_only:
+                raise
+            with suppress(ContextFoldError):
+                return cf.open(path, space=space, read_only=True)
+            raise
+
+    return opened
 
 
 def session_on(

@@ -11,7 +11,9 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from secrets import token_urlsafe
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +22,7 @@ from msgspec import Struct
 
 from contextfold.configuration import configure
 from contextfold.errors import BadConfiguration
-from contextfold.private import write_private
-from contextfold.workspace.homes import state_directory
+from contextfold.private import state_directory, write_private
 
 from .base_urls import BASE_URLS
 from .invocation import Invocation
@@ -76,14 +77,19 @@ def gateway_table(call: Invocation, said: Mapping[str, object]) -> Mapping[str, 
 
 
 @contextmanager
-def listening(call: Invocation, said: Mapping[str, object], *, least: int | None = None) -> Iterator[GatewayListener]:
+def listening(
+    call: Invocation, said: Mapping[str, object], *, least: int | None = None, for_one_run: bool = False
+) -> Iterator[GatewayListener]:
     """A gateway on its socket, noted where others look for it. `said` goes before what is set.
 
+    With `for_one_run` its address holds a token that ends with it: whoever starts a command with the address, in its
+    arguments even, shows the user's lasting token to nobody.
     From `least` on, what happens is told on the error stream though no log was asked for.
     """
     try:
         from contextfold import gateway  # noqa: PLC0415  # its web server is an extra
         from contextfold.gateway.app import Gateway  # noqa: PLC0415  # the same
+        from contextfold.gateway.neighbours import Neighbours  # noqa: PLC0415  # the same
         from contextfold.gateway.server import bound  # noqa: PLC0415  # the same
     except ImportError as error:
         raise BadConfiguration("The gateway is not installed: pip install 'contextfold[gateway]'.") from error
@@ -93,10 +99,12 @@ def listening(call: Invocation, said: Mapping[str, object], *, least: int | None
         call.settings["space"]
     ).close()  # what is wrong with the store is told now, not when requests pass unkept
     secrets = gateway.secrets_in(state_directory())
+    if for_one_run:
+        secrets = replace(secrets, run_token=token_urlsafe(24))
     found = bound(settings)
     port = 0 if settings.socket else int(found.getsockname()[1])
     path = call.store_path
-    app = Gateway(settings, secrets, open_space, port=port)
+    app = Gateway(settings, secrets, open_space, port=port, neighbours=Neighbours(call.store_address))
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     where = f"unix:{settings.socket}" if settings.socket else f"http://{host}:{port}"
     noted = state_directory() / NOTED / f"{os.getpid()}.json"
@@ -107,7 +115,7 @@ def listening(call: Invocation, said: Mapping[str, object], *, least: int | None
     )
     try:
         with logs_written(call.args.log, least=least):
-            yield GatewayListener(app, settings, found, where, secrets.token)
+            yield GatewayListener(app, settings, found, where, secrets.run_token or secrets.token)
     finally:
         with suppress(OSError):
             noted.unlink()

@@ -19,8 +19,10 @@ from pathlib import Path
 
 from contextfold.errors import BadConfiguration, NotFound
 
+from .arguments import UsageError
 from .commands import DONE
 from .invocation import Invocation
+from .projects import project_space
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -29,6 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--http", action="store_true", help="listen at an address instead of standard input")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8790, help="the port to listen on (default: 8790)")
+    parser.add_argument("--project", action="store_true", help="only what the plugin kept of this directory's sessions")
     parser.add_argument("--write", action="store_true", help="let clients take folds back")
 
 
@@ -40,11 +43,16 @@ def run(call: Invocation) -> int:
         from contextfold import mcp  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise BadConfiguration("The MCP SDK is not installed: pip install 'contextfold[mcp]'.") from error
-    with mcp.StoreServer(call.store_address, space=call.space, writes=call.args.write) as server:
+    if call.args.project and call.args.space:
+        raise UsageError("--project and --space both say whose conversations are meant. Leave one out.")
+    space = project_space(Path.cwd()) if call.args.project else call.space
+    with mcp.StoreServer(call.store_address, space=space, writes=call.args.write) as server:
         if not call.args.http:
             server.run()
             return DONE
         import uvicorn  # noqa: PLC0415  # comes with the SDK
+
+        from contextfold.listeners import HeadLimits, limited_http  # noqa: PLC0415  # around it
 
         host, port = call.args.host, call.args.port
         if host not in _LOOPBACK:
@@ -53,5 +61,6 @@ def run(call: Invocation) -> int:
         url = f"http://{host}:{port}/{token}/mcp"
         call.answer({"url": url, "store": str(call.store_path)}, lambda: call.out.line(url))
         sys.stdout.flush()
-        uvicorn.run(server.application(token, port), host=host, port=port, log_level="error", access_log=False)
+        application, limits = server.application(token, port), limited_http(HeadLimits())
+        uvicorn.run(application, host=host, port=port, log_level="error", access_log=False, **limits)
     return DONE

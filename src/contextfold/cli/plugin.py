@@ -11,24 +11,28 @@ Examples:
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import contextfold as cf
 from contextfold.domain import Folded, decode, encode
 from contextfold.errors import BadConfiguration, ContextFoldError
-from contextfold.workspace.homes import state_directory
+from contextfold.private import state_directory, write_private
+from contextfold.shell import option, quoted
 
 from .commands import DONE
 from .invocation import Invocation
 from .main import main
+from .projects import project_space
 
 NAME = "contextfold"
 HOOKS = {"PreCompact": "*", "PostCompact": "*", "SessionStart": "compact"}
@@ -60,6 +64,7 @@ def run(call: Invocation) -> int:
     directory = state_directory() / "claude-code" if call.args.install else Path(call.args.output)
     # A file wherever the agent is started; a server's address as it is.
     store = str(call.store_path.absolute()) if isinstance(call.store_path, Path) else call.store_path
+    _refuse_expanded(store)
     with call.store(create=True):  # the agent starts the MCP server before there is anything to keep
         pass
     written = write_plugin(directory, store)
@@ -78,17 +83,13 @@ def run(call: Invocation) -> int:
 
 
 def write_plugin(directory: Path, store: str) -> list[str]:
-    """The files of the plugin; their names."""
-    command = _command(store)
-    hooks = {
-        event: [
-            {"matcher": matcher, "hooks": [{"type": "command", "command": f"{command} --answer hook", "timeout": 60}]}
-        ]
-        for event, matcher in HOOKS.items()
-    }
+    """Write the files of the plugin, for their owner alone; their names."""
+    # With 2, which is what a settings file that cannot be read ends with, a hook would stop its agent.
+    hook = {"type": "command", "command": f"{_command(store)} --answer hook || exit 1", "timeout": 60}
+    hooks = {event: [{"matcher": matcher, "hooks": [hook]}] for event, matcher in HOOKS.items()}
     about = "Finds what was said before, and hands over a digest when Claude Code compacts."
     owner = {"name": "The contextfold authors"}
-    server = {"command": NAME, "args": ["mcp", "--store", store], "alwaysLoad": True}
+    server = {"command": NAME, "args": ["mcp", "--project", f"--store={store}"], "alwaysLoad": True}
     listed = {"name": NAME, "source": "./", "description": about}
     files: dict[str, object] = {
         ".claude-plugin/plugin.json": {"name": NAME, "version": cf.__version__, "description": about, "author": owner},
@@ -96,22 +97,47 @@ def write_plugin(directory: Path, store: str) -> list[str]:
         ".mcp.json": {"mcpServers": {NAME: server}},
         "hooks/hooks.json": {"hooks": hooks},
     }
+    _refuse_others(directory, files)
     for name, value in files.items():
         path = directory / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encode(value))
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(path, encode(value))
     return list(files)
 
 
+def _refuse_expanded(store: str) -> None:
+    """Refuse a store that the agent would read otherwise than it is written: it puts variables in place of ${NAME}."""
+    try:
+        store.encode()
+    except UnicodeEncodeError:
+        raise BadConfiguration("The store's path is no UTF-8, which a plugin cannot hold. Name another.") from None
+    if "${" in store:
+        raise BadConfiguration(
+            "The store's path holds a dollar sign before a brace: a variable to the agent. Name another."
+        )
+
+
+def _refuse_others(directory: Path, ours: Collection[str]) -> None:
+    """Refuse a directory in which something else lies: links lead elsewhere, and the agent would run what it finds."""
+    known = {directory / name for name in ours}
+    known |= {parent for path in known for parent in path.parents}
+    for path in chain((directory,), directory.rglob("*")) if os.path.lexists(directory) else ():
+        if path not in known or path.is_symlink() or path.is_dir() == (path.relative_to(directory).as_posix() in ours):
+            raise BadConfiguration(
+                f"{path} is no part of the plugin, and the agent would use what lies there. Write it elsewhere, by "
+                "--output."
+            )
+
+
 def _command(store: str) -> str:
-    return f'{NAME} plugin claude-code --quiet --store "{store}"'
+    return f"{NAME} plugin claude-code --quiet {option('--store', store)}"
 
 
 def _install(directory: Path) -> None:
     claude = shutil.which("claude")
     if claude is None:
         raise BadConfiguration(
-            f"There is no `claude` on PATH. The plugin is in {directory}: claude --plugin-dir {directory}"
+            f"There is no `claude` on PATH. The plugin is in {directory}: claude --plugin-dir {quoted(directory)}"
         )
     for arguments in (["marketplace", "add", str(directory)], ["install", f"{NAME}@{NAME}"]):
         done = subprocess.run([claude, "plugin", *arguments], capture_output=True, text=True, check=False)  # noqa: S603
@@ -126,15 +152,18 @@ def _hook(call: Invocation, given: Mapping[str, Any]) -> str:
     """Keep the transcript, and say what the agent wants to hear at this moment."""
     event, thread = given.get("hook_event_name"), str(given.get("session_id") or "claude-code")
     path = Path(str(given.get("transcript_path") or ""))
+    # Where the agent was started, which it tells its hooks; its working directory changes.
+    space = project_space(os.environ.get("CLAUDE_PROJECT_DIR") or str(given.get("cwd") or Path.cwd()))
     try:
         kept = False
         if path.is_file():  # only what is new is written, the agent's own compaction among it
+            place = [f"--store={call.store_address}", f"--space={space}"]
             with redirect_stdout(StringIO()):
-                kept = main(["import", str(path), "--as", thread, "--store", call.store_address, "--quiet"]) == DONE
+                kept = main(["import", f"--as={thread}", *place, "--quiet", "--", str(path)]) == DONE
         if event == "PreCompact":
             return KEEP
         if event == "SessionStart" and kept:
-            with call.store() as store:
+            with cf.open(call.store_address, space=space) as store:
                 found = digest([message.raw for message in store.thread(thread).view.messages])
             said = f"From contextfold, which keeps this whole conversation as thread {thread!r}:\n\n{found}"
             told = {"hookEventName": event, "additionalContext": said}

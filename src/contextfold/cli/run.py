@@ -58,7 +58,13 @@ def _run(name: str, arguments: list[str], command: Command | None, language: wor
     parser = parser_for(command, found.about, language)
     found.arguments(parser)
     args = told_in(parser, language).parsed(arguments)
-    with _warnings_as_notes(language, quiet=args.quiet), _in_force(args.config, trust=args.trust):
+    with (
+        _warnings_as_notes(language, quiet=args.quiet),
+        _in_force(
+            args.config,
+            trust=args.trust or name == "trust",  # it reads the file as it would hold
+        ),
+    ):
         flags = {setting.key: getattr(args, setting.key, None) for setting in SETTINGS}
         settings = configure(flags={**flags, "language": args.lang}, file=args.config)
         chosen = words.choose(settings["language"], os.environ) if settings["language"] else language
@@ -102,8 +108,11 @@ def _in_force(path: str | None, *, trust: bool) -> Iterator[None]:
 def _warnings_as_notes(language: words.Language, *, quiet: bool) -> Iterator[None]:
     """What the library warns of is a note on the error stream, once, without file and line."""
 
+    shown: set[str] = set()
+
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if not quiet:
+        if not quiet and str(message) not in shown:
+            shown.add(str(message))
             told = error_in(language, str(message))
             Paper(sys.stderr, color=False).line(f"{words.say('note', language)} {told}")
 

@@ -18,6 +18,8 @@ import logging
 import sys
 from argparse import ArgumentParser
 
+from contextfold.shell import quoted
+
 from . import listener
 from .base_urls import BASE_URLS
 from .commands import DONE
@@ -74,7 +76,7 @@ def _show(call: Invocation, found: GatewayListener, link: str) -> None:
     call.out.line()
     for each in BASE_URLS:
         call.out.line(Ink(each.clients, "dim"), indent=2)
-        call.out.line(f"export {each.variable}={found.variables[each.variable]}", indent=2)
+        call.out.line(f"export {each.variable}={quoted(found.variables[each.variable])}", indent=2)
     call.out.line()
     if link:
         call.out.line(Ink(call.say("serve.inspector"), "dim"), indent=2)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import contextfold as cf
 from contextfold.domain import Appended, ListedThread, ThreadOrder
+from contextfold.shell import quoted
 from contextfold.store import Store
 
 from .arguments import UsageError, add_thread, seq
@@ -134,7 +135,7 @@ def _show_list(call: Invocation, rows: Sequence[ListedThread], found: list[dict[
     call.out.table(table, [*head, ""], right=(2, 3, 4, 5), wraps=True)
     if len(rows) == (call.args.limit or PAGE) and call.args.order != "created":
         last = rows[-1].title if call.args.order == "name" else rows[-1].changed
-        call.err.line(call.say("threads.more", after=last))
+        call.err.line(call.say("threads.more", after=quoted(last)))
 
 
 class RenameCommand:

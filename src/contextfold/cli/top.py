@@ -16,18 +16,21 @@ import sys
 import threading
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from textwrap import wrap
 from urllib.parse import urlsplit
 
 import msgspec
 
 from contextfold.errors import NotFound
-from contextfold.workspace.homes import state_directory
+from contextfold.private import state_directory
 
 from .commands import DONE
 from .invocation import Invocation
 from .listener import NOTED, NotedGateway
 from .paper import Ink
+from .translation import error_in
 
 _WIDTH = 80
 _NAME, _MODEL = 26, 15  # columns of a name and of a model
@@ -51,6 +54,14 @@ class ShownConversation(msgspec.Struct, frozen=True):
     at: float
 
 
+class ShownOutage(msgspec.Struct, frozen=True):
+    """Since when a gateway keeps nothing, how many requests that concerns, and why."""
+
+    since: float
+    requests: int
+    why: str
+
+
 class ShownGateway(msgspec.Struct, frozen=True):
     """A gateway, as it tells of itself; `where` and `store` as they were noted."""
 
@@ -60,6 +71,7 @@ class ShownGateway(msgspec.Struct, frozen=True):
     conversations: list[ShownConversation]
     where: str = ""
     store: str = ""
+    outage: ShownOutage | None = None
 
 
 class _SocketFile(http.client.HTTPConnection):
@@ -124,6 +136,14 @@ def _asked(where: str, path: str) -> bytes:
         connection.close()
 
 
+def _show_outage(call: Invocation, outage: ShownOutage) -> None:
+    since = datetime.fromtimestamp(outage.since).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    words = call.say("top.unkept", since=since, requests=f"{outage.requests:,}")
+    call.out.line(Ink(words, "bold"))
+    for line in wrap(error_in(call.language, outage.why), _WIDTH):
+        call.out.line(line)
+
+
 def _show(call: Invocation, found: list[ShownGateway]) -> None:
     if not found:
         call.out.line(call.say("top.none"))
@@ -132,6 +152,8 @@ def _show(call: Invocation, found: list[ShownGateway]) -> None:
         counted = each.counted
         told = {name: f"{counted.get(name, 0):,}" for name in ("turns", "folds", "tokens_hidden", "unread")}
         call.out.line(call.say("top.counted", under_way=each.under_way, **told)[:_WIDTH])
+        if each.outage is not None:
+            _show_outage(call, each.outage)
         if each.conversations:
             call.out.line(Ink(call.say("top.head"), "dim"))
         for row in each.conversations:

@@ -1,4 +1,4 @@
-"""What people read most, in English and Japanese: notes, questions, what `doctor` says.
+"""What people read most, in English and Japanese: notes, questions, what commands say at their end.
 
 Names of commands, options and JSON fields are English everywhere; a program reads those.
 """
@@ -9,10 +9,13 @@ import re
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from .doctor_words import DOCTOR_WORDS
+
 Language: TypeAlias = Literal["en", "ja"]
 _LOCALES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
-_WORDS: dict[str, tuple[str, str]] = {
+_WORDS: Mapping[str, tuple[str, str]] = {
+    **DOCTOR_WORDS,
     "colon": (": ", "："),
     "note": ("note:", "お知らせ："),
     "interrupted": ("interrupted; what was done so far is kept", "中断しました。ここまでの結果は残っています"),
@@ -21,8 +24,8 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{kind}: {told}。ご報告ください。CONTEXTFOLD_DEBUG=1 で発生箇所を表示します。",
     ),
     "look": (
-        "look at it with: contextfold show {thread} --store {store}",
-        "見るには: contextfold show {thread} --store {store}",
+        "look at it with: contextfold show --store={store} {thread}",
+        "見るには: contextfold show --store={store} {thread}",
     ),
     "serve.ready": ("The gateway listens on {where}", "ゲートウェイを {where} で待ち受けています"),
     "serve.store": ("conversations: {store}   mode: {mode}", "会話の保存先: {store}   モード: {mode}"),
@@ -48,6 +51,7 @@ _WORDS: dict[str, tuple[str, str]] = {
         "{under_way} under way  {turns} turns  {folds} folds  {tokens_hidden} tokens hidden  {unread} not kept",
         "処理中 {under_way}  やり取り {turns}  たたみ {folds}  隠したトークン {tokens_hidden}  未保存 {unread}",
     ),
+    "top.unkept": ("NOTHING IS KEPT since {since}; requests: {requests}", "{since} から未保存。リクエスト: {requests}"),
     "top.head": (
         "conversation               model           messages folds  full  saved      paid",
         "会話                       モデル            件数  たたみ  充填   節約      費用",
@@ -86,10 +90,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "ディスクのブロックやスナップショットは対象外です。",
     ),
     "forget.shared": (
-        "{count} texts are shared with {origin} and stay there; `contextfold forget {origin}` erases them too",
-        "{count} 件の本文は {origin} と共有のため残ります。消すには `contextfold forget {origin}`",
+        "{count} texts are shared with {origin} and stay there; `contextfold forget {named}` erases them too",
+        "{count} 件の本文は {origin} と共有のため残ります。消すには `contextfold forget {named}`",
     ),
-    "threads.more": ("there may be more: --after {after}", "続きがあるかもしれません: --after {after}"),
+    "threads.more": ("there may be more: --after={after}", "続きがあるかもしれません: --after={after}"),
     "threads.forgotten": ("forgotten", "消去済み"),
     "threads.archived": ("put away", "保管済み"),
     "renamed": (
@@ -230,7 +234,6 @@ _WORDS: dict[str, tuple[str, str]] = {
         "contextfold unfold {fold} takes the last one back",
         "contextfold unfold {fold} で最後の折りたたみを戻せます",
     ),
-    "doctor.no_git": ("checkpoints of a workspace need git", "ワークスペースのチェックポイントには git が必要です"),
     "model.guess": (
         "no list has a model {name}; did you mean {meant}? It is used as it is called",
         "モデル {name} はどの表にもありません。{meant} のことですか。名前はそのまま使います",
@@ -267,6 +270,8 @@ _WORDS: dict[str, tuple[str, str]] = {
     ),
     "stats.no_model": ("no model", "モデルなし"),
     "config.file": ("settings file: {path}", "設定ファイル: {path}"),
+    "trust.done": ("{path} is trusted as it is now: {names}", "{path} を今の内容で信頼します: {names}"),
+    "trust.revoked": ("{path}, as it is now, is not trusted", "今の内容の {path} は信頼しません"),
     "config.no_file": ("none (./contextfold.toml would be read)", "なし（./contextfold.toml があれば読みます）"),
     "checkpoint.after": (" · after {head}", " · {head} の後"),
     "checkpoint.files": (" · {files} files of {root}", " · {root} の {files} ファイル"),
@@ -313,72 +318,6 @@ _WORDS: dict[str, tuple[str, str]] = {
     ),
     "memory.added": ("remembered as {id}", "{id} 番として記憶しました"),
     "memory.none": ("nothing is remembered", "記憶はありません"),
-    "doctor.installation": ("Installation", "インストール"),
-    "doctor.settings": ("Settings", "設定"),
-    "doctor.store": ("Store", "ストア"),
-    "doctor.models": ("Models", "モデル"),
-    "doctor.keys": ("Keys in the log", "ログ中の鍵らしい文字列"),
-    "doctor.rescued": (
-        "{thread}: {count} events saved, {words} of them without their words",
-        "{thread}: {count} 件のイベントを保存しました(本文が失われたもの {words} 件)",
-    ),
-    "doctor.rescue.ended": (
-        "lost from event {seq} on: it is damaged, and nothing after it can be proven",
-        "イベント {seq} 以降は失われました。破損しており、それ以降は検証できません",
-    ),
-    "doctor.well": ("all is well", "問題はありません"),
-    "doctor.look": ("{count} things to look at", "確認が必要な項目が {count} 件あります"),
-    "doctor.ill": ("{count} problems", "問題が {count} 件あります"),
-    "doctor.extra.absent": (
-        "optional, not here: pip install 'contextfold[{extra}]' adds it",
-        "任意。未インストール: pip install 'contextfold[{extra}]' で追加できます",
-    ),
-    "doctor.no_settings": (
-        "no contextfold.toml; everything is as shipped or from the environment",
-        "contextfold.toml はありません。既定値と環境変数だけを使います",
-    ),
-    "doctor.settings.read": (
-        "{path} is read; `contextfold config` lists what holds",
-        "{path} を読みました。`contextfold config` で一覧できます",
-    ),
-    "doctor.variable": ("{name} means nothing to us{guess}", "{name} は使われません{guess}"),
-    "doctor.no_store": (
-        "there is no store {path} yet; `contextfold import` makes one",
-        "ストア {path} はまだありません。`contextfold import` で作れます",
-    ),
-    "doctor.store.sound": (
-        "{path} verifies: {threads} threads, {events} events",
-        "{path} を検証しました: {threads} スレッド、{events} イベント",
-    ),
-    "doctor.store.broken": ("{path}: {problem}", "{path}: {problem}"),
-    "doctor.store.mode": (
-        "{path} can be read by others (mode {mode}): chmod 600 it",
-        "{path} は他人が読めます（モード {mode}）。chmod 600 してください",
-    ),
-    "doctor.store.room": ("{free} free on its disk", "ディスクの空きは {free}"),
-    "doctor.store.full": ("only {free} free on its disk", "ディスクの空きが {free} しかありません"),
-    "doctor.model": (
-        "window {window} ({source}), counted {how}",
-        "ウィンドウ {window}（出典: {source}）、数え方: {how}",
-    ),
-    "doctor.model.assumed": (
-        "window {window} is assumed: set max_input_tokens for it in contextfold.toml",
-        "ウィンドウ {window} は仮の値です。contextfold.toml で max_input_tokens を設定してください",
-    ),
-    "doctor.left_out": (
-        "left out, because the file merely lies here: {names}; with --trust they hold",
-        "ここに置かれているだけのファイルなので無視しました: {names}。--trust を付けると有効になります",
-    ),
-    "doctor.plugin": (
-        "{group}, from {package}: its code runs when it is used",
-        "{group}（{package} から）: 使うときにそのコードが実行されます",
-    ),
-    "doctor.plugin.none": ("no package adds to contextfold", "contextfold に機能を加えるパッケージはありません"),
-    "doctor.keys.none": ("none found in {count} texts", "{count} 件の本文に見つかりませんでした"),
-    "doctor.keys.found": (
-        "{thread} seq {seq}: {kind} {shown}; revoke it, then: contextfold forget {thread} --seq {seq}",
-        "{thread} seq {seq}: {kind} {shown}。無効化してから: contextfold forget {thread} --seq {seq}",
-    ),
 }
 
 

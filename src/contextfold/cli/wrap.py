@@ -29,6 +29,7 @@ import msgspec
 
 from contextfold.dialects import all_known
 from contextfold.errors import NotFound
+from contextfold.models import CONFIG_VARIABLE, TRUST_VARIABLE
 
 from . import listener
 from .arguments import UsageError
@@ -56,11 +57,11 @@ def run(call: Invocation) -> int:
     way = _way(call, command)
     said = {"port": 0, "host": "127.0.0.1", "socket": "", "mode": call.args.mode, "by_name": True}
     said["upstreams"] = dict(way.upstreams)
-    with listening(call, said) as found:
+    with listening(call, said, for_one_run=True) as found:
         from contextfold.gateway.server import beside  # noqa: PLC0415  # an extra, which is there by now
 
         with beside(found.gateway, found.socket):
-            environ = {**os.environ, **environment(found, way, os.environ)}
+            environ = {**_inherited(call), **environment(found, way, os.environ)}
             with _passing_on() as begin, _started(pointed(command, found, way), environ) as child:
                 begin(child)
                 code = child.wait()
@@ -88,6 +89,12 @@ def _way(call: Invocation, command: Sequence[str]) -> Redirection:
     return redirection(command, given)
 
 
+def _inherited(call: Invocation) -> dict[str, str]:
+    """The variables of this process without those that flags of ours became: they are said of this command alone."""
+    by_flag = {TRUST_VARIABLE: call.args.trust, CONFIG_VARIABLE: call.args.config}
+    return {name: value for name, value in os.environ.items() if not by_flag.get(name)}
+
+
 def _started(command: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """The very command that the user typed, without a shell."""
     try:
@@ -109,7 +116,10 @@ def environment(found: GatewayListener, way: Redirection, environ: Mapping[str, 
 
 
 def pointed(command: Sequence[str], found: GatewayListener, way: Redirection) -> list[str]:
-    """The command; Codex, which reads its address from no variable, gets it as an argument."""
+    """The command; Codex, which reads its address from no variable, gets it as an argument.
+
+    Every user of the machine can read arguments, so the address holds a token that ends with this run.
+    """
     if way.codex is None:
         return list(command)
     program, *rest = command

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -44,6 +43,7 @@ from contextfold.replay import (
     report_of,
     walk,
 )
+from contextfold.shell import command_line, operand, option, quoted
 from contextfold.testing import histories
 from contextfold.transcripts import Recorded
 
@@ -250,11 +250,11 @@ def _look(tour: Tour, seconds: float) -> None:
     tour.screen.title(tour.say("look"))
     tour.screen.line(f"  {tour.say('look.report')} {tour.directory / 'report.html'}")
     tour.screen.line(f"  {tour.say('look.store')} {tour.store}")
-    tour.screen.line(f"      {_command('folds', '--store', tour.store)}")
-    tour.screen.line(f"      {_command('show', '--last', 5, '--store', tour.store)}")
+    tour.screen.line(f"      {_command('folds')} {option('--store', tour.store)}")
+    tour.screen.line(f"      {_command('show', '--last', 5)} {option('--store', tour.store)}")
     tour.screen.line(f"  {tour.say('look.again')}")
-    again = ("replay", tour.directory / FILE, "--window", "64k", "--policy", "balanced,summary")
-    tour.screen.line(f"      {_command(*again)}")
+    again = _command("replay", "--window", "64k", "--policy", "balanced,summary")
+    tour.screen.line(f"      {again} {operand(tour.directory / FILE)}")
     tour.screen.line(f"\n{tour.say('took', seconds=seconds)}")
 
 
@@ -263,9 +263,9 @@ def _command(*words: object) -> str:
     installed = Path(sys.executable).with_name("contextfold")
     program = installed if installed.exists() else Path(sys.executable)
     shown = program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program
-    line = shlex.join(map(str, (shown, *(() if installed.exists() else ("-m", "contextfold")), *words)))
+    line = command_line(shown, *(() if installed.exists() else ("-m", "contextfold")), *words)
     path = os.environ.get("PYTHONPATH")
-    return line if installed.exists() or not path else f"PYTHONPATH={shlex.quote(path)} {line}"
+    return line if installed.exists() or not path else f"PYTHONPATH={quoted(path)} {line}"
 
 
 KILLED = "killed"

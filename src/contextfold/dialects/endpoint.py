@@ -8,25 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from contextfold.deferred import expression
-from contextfold.domain import decode, encode
+from contextfold.domain import LONG, decode, encode, refuse_deep_json, refuse_many
 from contextfold.errors import BadMessage
 
+from .held_body import CutList
 from .splices import Splice
 
 _BODY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_NO_MESSAGES = msgspec.Raw(b"[]")
 _TOO_LONG = expression(
     rb"too long|too large|context.{0,10}(?:length|window|size|limit)|token count|maximum (?:prompt|number of)"
     rb"|prompt length|too many tokens|token limit",
     re.IGNORECASE,
 )
 _LENGTH_STATUSES = (400, 413, 422)
+
+
+Field: TypeAlias = bytes | memoryview | CutList
 
 
 class AskedTurn(Struct, frozen=True):
@@ -37,9 +42,12 @@ class AskedTurn(Struct, frozen=True):
 
 
 class Envelope(Struct, frozen=True):
-    """A request's body, opened: its fields as bytes, in order, and the messages one by one."""
+    """A request's body, opened: its fields as bytes, in order, and the messages one by one.
 
-    fields: Mapping[str, bytes]
+    The field of the messages is a view of the body, or the messages themselves in a long one: they are not held twice.
+    """
+
+    fields: Mapping[str, Field]
     messages: tuple[bytes, ...]
     model: str
     streams: bool
@@ -110,15 +118,24 @@ class Endpoint(Struct, frozen=True):
     def open(self, body: bytes, asked: AskedTurn) -> Envelope:
         """The body's parts; raises `BadMessage` where it is no request."""
         try:
-            fields = {name: bytes(raw) for name, raw in _BODY.decode(body).items()}
-            listed = fields.get(self.messages, b"[]")
-            said = (
-                (encode({"role": "user", "content": decode(listed)}),)
-                if listed.lstrip()[:1] == b'"'
-                else tuple(bytes(raw) for raw in _LIST.decode(listed))
-            )
+            given = _BODY.decode(body)
+            # A view of the body: most of it are the messages, which stand beside it one by one.
+            listed = memoryview(given.get(self.messages, _NO_MESSAGES))
+            fields: dict[str, Field] = {
+                name: listed if name == self.messages else bytes(raw) for name, raw in given.items()
+            }
+            said: tuple[bytes, ...]
+            if bytes(listed[:1]) == b'"':
+                said = (encode({"role": "user", "content": decode(bytes(listed))}),)
+            else:
+                said = tuple([bytes(raw) for raw in _LIST.decode(listed)])
+                if len(listed) > LONG:
+                    fields[self.messages] = CutList.of(listed, said)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
             raise BadMessage(f"The request is not JSON with a list of {self.messages}: {error}.") from error
+        del given, listed  # views of the body, which need not be held
+        for part in (*said, *(raw for name, raw in fields.items() if name != self.messages and isinstance(raw, bytes))):
+            refuse_many(part)
         return Envelope(
             fields,
             said,
@@ -167,7 +184,15 @@ class Endpoint(Struct, frozen=True):
             if _is_number(_within(fields, name)):
                 head, _, inner = name.partition(".")
                 fields[head] = encode({**_value(fields[head]), inner: output} if inner else output)
-        return b"{" + b",".join(encode(name) + b":" + raw for name, raw in fields.items()) + b"}"
+        return b"{" + b",".join(encode(name) + b":" + bytes(raw) for name, raw in fields.items()) + b"}"
+
+    def going_on_from(self, body: bytes, answer: str) -> bytes:
+        """A body that goes on from an answer by another name; as it came where it goes on from none."""
+        fields = _BODY.decode(body)
+        if self.chain not in fields:
+            return body
+        written = {**fields, self.chain: encode(answer)}
+        return b"{" + b",".join(encode(name) + b":" + raw for name, raw in written.items()) + b"}"
 
     def overflows(self, status: int, refusal: bytes) -> bool:
         """Whether a refusal says that the request was too long."""
@@ -178,16 +203,21 @@ class Endpoint(Struct, frozen=True):
         return encode(self.refusal(status, kind, words))
 
 
-def _value(raw: bytes | None) -> Any:
-    return None if raw is None else decode(raw)
+def _value(raw: Field | None) -> Any:
+    if raw is None:
+        return None
+    raw = bytes(raw)
+    value = decode(raw)
+    refuse_deep_json(raw, value, "request")
+    return value
 
 
-def _text(raw: bytes | None) -> str:
+def _text(raw: Field | None) -> str:
     found = _value(raw)
     return found if isinstance(found, str) else ""
 
 
-def _within(fields: Mapping[str, bytes], name: str) -> Any:
+def _within(fields: Mapping[str, Field], name: str) -> Any:
     """What stands under a name; behind a dot, inside it."""
     head, *inner = name.split(".")
     found = _value(fields.get(head))

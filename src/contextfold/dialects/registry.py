@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from contextfold.deferred import deferred
-from contextfold.domain import Message, Reply, decode, encode
+from contextfold.domain import MOST_DEPTH, Message, Reply, decode, encode, refuse_deep, refuse_deep_json, too_deep
 from contextfold.errors import BadConfiguration, BadMessage
 from contextfold.models import Model
 
@@ -229,20 +229,22 @@ def understand(given: object, default: str, named: str | None = None) -> Reply:
     if type(given) is dict and not named and (reader := plain_reader(given, default)) is not None:
         return Reply(reader.words(given["role"], given["content"], encode(given)))  # most messages
     raw = bytes(given) if isinstance(given, bytes | bytearray | memoryview) else None
-    value = decode(raw) if raw is not None else plain(given)
+    value = _read(given)
     is_list = isinstance(value, list)
     dialect = find(named) if named else joined(value, default) if is_list else None
     if not isinstance(value, Mapping) and not (is_list and dialect is not None and dialect.is_written_in_items):
         raise BadMessage(f"A message is a JSON object with a role; this is {_kind(value)}. Pass one message at a time.")
     if not is_list and not named and (reader := plain_reader(value, default)) is not None:
-        return Reply(reader.parse(encode(value) if raw is None else raw))
-    if not is_list:
+        dialect = reader
+    elif not is_list:
         answer = answer_in(value, default, named)
         if answer is not None:
             return answer
         dialect = find(reading(value, default, named))
     assert dialect is not None  # noqa: S101  # a list without one was refused above
-    return Reply(dialect.parse(encode(value) if raw is None else raw))
+    raw = encode(value) if raw is None else raw
+    del value  # it is read again, and may be many times as large as its bytes
+    return Reply(dialect.parse(raw))
 
 
 def refuse_empty(message: Message) -> None:
@@ -276,21 +278,42 @@ def _is_of_an_answer(given: object, named: str | None) -> bool:
 
 
 def _read(given: object) -> Any:
-    return decode(bytes(given)) if isinstance(given, bytes | bytearray | memoryview) else plain(given)
+    """The plain data of something that a caller handed in; raises `BadMessage` where it is nested too deeply."""
+    if not isinstance(given, bytes | bytearray | memoryview):
+        return plain(given)
+    raw = bytes(given)
+    value = decode(raw)
+    refuse_deep_json(raw, value)
+    return value
 
 
 def plain(given: object) -> Any:
-    """Plain data: SDK objects, at any depth, say themselves how they become it; a kind of string is a string."""
+    """Plain data: SDK objects say themselves how they become it; a kind of string is a string.
+
+    Raises `BadMessage` where it is nested too deeply, or holds itself.
+    """
+    try:
+        value = _plain(given, 0)
+    except RecursionError as error:  # whoever called stands deep in the stack
+        raise too_deep("message") from error
+    return value
+
+
+def _plain(given: object, depth: int) -> Any:
+    if isinstance(given, Mapping | list | tuple) and depth >= MOST_DEPTH:
+        raise too_deep("message")
     if isinstance(given, Mapping):
-        return {name: plain(each) for name, each in given.items()}
+        return {name: _plain(each, depth + 1) for name, each in given.items()}
     if isinstance(given, list | tuple):
-        return [plain(each) for each in given]
+        return [_plain(each, depth + 1) for each in given]
     if isinstance(given, str):
         return str.__str__(given)
     for method, options in _DUMPS:
         dump = getattr(given, method, None)
         if callable(dump):
-            return dump(**{**options, **_further(given, method)})
+            dumped = dump(**{**options, **_further(given, method)})
+            refuse_deep(dumped)
+            return dumped
     return given
 
 

@@ -7,9 +7,11 @@ of later answers is left out, because its provider would look for the calls betw
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from contextfold.domain import decode, encode
+from contextfold.errors import BadMessage
 
 Json = dict[str, Any]
 
@@ -287,16 +289,21 @@ def _reason(told: object, calling: str, ending: str, *, has_calls: bool) -> obje
 
 
 class HiddenPair(NamedTuple):
-    """A call that the client does not see, its result, and where they stand: beside the client's own call of an id."""
+    """A call that the client does not see, its result, and where they stand: beside a call of the client's own."""
 
-    anchor: str
+    anchor: str  # the id of that call
+    beside: Json  # the call itself, as the model wrote it
     is_before: bool
     call: Json
     result: Json
 
 
 def put_back(messages: Sequence[bytes], pair: HiddenPair) -> Sequence[bytes]:
-    """Messages with a call and its result where they were, if the call beside them is there."""
+    """Messages with a call and its result where they were, if the very call beside them is there.
+
+    Ids repeat between conversations, and within one: a call of the same id with another name or other arguments is
+    another call. Whether the messages before it are the same is for the caller to know.
+    """
     anchor = pair.anchor
     out: list[Json | bytes] = []
     state = 0  # the call is not placed yet, or waits for its result, or has it
@@ -335,11 +342,12 @@ def _listed(value: Any) -> list[Any]:
 def _with_call(message: Json, pair: HiddenPair) -> list[Json] | None:
     for name in ("content", "parts", "tool_calls"):
         listed = _listed(message.get(name))
-        places = [place for place, each in enumerate(listed) if _id(each) == pair.anchor]
+        places = [place for place, each in enumerate(listed) if _id(each) == pair.anchor and _is_same(each, pair)]
         if places:
             at = places[0] + (not pair.is_before)
             return [{**message, name: [*listed[:at], pair.call, *listed[at:]]}]
-    if message.get("type") != "function_call" or message.get("call_id") != pair.anchor:
+    is_own = message.get("type") == "function_call" and message.get("call_id") == pair.anchor
+    if not is_own or not _is_same(message, pair):
         return None
     return [pair.call, message] if pair.is_before else [message, pair.call]
 
@@ -353,6 +361,20 @@ def _with_result(message: Json, anchor: str, result: Json) -> list[Json] | None:
         message.get("type") == "function_call_output" and message.get("call_id") == anchor
     )
     return [message, result] if is_own else None
+
+
+def _is_same(call: Json, pair: HiddenPair) -> bool:
+    return _asked(call) == _asked(pair.beside)
+
+
+def _asked(call: Json) -> tuple[object, object]:
+    """The name of a call's tool, and its arguments by value."""
+    inner = next((call[name] for name in ("function", "functionCall") if isinstance(call.get(name), dict)), call)
+    arguments = next((inner[name] for name in ("input", "arguments", "args") if name in inner), None)
+    if isinstance(arguments, str):
+        with suppress(BadMessage):  # a client may write the same JSON with other spaces
+            arguments = decode(arguments)
+    return inner.get("name"), arguments
 
 
 def _id(part: Any) -> object:

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Raw
 
 from contextfold.deferred import expression
-from contextfold.domain import Bill, Problem, decode, encode
+from contextfold.domain import Bill, Problem, decode, encode, too_deep
 from contextfold.errors import BadConfiguration, BadMessage
 
 Json: TypeAlias = Mapping[str, object]
@@ -32,7 +32,7 @@ def fields(raw: bytes | Raw) -> dict[str, Raw]:
     """The fields of a JSON object, each still as its own JSON."""
     try:
         return _fields.decode(raw)
-    except msgspec.MsgspecError:  # lone surrogates: only the tolerant decoder reads them
+    except (msgspec.MsgspecError, RecursionError):  # lone surrogates: only the tolerant decoder reads them
         return {name: Raw(encode(value)) for name, value in decode(bytes(raw)).items()}
 
 
@@ -40,7 +40,7 @@ def elements(raw: bytes | Raw) -> list[Raw]:
     """The elements of a JSON array, each still as its own JSON."""
     try:
         return _elements.decode(raw)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return [Raw(encode(value)) for value in decode(bytes(raw))]
 
 
@@ -160,8 +160,11 @@ _SECRETS = frozenset(["extra_headers", "extra_query", "headers", "authorization"
 
 def without_secrets(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings without keys and headers, at any depth; the very same where there are none."""
-    bare = _bare(settings)
-    return settings if bare == settings else bare
+    try:
+        bare = _bare(settings)
+        return settings if bare == settings else bare
+    except RecursionError as error:  # whoever called stands deep in the stack
+        raise too_deep("setting") from error
 
 
 SECRET_SIGNS = tuple(f'"{name}"'.encode() for name in sorted(_SECRETS))  # one of them stands in what holds a secret

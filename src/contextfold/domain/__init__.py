@@ -1,6 +1,7 @@
 """The ground floor: what a conversation is, and what a model sees of it. Pure: no I/O, no clock, no chance."""
 
 from .attachments import Attacher, Attachment, AttachmentIndex, Branch, Language, Turn, subject_of
+from .depth import MOST_DEPTH, is_deep, refuse_deep, refuse_deep_json, refuse_many, too_deep
 from .events import (
     BRANCH_EVENTS,
     GENESIS,
@@ -38,6 +39,7 @@ from .log import (
     DeferringLog,
     DistantLog,
     EventLog,
+    ExclusiveLog,
     ListedThread,
     Logged,
     NewEvent,
@@ -48,6 +50,7 @@ from .log import (
     ThreadPage,
     ThreadRow,
 )
+from .long_json import LONG
 from .messages import (
     Bill,
     Block,
@@ -63,6 +66,7 @@ from .messages import (
     Reply,
     Role,
     Shape,
+    SpokenBy,
     Text,
     ToolCall,
     ToolResult,
@@ -72,12 +76,26 @@ from .messages import (
     nested,
 )
 from .path_items import PathItems, Words, check_view
-from .people import UsersSide, as_told, is_typed, people_in, said_in_result, users_side
+from .people import Spoken, people_in, spoken_in
 from .projection import LiveBranch, Projection, hidden_by
-from .recognition import NO_PREFIX, form_of, prefix_numbers
+from .recognition import NO_PREFIX, TextFilter, form_of, prefix_numbers
+from .result_words import ResultWords, result_text, result_words
 from .runtime import Environment, Phase
+from .speakers import (
+    CLIENT,
+    MODEL,
+    PERSON,
+    SPEAKING_TOOLS,
+    Provenance,
+    SpeakingTools,
+    claims_a_person,
+    persons_part,
+)
+from .spoken import appended, is_unanswered, read_as
 from .tags import Tags, roo_tags
+from .text_tools import acts_in_text, as_told, told_blocks
 from .tools import ToolKind, Touch, arguments_of, kind_of_tool, plain_tool_name, plan_in, tool_key, touches_of
+from .users_text import UsersSide, is_typed, users_side
 from .view import (
     INTERRUPTED,
     LATE,
@@ -93,15 +111,22 @@ from .view import (
     ViewMessage,
     ViewMessages,
     is_person,
+    spoken_by,
 )
 
 __all__ = [
     "BRANCH_EVENTS",
+    "CLIENT",
     "GENESIS",
     "INTERRUPTED",
     "LATE",
+    "LONG",
+    "MODEL",
+    "MOST_DEPTH",
     "NO_PREFIX",
+    "PERSON",
     "SALT_BYTES",
+    "SPEAKING_TOOLS",
     "Appended",
     "Attached",
     "Attacher",
@@ -125,6 +150,7 @@ __all__ = [
     "Environment",
     "Event",
     "EventLog",
+    "ExclusiveLog",
     "Fold",
     "FoldKind",
     "FoldTree",
@@ -150,17 +176,23 @@ __all__ = [
     "Pinned",
     "Problem",
     "Projection",
+    "Provenance",
     "Reasoning",
     "Reply",
+    "ResultWords",
     "Rewound",
     "Role",
     "Sent",
     "Shape",
     "Shown",
+    "SpeakingTools",
+    "Spoken",
+    "SpokenBy",
     "StandIn",
     "StandingLog",
     "Tags",
     "Text",
+    "TextFilter",
     "ThreadChange",
     "ThreadEvent",
     "ThreadOrder",
@@ -180,11 +212,14 @@ __all__ = [
     "ViewMessage",
     "ViewMessages",
     "Words",
+    "acts_in_text",
+    "appended",
     "arguments_of",
     "as_told",
     "blobs_of",
     "check_cover",
     "check_view",
+    "claims_a_person",
     "commitment",
     "cover_of",
     "decode",
@@ -195,19 +230,31 @@ __all__ = [
     "encode_event",
     "form_of",
     "hidden_by",
+    "is_deep",
     "is_person",
     "is_typed",
+    "is_unanswered",
     "kind_of_tool",
     "link",
     "merged",
     "nested",
     "people_in",
+    "persons_part",
     "plain_tool_name",
     "plan_in",
     "prefix_numbers",
+    "read_as",
+    "refuse_deep",
+    "refuse_deep_json",
+    "refuse_many",
+    "result_text",
+    "result_words",
     "roo_tags",
-    "said_in_result",
+    "spoken_by",
+    "spoken_in",
     "subject_of",
+    "told_blocks",
+    "too_deep",
     "tool_key",
     "touches_of",
     "users_side",

@@ -193,7 +193,9 @@ def decode_event(stored: bytes) -> Event:
 
 def commitment(salt: bytes, body: bytes) -> bytes:
     """What stands for the body in the chain, also after the body and its salt are gone."""
-    return sha256(salt + body).digest()
+    committed = sha256(salt)
+    committed.update(body)  # not joined: a body may be long
+    return committed.digest()
 
 
 def link(previous: bytes, seq: int, parent: int, at: float, key: str, stored: bytes, committed: bytes) -> bytes:

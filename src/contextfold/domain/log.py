@@ -135,7 +135,16 @@ class StandingLog(Protocol):
 
 
 @runtime_checkable
-class DistantLog(StandingLog, Protocol):
+class ExclusiveLog(Protocol):
+    """A log in which one thread can be had alone for a while, also beside other processes."""
+
+    def in_turn(self, thread: str, work: Callable[[], T]) -> T:
+        """Do work that appends to a thread while nobody else can; again where a lost connection took it back."""
+        ...
+
+
+@runtime_checkable
+class DistantLog(StandingLog, ExclusiveLog, Protocol):
     """What a log can do beside, where each question costs a trip over a network."""
 
     @property
@@ -149,10 +158,6 @@ class DistantLog(StandingLog, Protocol):
 
     def one_look(self) -> AbstractContextManager[None]:
         """Inside, what was learnt of a thread is not asked for again: what belongs to one moment is one look."""
-        ...
-
-    def in_turn(self, thread: str, work: Callable[[], T]) -> T:
-        """Do work that appends to a thread while nobody else can; again where a lost connection took it back."""
         ...
 
 
@@ -231,6 +236,13 @@ class EventLog(Protocol):
 
     def forgotten(self, thread: str) -> Sequence[int]:
         """Seqs whose bodies were forgotten."""
+        ...
+
+    def heartbeat(self, *, room: int = 0) -> None:
+        """Commit a write that says nothing, durable on return as an append is; raises what an append would.
+
+        It is no event and nothing grows by it. With `room`, it also fails where so many bytes more find no place.
+        """
         ...
 
     def verify(self) -> list[Problem]:

@@ -23,6 +23,8 @@ from msgspec import Struct
 
 from contextfold.errors import BadMessage
 
+from .long_json import LONG, read_long
+
 
 class Text(Struct, frozen=True, gc=False, tag="text"):
     """Words."""
@@ -50,11 +52,20 @@ class Document(Struct, frozen=True, gc=False, tag="document"):
 
 
 class ToolCall(Struct, frozen=True, gc=False, tag="call"):
-    """The model asks for a tool. `arguments` is JSON text as the model wrote it."""
+    """The model asks for a tool. `arguments` is JSON text as the model wrote it.
+
+    `server` is set where the original says apart from the name whose tool it is.
+    """
 
     id: str
     name: str
     arguments: str = "{}"
+    server: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """The name with its server, as other clients write it."""
+        return f"{self.server}.{self.name}" if self.server else self.name
 
 
 class ToolResult(Struct, frozen=True, gc=False, tag="result"):
@@ -153,12 +164,19 @@ class BlockShape(Struct, frozen=True, gc=False, array_like=True):
         return self.kind == "text" and self.size == 0
 
 
+# Who spoke in a message of the user's side. A recording says "client" of what its client added by itself, and "tool" of
+# what a tool printed; whether it was a person or nobody is judged when the message is appended. Empty where that was
+# not judged: other roles, results of tools, older stores.
+SpokenBy: TypeAlias = Literal["", "person", "nobody", "client", "tool"]
+
+
 class Shape(Struct, frozen=True, gc=False, array_like=True):
-    """The outline of a message: who spoke, and the kind and size of each piece."""
+    """The outline of a message: whose side it is on, who spoke, and the kind and size of each piece."""
 
     role: Role
     blocks: tuple[BlockShape, ...] = ()
     size: int = 0  # bytes of the whole message as it was given
+    spoken_by: SpokenBy = ""
 
     @property
     def calls(self) -> tuple[str, ...]:
@@ -261,7 +279,7 @@ def _refuse_what_is_no_number(value: object) -> None:
 def decode(raw: bytes | str) -> Any:
     """Plain data from JSON bytes; anything that is not JSON is refused with a reason."""
     try:
-        return msgspec.json.decode(raw)
+        return read_long(raw) if len(raw) > LONG and isinstance(raw, bytes) else msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as first:
         return _decode_escaped_surrogates(raw, first)
 
@@ -286,7 +304,8 @@ def encodable(text: str) -> str:
     if text.isascii():
         return text
     try:
-        text.encode()
+        for at in range(0, len(text), LONG):
+            text[at : at + LONG].encode()
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace").decode()
     return text

@@ -91,6 +91,11 @@ def plain_tool_name(name: str) -> str:
     return "".join(letter for letter in own.casefold() if letter.isalnum())
 
 
+def is_native(name: str) -> bool:
+    """Whether a tool is the client's own: its name carries no server."""
+    return bool(name) and _SERVER.search(name) is None and not name.startswith("mcp")
+
+
 def kind_of_tool(name: str) -> ToolKind | None:
     """What the tool is; None where its name says nothing."""
     return TOOL_KINDS.get(plain_tool_name(name))

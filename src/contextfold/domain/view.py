@@ -18,7 +18,7 @@ from typing import Literal, Protocol, TypeAlias, overload
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .messages import Block, Measure, Message, Role, Shape
+from .messages import Block, Measure, Message, Role, Shape, SpokenBy
 
 ItemKind: TypeAlias = Literal["message", "stand_in", "completion", "attachment"]
 
@@ -61,15 +61,25 @@ class ViewItem(Struct, frozen=True, gc=False):
 
 
 def is_person(item: ViewItem) -> bool:
-    """Whether somebody spoke here, rather than a tool: the user's side, no results, something to read or see."""
+    """Whether a person spoke here, rather than a tool or her client, as it was judged when the message was appended.
+
+    Older stores do not say: there it is the user's side, no results, something to read or see.
+    """
     if item.kind != "message" or item.shape.role != "user":
         return False
+    if item.shape.spoken_by:
+        return item.shape.spoken_by == "person"
     says = False
     for block in item.shape.blocks:
         if block.kind == "result":
             return False
         says = says or block.size > 0 or block.kind != "text"
     return says
+
+
+def spoken_by(item: ViewItem) -> SpokenBy:
+    """Who spoke here, as far as that is known: what was added for the model at the end of a view is a client's."""
+    return "client" if item.kind == "attachment" else item.shape.spoken_by
 
 
 class Count(Struct, frozen=True):

@@ -71,7 +71,7 @@ from .steps import (
     summarize,
     tell,
 )
-from .summary import Condense, Native
+from .summary import Condense, Native, text_of_fold
 from .window import Window
 from .writers import Breaker
 
@@ -159,5 +159,6 @@ __all__ = [
     "strategy_names",
     "summarize",
     "tell",
+    "text_of_fold",
     "worth_attaching",
 ]

@@ -182,6 +182,8 @@ def fold_as_planned(
     if told[0]:  # who wrote a summary and what it cost; a digest costs nothing
         cost = ("writer", "writer_input", "writer_output", "writer_cache_read", "writer_cost")
         details |= dict(zip(cost, told, strict=True))
+        if situation.conversation is not None and situation.conversation.seen:
+            details["seen"] = situation.conversation.seen
     context = Context(desk.counter, desk.now, decision.used, after, situation.factor, {**details, **edit.details()})
 
     def drafts(now: Projection) -> list[NewEvent]:

@@ -30,12 +30,14 @@ from contextfold.domain import (
     ViewItem,
     ViewMessages,
     is_person,
+    spoken_by,
 )
 from contextfold.models import Model
 from contextfold.summaries import Language, Notebook, Refusal, SourceMessage, SummaryRequest
 
 from .economics import Budget
 
+MOST_READ = 4 << 20  # bytes of messages that a look at a view holds parsed
 SMALL = 32_000  # tokens; a size that is asked for and no larger is filled
 
 Words: TypeAlias = Callable[[int, str], StandIn]  # (the fold's id, the summary it asked for) -> what stands in
@@ -94,6 +96,8 @@ class WholeRequest(Struct, frozen=True):
     dialect: str
     tokens: int
     body: Callable[[], bytes]
+    is_shown: bool = True  # whoever writes a summary may read it, and not only what is to be covered
+    seen: str = ""  # kept with summaries: what their writer could read beside the messages
 
 
 class Situation(Struct, frozen=True):
@@ -189,6 +193,7 @@ class Survey:
         self.view = view
         self.items: Sequence[ViewItem] = view.items
         self._read: dict[int, Message] = {}
+        self._held = 0  # bytes of those
         self.atoms = tuple(Atom(start, stop, view.tokens(start, stop)) for start, stop in view.atoms())
 
     @cached_property
@@ -197,9 +202,13 @@ class Survey:
         return self.view.messages
 
     def message(self, place: int) -> Message:
-        """The words at a place, parsed once however many of their blocks are looked at."""
+        """The words at a place, parsed once however many of their blocks are looked at, as long as there is room."""
         if place not in self._read:
+            while self._read and self._held > MOST_READ:
+                self._held -= self.items[next(iter(self._read))].shape.size
+                del self._read[next(iter(self._read))]
             self._read[place] = self.messages[place].message
+            self._held += self.items[place].shape.size
         return self._read[place]
 
     @cached_property
@@ -296,7 +305,11 @@ class Survey:
     def sources(self, atoms: Iterable[Atom]) -> tuple[SourceMessage, ...]:
         """The words of these atoms as they were said, before any block of them was folded; no stand-ins."""
         return tuple(
-            SourceMessage(self.items[place].seq, self._read.get(place) or self.messages[place].unread)
+            SourceMessage(
+                self.items[place].seq,
+                self._read.get(place) or self.messages[place].unread,
+                spoken_by=spoken_by(self.items[place]),
+            )
             for atom in atoms
             for place in atom.places
             if self.items[place].kind in ("message", "attachment")

@@ -16,9 +16,17 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from contextfold.domain import Detail, StandIn, View, ViewItem, is_person
+from contextfold.domain import Detail, Folded, StandIn, View, ViewItem, is_person, spoken_by
 from contextfold.errors import BadConfiguration
-from contextfold.summaries import Notebook, Refusal, SourceMessage, SummaryRequest, is_digest, summary_text
+from contextfold.summaries import (
+    Notebook,
+    Refusal,
+    SourceMessage,
+    SummaryRequest,
+    is_digest,
+    summary_text,
+    unlike_digest,
+)
 
 from .economics import GUARD, paying_tail, summary_size
 from .economics import SUMMARY as PAYS
@@ -206,6 +214,11 @@ def _newest(said: Sequence[Atom], room: int) -> frozenset[Atom]:
     return frozenset(kept)
 
 
+def text_of_fold(fold: Folded, text: str) -> str:
+    """A fold's text as the next summary reads it: only what a strategy wrote may say what the user said."""
+    return text if "strategy" in fold.details else unlike_digest(text)
+
+
 def _read_again(folds: Sequence[int], situation: Situation) -> tuple[tuple[SourceMessage, ...], bool]:
     """What earlier summaries stand for, each message once, and whether it is only a part of it.
 
@@ -221,7 +234,8 @@ def _read_again(folds: Sequence[int], situation: Situation) -> tuple[tuple[Sourc
         people = _within((item for item in hidden.values() if is_person(item)), most // 2)
         others = _within((item for item in hidden.values() if not is_person(item)), most // 2)
         hidden = {item.seq: item for item in (*people, *others)}
-    return tuple(SourceMessage(seq, situation.read(hidden[seq])) for seq in sorted(hidden)), is_part
+    sources = ((seq, hidden[seq]) for seq in sorted(hidden))
+    return tuple(SourceMessage(seq, situation.read(it), spoken_by=spoken_by(it)) for seq, it in sources), is_part
 
 
 def _within(newest_first: Iterable[ViewItem], room: int) -> Iterator[ViewItem]:

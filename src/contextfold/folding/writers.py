@@ -34,6 +34,7 @@ from contextfold.summaries import (
     prompt,
     quick_digest,
     second_pass,
+    unlike_digest,
 )
 
 from .plan import Plan, PlannedFold, Situation, hidden
@@ -246,6 +247,7 @@ def _problem(task: _Task, answer: Answer) -> Refusal | None:
 
 def _with_ledger(task: _Task, text: str, rest: Rest) -> str:
     """Behind what a model wrote stands what it left out, as far as there is room."""
+    text = unlike_digest(text)
     if not task.policy.ledger:
         return text
     budget, count = task.request.budget, task.situation.count
@@ -271,7 +273,7 @@ def _room(task: _Task, writer: Writer) -> int:
 def _can_share(task: _Task, writer: Writer) -> bool:
     """The model that is spoken to may be asked at the end of its own conversation, if the question still fits."""
     conversation, situation = task.situation.conversation, task.situation
-    if conversation is None or model_of(writer) != situation.model.name:
+    if conversation is None or not conversation.is_shown or model_of(writer) != situation.model.name:
         return False
     return conversation.tokens + _AROUND <= situation.budget.window  # which is of input alone
 

@@ -8,27 +8,34 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
 import aiohttp
 
 from contextfold.dialects import Dialect, all_known
 from contextfold.dialects.endpoint import AskedTurn, Endpoint, ProviderAddress
-from contextfold.domain import encode
-from contextfold.errors import ContextFoldError
+from contextfold.domain import LONG, encode
+from contextfold.errors import BadMessage, ContextFoldError
+from contextfold.listeners import HeadLimits
 from contextfold.session.telemetry import journal
-from contextfold.store import Store
 
+from .arrivals import Arrival, RefusedTurn
+from .credentials import Identity
 from .door import Door, TurnedAway, Visit
-from .keeper import Arrival, Keeper, RefusedTurn
+from .health import LIMIT, StoreHealth, readiness
+from .keeper import Keeper
+from .neighbours import Neighbours
 from .relay import HungUp, Outgoing, Receive, Scope, Send, TooLarge, TooSlow, Upstreams, body_of, relay
 from .settings import GatewaySettings
-from .status import ConversationStatus, GatewayStatus, Metrics, counted
+from .status import ConversationStatus, GatewayStatus, Metrics, Outage, counted
+from .tenant_store import OpenSpace
 from .tenants import GatewaySecrets, Tenants
 
 HEALTH = b"/healthz"
+_ACCEPTED = range(200, 300)  # statuses by which a provider shows that it knows who asks
+_TOO_MANY = "Too many requests at once from this client. Wait for some."
 _MOST_SHOWN = 20  # conversations, and tenants, on the page about itself
 _TEXT = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
 _JSON = [(b"content-type", b"application/json")]
@@ -38,15 +45,22 @@ class Gateway:
     """One listener's application. `close` when it ended; `begin_to_close` makes it say that it is not ready."""
 
     def __init__(
-        self, settings: GatewaySettings, secrets: GatewaySecrets, open_space: Callable[[str], Store], *, port: int = 0
+        self,
+        settings: GatewaySettings,
+        secrets: GatewaySecrets,
+        open_space: OpenSpace,
+        *,
+        port: int = 0,
+        health: StoreHealth | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
-        self.metrics = Metrics()
+        self.metrics, self.health = Metrics(), health or StoreHealth()
         self._settings, self._secrets, self._port = settings, secrets, port
         self._door = self._hung(settings)
         self._upstreams = Upstreams(settings.addresses())
-        self._open_space = open_space
         self.tenants = Tenants(secrets.tenant_key, settings, open_space)
-        self._keeper = Keeper(settings, self.metrics, self._upstreams)
+        self._neighbours = neighbours or Neighbours()
+        self._keeper = Keeper(settings, self.metrics, self._upstreams, self.health, self._neighbours)
         self.is_closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,23 +86,47 @@ class Gateway:
         self.tenants.take(settings)
         self._keeper.go_by(settings)
 
+    @property
+    def head_limits(self) -> HeadLimits:
+        """What a client may take up before its request's head is complete; read once, when the server starts."""
+        return HeadLimits(self._settings.most_head_bytes, self._settings.head_patience)
+
     def begin_to_close(self) -> None:
         """Say from now on that it is not ready; what is under way goes on."""
         self.is_closing = True
 
     def _hung(self, settings: GatewaySettings) -> Door:
         names = frozenset(name.lower() for name in settings.hosts)
-        return Door(self._secrets.token, names, self._port, frozenset({HEALTH}))
+        return Door(
+            self._secrets.token,
+            names,
+            self._port,
+            free=frozenset({HEALTH}),
+            run_token=self._secrets.run_token,
+            owners=frozenset({b"/metrics", b"/status"}),
+        )
 
     async def standing(self) -> GatewayStatus:
-        """What it counted, and the conversations it worked on last."""
+        """Whether it keeps what passes, what it counted, and the conversations it worked on last."""
+        outage = await self.outage()
         rows: list[ConversationStatus] = []
         for ledger in self.tenants.ledgers[:_MOST_SHOWN]:
-            with suppress(ContextFoldError):  # its store is out of order: what was counted tells that
-                rows += await ledger.clerk.kept(lambda ledger=ledger: ledger.standing(_MOST_SHOWN))  # type: ignore[misc]
+            if self.health.known((ledger,)) is None:
+                with suppress(ContextFoldError, TimeoutError):  # its store is out of order: the next look tells that
+                    async with asyncio.timeout(LIMIT):
+                        rows += await ledger.clerk.kept(lambda ledger=ledger: ledger.standing(_MOST_SHOWN))  # type: ignore[misc]
         newest = sorted(rows, key=lambda row: row.at, reverse=True)[:_MOST_SHOWN]
         under_way = self.metrics.value("under_way") - 1  # without this question
-        return GatewayStatus(self._settings.mode, under_way, counted(self.metrics), newest, self.is_closing)
+        counts = counted(self.metrics)
+        return GatewayStatus(self._settings.mode, under_way, counts, newest, self.is_closing, outage)
+
+    async def outage(self) -> Outage | None:
+        """Why and since when nothing is kept; None where every log in use committed a write just now."""
+        outage = await self.health.check(self.tenants.in_use)
+        self.metrics.put("ready", int(outage is None and not self.is_closing))
+        self.metrics.put("unkept_since_seconds", 0 if outage is None else int(outage.since))
+        self.metrics.put("unkept_requests", 0 if outage is None else outage.requests)
+        return outage
 
     async def settle(self) -> None:
         """Wait until everything that was heard so far is kept."""
@@ -97,8 +135,10 @@ class Gateway:
     async def close(self) -> None:
         """Keep what was heard, then let go of stores and connections."""
         await self._keeper.settle()
+        await self.health.close()
         await self._upstreams.close()
         await asyncio.get_running_loop().run_in_executor(None, self.tenants.close)
+        self._neighbours.close()
 
     async def _served(self, visit: Visit, receive: Receive, send: Send) -> None:
         if visit.header(b"upgrade").lower() == "websocket":
@@ -108,6 +148,7 @@ class Gateway:
         elif visit.path == b"/readyz":
             await _say(send, *await self._readiness())
         elif visit.path == b"/metrics":
+            await self.outage()
             await _say(send, 200, self.metrics.text())
         elif visit.path == b"/status" and visit.method == "GET":
             await _answer(send, 200, _JSON, encode(await self.standing()))
@@ -117,22 +158,10 @@ class Gateway:
             await self._forwarded(visit, receive, send)
 
     async def _readiness(self) -> tuple[int, str]:
-        """Whether requests may come. A store that failed is tried again, since nobody else would show that it works."""
+        """Whether requests may come: every log in use takes writes, as one that was just committed shows."""
         if self.is_closing:
             return 503, "closing"
-        if self._keeper.is_in_trouble:
-            try:
-                await asyncio.get_running_loop().run_in_executor(None, self.try_store)
-            except (ContextFoldError, OSError):
-                if self._settings.mode == "strict":
-                    return 503, "the store cannot be used, and the gateway is set to be strict"
-                return 200, "ready; the store cannot be used, so that conversations pass without being kept"
-            self._keeper.recover()
-        return 200, "ready"
-
-    def try_store(self) -> None:
-        """Open the store and let go of it; what is wrong with it is raised."""
-        self._open_space("default").close()
+        return readiness(await self.outage(), self._settings.mode)
 
     async def _forwarded(self, visit: Visit, receive: Receive, send: Send) -> None:
         upstream = ""
@@ -147,10 +176,10 @@ class Gateway:
         found = _turn_asked(visit)
         upstream = upstream or (_provider(visit).name if found is None else found[1].provider.name)
         endpoint = None if found is None else found[1]
-        space = self.tenants.space(visit)
-        with self.tenants.entered(space) as is_in:
+        identity = self.tenants.identity(visit, upstream)
+        with self.tenants.entered(identity.own) as is_in:
             if not is_in:
-                await _refuse(send, endpoint, 429, "", "Too many requests at once from this client. Wait for some.")
+                await _refuse(send, endpoint, 429, "", _TOO_MANY)
                 return
             try:
                 body = await body_of(receive, self._settings.most_bytes, self._settings.patience)
@@ -161,18 +190,35 @@ class Gateway:
             except TooSlow:
                 await _refuse(send, endpoint, 408, "", "The request did not arrive in time.")
                 return
-            outgoing: Outgoing | RefusedTurn = Outgoing(upstream, visit, body)
-            if found is not None:
-                arrival = Arrival(upstream, visit, *found, body)
-                outgoing = await self._keeper.take(self.tenants.ledger(space), arrival)
-            if isinstance(outgoing, RefusedTurn):
-                await _refuse(send, endpoint, outgoing.status, outgoing.kind, outgoing.words)
-                return
-            await self._relayed(outgoing, endpoint, receive, send)
+            if found is None:
+                await self._relayed(Outgoing(upstream, visit, body), endpoint, receive, send)
+            else:
+                arrival = Arrival(upstream, visit, *found, body, identity.is_proven)
+                await self._answered(identity, arrival, receive, send)
         for ledger in self.tenants.left():
+            self.health.forget(ledger)
             await asyncio.get_running_loop().run_in_executor(None, ledger.close)
 
-    async def _relayed(self, outgoing: Outgoing, endpoint: Endpoint | None, receive: Receive, send: Send) -> None:
+    async def _answered(self, identity: Identity, arrival: Arrival, receive: Receive, send: Send) -> None:
+        """Have a turn kept in the space that it belongs to, and forwarded."""
+        endpoint, asking = arrival.endpoint, None
+        if identity.account or identity.is_renewed:
+            with suppress(BadMessage):  # what cannot be read belongs to its very credential
+                is_long = len(arrival.body) > LONG
+                asking = await asyncio.to_thread(arrival.opened) if is_long else arrival.opened()
+        space = await self.tenants.home(identity, arrival.visit, arrival.upstream, asking)
+        with nullcontext(True) if space == identity.own else self.tenants.entered(space) as is_in:
+            if not is_in:
+                await _refuse(send, endpoint, 429, "", _TOO_MANY)
+                return
+            outgoing = await self._keeper.take(self.tenants.ledger(space), arrival)
+            if isinstance(outgoing, RefusedTurn):
+                await _refuse(send, endpoint, outgoing.status, outgoing.kind, outgoing.words)
+            elif await self._relayed(outgoing, endpoint, receive, send) in _ACCEPTED:
+                self.tenants.accept(identity)
+
+    async def _relayed(self, outgoing: Outgoing, endpoint: Endpoint | None, receive: Receive, send: Send) -> int:
+        """Forward a request; the status of the answer, or of the error that its client was told."""
         begun, start = False, time.perf_counter()
 
         async def sending(message: dict[str, object]) -> None:
@@ -185,6 +231,7 @@ class Gateway:
             self.metrics.add("requests_total", provider=outgoing.upstream, status=str(status))
             seconds = round(time.perf_counter() - start, 3)
             journal(logging.INFO, "answered", upstream=outgoing.upstream, status=status, seconds=seconds)
+            return status
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             late = isinstance(error, TimeoutError)
             self.metrics.add("requests_total", provider=outgoing.upstream, status="504" if late else "502")
@@ -193,6 +240,7 @@ class Gateway:
                 raise BrokenOff from None  # nothing more can be said: the connection ends without its proper end
             told = "did not answer in time" if late else "cannot be reached, or broke off before it answered"
             await _refuse(send, endpoint, 504 if late else 502, "", f"The provider {told}. Try again.")
+            return 504 if late else 502
 
 
 class BrokenOff(Exception):

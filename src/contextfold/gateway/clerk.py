@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from contextfold.errors import BadMessage
+
 T = TypeVar("T")
 
 _MOST_JOINED = 64  # jobs in one commit: the first of them waits for the last
@@ -90,9 +92,12 @@ class Clerk:
         self._open -= 1
 
     def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            if not self._do([job]):
-                return
+        while self._goes_on():  # nothing of a job is held here while the next is waited for
+            pass
+
+    def _goes_on(self) -> bool:
+        job = self._jobs.get()
+        return job is not None and self._do([job])
 
     def _do(self, jobs: list[_Job]) -> bool:
         """One commit, begun for one job and joined by those that wait meanwhile; False when this was the last."""
@@ -120,6 +125,8 @@ class Clerk:
 def _work(job: _Job) -> None:
     try:
         value = job.work()
+    except BadMessage as error:
+        job.tell(None, error.with_traceback(None))  # that would hold a request which cannot be read, and may be long
     except Exception as error:  # noqa: BLE001  # its asker's to judge; what it wrote so far stands
         job.tell(None, error)
     else:

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from contextfold.deferred import expression
 from contextfold.domain import decode
 from contextfold.errors import BadMessage
 
@@ -35,10 +34,15 @@ class Visit:
     path: bytes
     query: bytes = field(repr=False)
     headers: tuple[tuple[bytes, bytes], ...] = field(repr=False)
+    address: str = field(default="", repr=False)  # where the connection is from
 
     def header(self, name: bytes) -> str:
-        """The value of a header, empty where it was not sent."""
+        """The first value of a header, empty where it was not sent."""
         return next((value.decode("latin-1") for key, value in self.headers if key == name), "")
+
+    def values(self, name: bytes) -> list[bytes]:
+        """All values of a header that may have been sent several times."""
+        return [value for key, value in self.headers if key == name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Door:
     hosts: Collection[str] = ()
     port: int = 0
     free: Collection[bytes] = ()  # paths that need no token
+    run_token: str = field(default="", repr=False)  # a second one, which others on this machine may get to see
+    owners: Collection[bytes] = ()  # paths that the second token does not open
 
     def admit(self, scope: Mapping[str, Any]) -> Visit | TurnedAway:
         """Let a request in, or say why not."""
@@ -78,10 +84,18 @@ class Door:
         if path not in self.free and given is None:
             given, slash, behind = path.removeprefix(b"/").partition(b"/")
             rest = slash + behind or b"/"
-        if path not in self.free and not (self.token and hmac.compare_digest(given or b"", self.token.encode())):
+        if path not in self.free and not self._opens(given or b"", rest):
             return TurnedAway(401, "The token is missing or wrong: put it first in the base URL's path.")
         kept = tuple(pair for pair in headers if pair[0] != TOKEN_HEADER)
-        return Visit(str(scope["method"]), rest, bytes(scope.get("query_string", b"")), kept)
+        address = str((scope.get("client") or ("",))[0])
+        return Visit(str(scope["method"]), rest, bytes(scope.get("query_string", b"")), kept, address)
+
+    def _opens(self, given: bytes, path: bytes) -> bool:
+        """Whether a token opens a path; both are compared whatever the first one says."""
+        is_owner, is_run = (
+            bool(token) and hmac.compare_digest(given, token.encode()) for token in (self.token, self.run_token)
+        )
+        return is_owner or (is_run and path not in self.owners)
 
 
 THREAD_HEADER = b"x-contextfold-thread"
@@ -97,7 +111,8 @@ _NAMED_IN: Sequence[tuple[bytes, str]] = (
 )
 _AGENT_HEADER = b"x-claude-code-agent-id"
 _TURN_HEADER = b"x-codex-turn-metadata"
-_WANTS_A_SUMMARY = expression(rb"Respond with TEXT ONLY")  # what Claude Code says when it compacts
+SESSION_HEADERS = frozenset([*(header for header, _ in _NAMED_IN), _AGENT_HEADER, _TURN_HEADER])
+_WANTS_A_SUMMARY = b"Respond with TEXT ONLY"  # what Claude Code says when it compacts
 _MOST_LETTERS = 80
 
 
@@ -139,7 +154,7 @@ def is_compacting(visit: Visit, last: bytes) -> bool:
         except BadMessage:
             return False
         return isinstance(turn, dict) and turn.get("request_kind") == "compaction"
-    return _WANTS_A_SUMMARY.search(last) is not None
+    return _WANTS_A_SUMMARY in last
 
 
 def _plain(name: str) -> str:

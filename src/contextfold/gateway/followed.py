@@ -7,27 +7,25 @@ wherever a fold does not hide it. Runs on the one thread of its ledger; sends no
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
 from msgspec import Struct
 
-from contextfold import dialects
-from contextfold.dialects import Dialect, together, understand
-from contextfold.dialects.endpoint import AskedTurn, Endpoint, Envelope
+from contextfold.dialects import Dialect, understand
+from contextfold.dialects.endpoint import Endpoint, Envelope
 from contextfold.dialects.splices import HiddenPair, call_of, put_back
 from contextfold.domain import (
     Appended,
     Checkpointed,
     Detail,
-    Message,
+    LiveBranch,
     NewEvent,
-    Projection,
+    Sent,
     StandIn,
     Text,
     View,
-    decode,
     encode,
 )
 from contextfold.errors import CannotCover, NotFound
@@ -35,24 +33,22 @@ from contextfold.folding import Report, Steps, longest_answer
 from contextfold.layers import System
 from contextfold.recall import TOOLS
 from contextfold.session import Request, Session, Surroundings, notes
-from contextfold.session.answer import offload
-from contextfold.session.drivers import drive
 from contextfold.session.preparation import fitted
 from contextfold.session.request import report_of
-from contextfold.session.rewind import place_behind, stand_at
+from contextfold.session.rewind import place_behind
 from contextfold.session.telemetry import journal
-from contextfold.thread.request_bytes import is_bound
 
-from . import refold
+from . import refold, seen_words
 from .clients_model import ClientsModel
-from .recognition import START, Normaliser, PrefixIndex, answer_key, items_of
+from .history_writer import FreshMessage, HistoryWriter
+from .outgoing_messages import OutgoingMessages
+from .prefix_index import PrefixIndex, answer_key
+from .recognition import START, Normaliser, items_of
 from .records import RequestRecords
 from .settings import GatewaySettings
 
-BY_CLIENT = "client"
 RECALL_NAMES = frozenset(tool.name for tool in TOOLS)
 _MOST_BESIDE = 20  # calls and results between us and the model that are put back where they belong
-_MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
 
 
 class Followed(Struct, frozen=True):
@@ -62,6 +58,7 @@ class Followed(Struct, frozen=True):
     key: str
     base: int  # the newest message that was known before
     sent: Callable[[], Mapping[int, Sequence[bytes]]] = dict  # the client's own bytes of messages, by seq
+    keys: Sequence[str] = ()  # of the prefixes of what the client sent
 
 
 class FittedTurn(Struct, frozen=True):
@@ -73,12 +70,6 @@ class FittedTurn(Struct, frozen=True):
     request: Request | None
     tools: Sequence[Mapping[str, Any]] = ()  # ours, beside the client's
     system: Sequence[str] = ()  # what is said behind the client's own system prompt
-
-
-class _Fresh(Struct, frozen=True):
-    message: Message
-    key: str
-    form: bytes
 
 
 class FollowedThread:
@@ -104,32 +95,60 @@ class FollowedThread:
         self.settings = settings
         self.session, self._dialect, self._endpoint, self._normaliser = session, dialect, endpoint, normaliser
         self._pins, self._system, self.writer = pins, system, writer
-        # Calls and results that no client sees.
-        self.beside: list[HiddenPair] = [] if before is None else before.beside
+        session.desk.turn.recall_without_reasoning()  # a client that left it out may be in another conversation
+        # Calls and results that no client sees, each with the prefix that ends with the answer it was made in.
+        self.beside: list[tuple[str, HiddenPair]] = [] if before is None else before.beside
+        self._unbound: list[tuple[Followed, HiddenPair]] = []  # in answers that are not kept yet
         self.records = RequestRecords(session, dialect, endpoint)
+        self._outgoing = OutgoingMessages(session, endpoint, normaliser)
+        self._newest = _newest_request(session.thread.branch)  # that this gateway has learnt from
+        self.writes = HistoryWriter(session, dialect, endpoint, normaliser)
 
-    def follow(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], base: int = 0) -> Followed:
-        """Stand where the client stands, with all it said; `base` is the answer that its history goes on from."""
+    def follow(
+        self,
+        index: PrefixIndex,
+        messages: Sequence[bytes],
+        keys: Sequence[str],
+        base: int = 0,
+        ready: dict[str, FreshMessage] | None = None,
+    ) -> Followed:
+        """Stand where the client stands, with all it said; `base` is the answer that its history goes on from.
+
+        What was read ahead is used up.
+        """
         thread = self.session.thread
-        thread.catch_up()
+        self._catch_up()
         index.take(thread)
         known = index.longest(keys, thread.name)
         length, seq = (known[0], known[1].seq) if known is not None else (0, base)
-        fresh = []
-        for raw, key in self._joined(messages[length:], keys[length:]):
-            message = understand(raw, self._dialect.name, self._dialect.name).message
-            fresh.append(_Fresh(message, key, b"".join(self._normaliser.form(each) for each in items_of(raw))))
+        fresh = self.writes.read(messages[length:], keys[length:], {} if ready is None else ready)
         end, target = seq, place_behind(thread.branch, seq)
         if fresh or target != thread.branch.head:
             with self.session.store.batch():
-                end = self._write(target, fresh) or seq
+                end = self.writes.write(target, fresh) or seq
                 first = thread.branch.items.items[: self._pins]
                 for pinned in [item.seq for item in first if item.kind == "message"]:
                     if pinned not in self.session.view.pinned:
                         thread.pin(pinned)
             index.take(thread)
         sent = partial(index.own_bytes, messages, keys, thread.name)
-        return Followed(end, keys[-1] if keys else START, seq, sent)
+        return Followed(end, keys[-1] if keys else START, seq, sent, keys)
+
+    def _catch_up(self) -> None:
+        """Take what other gateways wrote, and learn from their requests and bills: all of them decide alike."""
+        thread, desk = self.session.thread, self.session.desk
+        thread.catch_up()
+        if (newest := _newest_request(thread.branch)) != self._newest:
+            self._newest = newest
+            desk.lens.learn_again()
+            desk.books.resume(thread, desk.turn.frame.tokens)
+
+    def stand(self, followed: Followed) -> int:
+        """Stand where a request stood, with the folds that were made for it; where the head was before."""
+        self.session.thread.catch_up()
+        before = self.session.thread.branch.head
+        self.writes.move(place_behind(self.session.thread.branch, followed.end))
+        return before
 
     def note_gap(self, why: str, requests: int) -> None:
         """Write down that requests passed which could not be kept."""
@@ -148,19 +167,24 @@ class FollowedThread:
         if self._system is not None and may_fold:
             yield from notes.define(desk, self._system, None, None)
         # The tools by which the model finds what is hidden; none where the client has tools of these names.
-        theirs = envelope.fields.get(self._endpoint.tools, b"")
+        theirs = bytes(envelope.fields.get(self._endpoint.tools, b""))
         is_taken = any(f'"{name}"'.encode() in theirs for name in RECALL_NAMES)
         ours = self.session.recall_tools(dialect=self._dialect.name) if recalls and not is_taken else ()
         tools = [*(envelope.tools if isinstance(envelope.tools, list) else []), *ours]
         given = Surroundings(envelope.system or "", tools, envelope.output)  # type: ignore[arg-type]  # as it came
         whole = None if envelope.chain or envelope.is_schema_bound else partial(self._whole, envelope, followed)
-        outcome = yield from fitted(desk, given, self._dialect.name, may_fold=may_fold, whole=whole)
+        seen = self._leave_summaries_of_others(envelope)
+        is_shown = seen != seen_words.COVERED
+        outcome = yield from fitted(
+            desk, given, self._dialect.name, may_fold=may_fold, whole=whole, is_shown=is_shown, seen=seen
+        )
         report, view = report_of(outcome), outcome.view
         live = [fold.seq for fold in thread.branch.folds if fold.is_live]
         is_chained = bool(envelope.chain) and max(live, default=0) <= followed.base
-        messages = self._messages(view, followed.sent()) if live and not is_chained else None
+        messages = self._outgoing.messages(view, followed.sent(), envelope) if live and not is_chained else None
         if messages is not None and ours:
-            messages = reduce(put_back, self.beside, messages)
+            beside = [pair for prefix, pair in self.beside if prefix in followed.keys]
+            messages = reduce(put_back, beside, messages)
         output = None
         if may_fold and envelope.output is not None and not desk.model.assumed:
             room = longest_answer(desk.model, desk.budget(), outcome.now.used, envelope.output)
@@ -169,29 +193,49 @@ class FollowedThread:
         tools_added = ours if messages is not None else ()
         return FittedTurn(messages, output, report, desk.requests.newest, tools_added, below)
 
+    def _leave_summaries_of_others(self, envelope: Envelope) -> str:
+        """Take back summaries whose writer read what is not in this request; the mark of those that are written now."""
+        thread = self.session.thread
+        if not seen_words.are_read(thread.branch, self.session.policy):
+            return seen_words.COVERED
+        seen = seen_words.SeenWords.of(envelope, self._normaliser)
+        for fold in seen_words.folds_of_others(thread.branch, seen):
+            self.writes.write_apart()
+            thread.unfold(fold)
+        return seen.mark if self.writes.shares and seen.can_be_kept else seen_words.COVERED
+
     def _whole(self, envelope: Envelope, followed: Followed, view: View) -> bytes:
         """The client's request as it would go out without another fold: its provider has most of it in its cache."""
         is_folded = any(fold.is_live for fold in self.session.thread.branch.folds)
-        messages = self._messages(view, followed.sent()) if is_folded else envelope.messages
+        messages = self._outgoing.messages(view, followed.sent(), envelope) if is_folded else envelope.messages
         below = [section.text for section in notes.framed(self.session.desk)] if self._system is not None else ()
         return self._endpoint.close(envelope, messages, system=below)
 
-    def recalled(self, reply: Mapping[str, Any]) -> list[bytes] | None:
+    def recalled(self, reply: Mapping[str, Any], followed: Followed) -> list[bytes] | None:
         """An answer that only asks for what is hidden, and the answers to it, as messages; None for any other.
 
-        What it asks beside the client's own calls is answered in the next request, behind the first of those.
+        Found in the history that was answered, wherever the head stands by now. What it asks beside the client's own
+        calls is answered in requests that go on from that very answer, behind the first of those calls.
         """
+        before = self.stand(followed)
+        try:
+            return self._recalled(reply, followed)
+        finally:
+            self.writes.move(before)
+
+    def _recalled(self, reply: Mapping[str, Any], followed: Followed) -> list[bytes] | None:
         message = understand(reply, self._dialect.name, self._dialect.name).message
         ours = [call for call in message.calls if call.name in RECALL_NAMES]
         own = [call.id for call in message.calls if call.name not in RECALL_NAMES]
         answers = [given for call in ours if (given := self.session.answer(call)) is not None]
         if own or not ours:
             order = [call.id for call in message.calls]
+            beside = call_of(message.raw, own[0]) if own else None
             for call, result in zip(ours, answers, strict=True):
-                if (wire := call_of(message.raw, call.id)) is not None:
+                if beside is not None and (wire := call_of(message.raw, call.id)) is not None:
                     is_before = order.index(call.id) < order.index(own[0])
-                    self.beside.append(HiddenPair(own[0], is_before, wire, result))
-            del self.beside[:-_MOST_BESIDE]
+                    self._unbound.append((followed, HiddenPair(own[0], beside, is_before, wire, result)))
+            del self._unbound[:-_MOST_BESIDE]
             return None
         lists = [name for name in ("content", "parts") if isinstance(answers[0].get(name), list)]
         if lists:  # all results in one message
@@ -199,12 +243,17 @@ class FollowedThread:
             answers = [{**answers[0], name: [part for each in answers for part in each[name]]}]
         return [*items_of(message.raw), *map(encode, answers)]
 
-    def overflowed(self, told: str) -> None:
-        """The provider refused the last request as too long."""
+    def overflowed(self, told: str, followed: Followed) -> None:
+        """The provider refused a request as too long; another of this thread may have come in between."""
+        self.stand(followed)
         self.session.overflowed(told)
 
-    def answered(self, index: PrefixIndex, reply: object, followed: Followed, request: Request | None) -> int:
+    def answered(
+        self, index: PrefixIndex, reply: object, followed: Followed, request: Request | None, provider_id: str = ""
+    ) -> int:
         """Keep an answer behind what it answers; the same answer twice is kept once.
+
+        `provider_id` is what its provider calls it, where its client was shown another id.
 
         An answer may come late, when its client has gone on already: the client stands where it said something last.
         """
@@ -213,25 +262,30 @@ class FollowedThread:
         index.take(thread)
         raw = understand(reply, self._dialect.name, self._dialect.name).message.raw
         key = self._normaliser.key_after(followed.key, items_of(raw))
+        self.beside += [(key, pair) for turn, pair in self._unbound if turn is followed]
+        self._unbound = [(turn, pair) for turn, pair in self._unbound if turn is not followed]
+        del self.beside[:-_MOST_BESIDE]
         known = index.get(key)
-        if known is not None and known.thread == thread.name:
-            if not thread.branch.is_on_path(known.seq):
-                self._move(known.seq)
-            return known.seq
         before, target = thread.branch.head, place_behind(thread.branch, followed.end)
-        self._move(target)
+        if known is not None and known.thread == thread.name:
+            if before == target and not thread.branch.is_on_path(known.seq):
+                self.writes.move(place_behind(thread.branch, known.seq))
+            return known.seq
+        self.writes.move(target)
         if request is not None:
             desk.requests.ask(request)
         named = reply.get("id") if self._endpoint.chain and isinstance(reply, Mapping) else None
-        own = answer_key(key, named if isinstance(named, str) else "")
+        own = answer_key(key, named if isinstance(named, str) else "", provider_id)
         seq = self.session.append(reply, key=own, dialect=self._dialect.name)
         if before != target:
-            self._move(before)
+            self.writes.move(before)
         index.take(thread)
+        self._newest = _newest_request(thread.branch)
         return seq
 
     def record_compaction(self, followed: Followed, answer: int) -> None:
         """A client's own summary, kept as a fold of everything that stood before its wish for one."""
+        self.writes.move(place_behind(self.session.thread.branch, answer))
         branch = self.session.thread.branch
         said = [seq for seq in branch.path if seq < followed.end and isinstance(branch.events[seq - 1].event, Appended)]
         shown = [item.seq for item in self.session.view.items if item.kind != "completion" and item.seq < followed.end]
@@ -244,101 +298,7 @@ class FollowedThread:
         except (CannotCover, NotFound) as error:
             journal(logging.INFO, "compaction not kept", thread=self.session.thread.name, why=str(error))
 
-    # -- writing ------------------------------------------------------------------------------------------------------
 
-    def _joined(self, messages: Sequence[bytes], keys: Sequence[str]) -> Iterator[tuple[bytes, str]]:
-        """Messages with their keys; the items that are one answer of the model come as one."""
-        if not self._dialect.is_written_in_items:
-            yield from zip(messages, keys, strict=True)
-            return
-        at = 0
-        for group in together([decode(raw) for raw in messages], self._dialect.name):
-            size = len(group) if isinstance(group, list) else 1
-            raws = messages[at : at + size]
-            yield (raws[0] if size == 1 else b"[" + b",".join(raws) + b"]"), keys[at + size - 1]
-            at += size
-
-    def _write(self, target: int, fresh: Sequence[_Fresh]) -> int:
-        """Move the head, write what is new, and fold again what can be; the newest message, 0 without one."""
-        branch = self.session.thread.branch
-        lost, left, old = [], [], list(branch.path)
-        if target != branch.head:
-            lost = refold.lost_by(branch, target)
-            left = refold.messages_behind(branch, target) if lost else []
-        self._move(target)
-        new: list[tuple[int, bytes]] = []
-        looks = self.session.policy.door is not None and len(fresh) <= _MOST_AT_THE_DOOR
-        for group in _stretches(fresh) if looks else [fresh]:
-            seqs = self._append(group)
-            new += zip(seqs, (each.form for each in group), strict=True)
-            if looks and group[-1].message.results:
-                drive(offload(self.session.desk, seqs[-1]), self.session.desk)
-        if lost:
-            self._fold_again(lost, left, new, [seq for seq in old if seq not in left])
-        return new[-1][0] if new else 0
-
-    def _move(self, target: int) -> None:
-        stand_at(self.session.desk, target, BY_CLIENT)
-
-    def _append(self, fresh: Sequence[_Fresh]) -> list[int]:
-        if not fresh:
-            return []
-        thread, counter = self.session.thread, self.session.desk.counter
-        events = [Appended(counter.shape(each.message), each.message.dialect) for each in fresh]
-
-        def drafting(now: Projection) -> list[NewEvent]:
-            drafts: list[NewEvent] = []
-            for each, event in zip(fresh, events, strict=True):
-                parent = now.last + len(drafts) if drafts else now.head
-                drafts.append(NewEvent(event, parent, thread.now(), each.message.raw, each.key))
-            return drafts
-
-        return [entry.seq for entry in thread.write(drafting)]
-
-    def _fold_again(
-        self,
-        lost: Sequence[refold.LostFold],
-        left: Sequence[int],
-        new: Sequence[tuple[int, bytes]],
-        kept: Sequence[int],
-    ) -> None:
-        thread = self.session.thread
-        old: list[tuple[int, bytes]] = []
-        for seq in left:
-            items = items_of(thread.lens.words(seq) or b"{}")
-            old.append((seq, b"".join(map(self._normaliser.form, items))))
-        pairs, stayed = refold.paired(old, new), list(kept)
-        messages = sorted({*(seq for seq in kept if isinstance(thread.branch.events[seq - 1].event, Appended)), *left})
-        for fold in lost:
-            cover = refold.moved(fold.event.cover, pairs, messages, stayed)
-            try:
-                if cover is None:
-                    raise CannotCover("What it hides is not in the history that the client sent.")
-                words, details = thread.lens.stand_in(fold.seq), {**fold.event.details, "again": fold.seq}
-                pairs[fold.seq] = thread.fold(cover, words, kind=fold.event.kind, details=details)
-            except (CannotCover, NotFound) as error:
-                journal(logging.INFO, "fold dropped", thread=thread.name, fold=fold.seq, why=str(error))
-
-    # -- what goes out ------------------------------------------------------------------------------------------------
-
-    def _messages(self, view: View, sent: Mapping[int, Sequence[bytes]]) -> Sequence[bytes]:
-        """The view's messages: the client's own bytes, except where something is hidden."""
-        desk, thread = self.session.desk, self.session.thread
-        binds = is_bound(desk.model)
-        chunks = thread.rendering(desk.turn.dialect, binds=binds).chunks(view, thread.lens)
-        out = []
-        for item, chunk in zip(view.items, chunks, strict=True):
-            is_own = item.kind == "message" and not item.is_touched and not (binds and item.shape.has_reasoning)
-            own = sent.get(item.seq) if is_own else None
-            out.append(self._endpoint.unmarked(chunk) if own is None else b",".join(own))
-        written = dialects.find(desk.turn.dialect).body(out, {}, view.item(0) if view.length else None)
-        return self._endpoint.open(written, AskedTurn()).messages
-
-
-def _stretches(fresh: Sequence[_Fresh]) -> Iterator[Sequence[_Fresh]]:
-    """Stretches that end with a tool's output, which is looked at as soon as it is there."""
-    start = 0
-    for at, each in enumerate(fresh, 1):
-        if each.message.results or at == len(fresh):
-            yield fresh[start:at]
-            start = at
+def _newest_request(branch: LiveBranch) -> int:
+    """The newest request in the log, whichever gateway sent it."""
+    return next((entry.seq for entry in reversed(branch.events) if isinstance(entry.event, Sent)), 0)

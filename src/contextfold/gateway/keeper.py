@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,58 +18,47 @@ import aiohttp
 from msgspec import structs
 
 from contextfold.aio.driver import drive_async, in_turn
-from contextfold.dialects import Dialect
-from contextfold.dialects.endpoint import AskedTurn, Endpoint
-from contextfold.domain import encode
-from contextfold.errors import BadMessage, CannotFit, ContextFoldError
+from contextfold.dialects.held_body import HeldBody
+from contextfold.errors import BadMessage, CannotFit, ContextFoldError, StoreError
 from contextfold.session.telemetry import journal
 
+from .arrivals import Arrival, RefusedTurn
 from .clients_model import SummaryCall, answer_in
 from .door import Visit, client_name
+from .families import Asking
 from .followed import RECALL_NAMES
-from .ledger import Asking, BusyThread, KeptTurn, Ledger, OpenTurn
+from .health import StoreHealth
+from .ledger import Ledger
+from .neighbours import Neighbours
 from .relay import Outgoing, Send, Upstreams
 from .rounds import HeardBytes, Rounds
 from .settings import ClientPolicy, GatewaySettings
 from .status import Metrics, facts_of
+from .turns import BusyThread, KeptTurn, OpenTurn
 
 T = TypeVar("T")
 
 _IDENTITY = ("", "identity")
 _OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
 _MOST_ROUNDS = 5  # times that a model may ask for what is hidden before its client is answered
-_MOST_RENAMED = 10_000  # answers in several rounds that may be gone on from
+_MOST_DISPLACED = 5  # times that a fold is begun again because others moved the conversation
+_HELD = 2.0  # seconds for which an answer's end waits until the answer is kept
 _HEAD_START = 0.001  # seconds in which a request gets on its way before somebody reads it
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedTurn:
-    """A request that is not forwarded, and what its client is told."""
-
-    status: int
-    kind: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A request for a turn as it arrived, and where it is to go."""
-
-    upstream: str
-    visit: Visit
-    dialect: Dialect
-    endpoint: Endpoint
-    asked: AskedTurn
-    body: bytes = field(repr=False)
 
 
 class Keeper:
     """Keeps the turns of all tenants."""
 
-    def __init__(self, settings: GatewaySettings, metrics: Metrics, upstreams: Upstreams) -> None:
+    def __init__(
+        self,
+        settings: GatewaySettings,
+        metrics: Metrics,
+        upstreams: Upstreams,
+        health: StoreHealth,
+        neighbours: Neighbours,
+    ) -> None:
         self.settings, self.metrics, self._upstreams = settings, metrics, upstreams
-        self.is_in_trouble = False  # the store failed, and nothing was kept since
-        self.own_ids: dict[str, str] = {}  # of answers in several rounds, by the id that their client knows
+        self._health, self._neighbours = health, neighbours
         self._pending: set[asyncio.Task[Any]] = set()
 
     def go_by(self, settings: GatewaySettings) -> None:
@@ -94,14 +83,14 @@ class Keeper:
         try:
             turn = await self._taken(answer, is_strict=policy.mode == "strict")
         except BadMessage as error:
-            self._unread(ledger, _UNREADABLE, error)
+            self._unread(answer, _UNREADABLE, error.with_traceback(None))  # nothing that was on the way is held by it
             return plain
         except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
             if policy.mode == "strict":
-                self.is_in_trouble = True
+                self._health.missed(ledger, error)
                 journal(logging.ERROR, "refused", why=_OUT_OF_ORDER, **facts_of(error))
                 return RefusedTurn(503, "", "The gateway cannot keep this conversation now, and is set to be strict.")
-            self._unread(ledger, _OUT_OF_ORDER, error)
+            self._unread(answer, _OUT_OF_ORDER, error)
             return plain
         if isinstance(turn, CannotFit):
             self.metrics.add("cannot_fit_total")
@@ -113,10 +102,10 @@ class Keeper:
         turn = await self.turned(answer, answer.take, is_strict=is_strict)
         if isinstance(turn, CannotFit):
             return turn
-        self.recover()
         self.metrics.add("turns_total", client=turn.client)
         if turn.fitted is not None and turn.fitted.report.folds:
             report = turn.fitted.report
+            await answer.ledger.clerk.kept(_nothing)  # who folds next must know of this fold, also after a crash
             self.metrics.add("folds_total", len(report.folds), client=turn.client)
             self.metrics.add("tokens_hidden_total", max(0, report.before - report.after), client=turn.client)
         return None
@@ -130,14 +119,19 @@ class Keeper:
         async def run(work: Callable[[], Any]) -> Any:
             if is_strict:
                 return await ledger.clerk.kept(work)
-            return await ledger.clerk.ahead(work, lambda error: self._unread(ledger, _OUT_OF_ORDER, error))
+            return await ledger.clerk.ahead(work, lambda error: self._unread(answer, _OUT_OF_ORDER, error))
 
-        found = await _when_free(run, take)
-        if isinstance(found, OpenTurn):
-            found = await self._folded(answer, found, run)
-        if isinstance(found, KeptTurn):
-            answer.goes_on(found)
-        return found  # type: ignore[no-any-return]  # whatever a clerk was asked for
+        for _ in range(_MOST_DISPLACED):
+            found = await _when_free(run, take)
+            if isinstance(found, OpenTurn):
+                found = await self._folded(answer, found, run)
+            if isinstance(found, CannotFit):
+                return found
+            assert isinstance(found, KeptTurn)  # noqa: S101  # it is neither busy nor open any more
+            if not found.is_displaced:
+                answer.goes_on(found)
+                return found
+        raise StoreError("Other gateways moved this conversation while it was folded. Send the request again.")
 
     async def _folded(
         self, answer: TurnAnswer, opened: OpenTurn, run: Callable[[Callable[[], Any]], Any]
@@ -163,11 +157,7 @@ class Keeper:
         try:
             await self._taken(answer, is_strict=False)
         except Exception as error:  # noqa: BLE001  # the client's request is not at fault, and was sent
-            self._unread(answer.ledger, _UNREADABLE if isinstance(error, BadMessage) else _OUT_OF_ORDER, error)
-
-    def recover(self) -> None:
-        """The store can be used again."""
-        self.is_in_trouble = False
+            self._unread(answer, _UNREADABLE if isinstance(error, BadMessage) else _OUT_OF_ORDER, error)
 
     async def settle(self) -> None:
         """Wait until everything that was heard is kept."""
@@ -180,11 +170,13 @@ class Keeper:
         self._pending.add(keeping)
         keeping.add_done_callback(self._pending.discard)
 
-    def _unread(self, ledger: Ledger, why: str, error: Exception) -> None:
-        self.is_in_trouble |= why != _UNREADABLE
+    def _unread(self, answer: TurnAnswer, why: str, error: Exception) -> None:
+        outage = None if why == _UNREADABLE else self._health.missed(answer.ledger, error, int(not answer.is_missed))
+        answer.is_missed = True
         self.metrics.add("unread_total", why=why)
-        journal(logging.WARNING, "not kept", why=why, **facts_of(error))
-        ledger.missed(why)
+        known = {} if outage is None else {"since": outage.began, "requests": outage.requests}
+        journal(logging.WARNING, "not kept", why=why, **known, **facts_of(error))
+        answer.ledger.missed(why)
 
     def _policy(self, visit: Visit) -> ClientPolicy:
         return self.settings.policy_of(client_name(visit, "", "").client, "")
@@ -193,9 +185,9 @@ class Keeper:
         return self._policy(visit).mode == "strict"
 
     async def kept(self, answer: TurnAnswer, error: BaseException | None) -> None:
-        """Have an answer kept: before the client's last byte where the gateway is strict, else soon after.
+        """Have an answer kept: before the client has its end where the gateway is strict or not alone, else soon after.
 
-        In either case it stands in line, behind its request, before its client can say anything more.
+        In any case it stands in line, behind its request, before its client can say anything more.
         """
         answer.is_over.set()
         if answer.taking is not None:
@@ -203,8 +195,12 @@ class Keeper:
         keeping = asyncio.ensure_future(self._keep(answer, error))
         if self._is_strict(answer.visit):
             await keeping
-        else:
-            self.later(keeping, answer.ledger)
+            return
+        self.later(keeping, answer.ledger)
+        if error is None and (answer.ledger.kept_in.is_served or self._neighbours.are_there):
+            _, waiting = await asyncio.wait({keeping}, timeout=_HELD)
+            if waiting:
+                journal(logging.WARNING, "answer let go before it was kept", seconds=_HELD)
 
     async def _keep(self, answer: TurnAnswer, error: BaseException | None) -> None:
         clerk = answer.ledger.clerk
@@ -214,9 +210,13 @@ class Keeper:
                 await answer.taking
                 await _when_free(clerk.kept, lambda: answer.write(error))
         except Exception as raised:
-            self._unread(answer.ledger, "an answer that could not be kept", raised)
+            self._unread(answer, "an answer that could not be kept", raised)
             if self._is_strict(answer.visit):
                 raise
+
+
+def _nothing() -> None:
+    """Waits in line, and is done when all before it is on the disk."""
 
 
 async def _when_free(
@@ -237,22 +237,23 @@ class TurnAnswer:
         self.ledger, self.visit = ledger, arrival.visit
         self.taking: asyncio.Task[None] | None = None  # where the request is kept while it is on its way
         self.is_over, self.in_line = asyncio.Event(), asyncio.Event()  # all was heard; the clerk was asked to take it
-        self.is_written = False
+        self.is_written = self.is_missed = False
         self._keeper, self._arrival, self._plain = keeper, arrival, plain
         self._asking: Asking | None = None
         self._kept: tuple[Asking, KeptTurn] | None = None
         self._heard = HeardBytes()
-        self._sent = plain.body  # what went out
+        self._sent: bytes | HeldBody = plain.body  # what went out
         self._further: list[bytes] = []  # what was asked and answered between us and the model
         self._rounds, self._was_retried = 0, False
+        self._opened = 0  # how often the store had been opened when the request was kept
 
     def take(self) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
         """Keep the request. Belongs on the clerk's thread."""
         arrival = self._arrival
         if self._asking is None:
-            envelope = arrival.endpoint.open(arrival.body, arrival.asked)
-            self._asking = Asking(arrival.visit, arrival.dialect, arrival.endpoint, envelope, self.taking is not None)
+            self._asking = arrival.opened(is_sent=self.taking is not None)
         found = self.ledger.take(self._asking)
+        self._opened = self.ledger.kept_in.opened
         if isinstance(found, KeptTurn):
             self.goes_on(found)  # here, since its answer may be next in line
         return found
@@ -273,11 +274,12 @@ class TurnAnswer:
         """What goes out, remembered for the log; the answer that it goes on from is called as its provider calls it."""
         self._sent = self._body()
         chain = "" if self._asking is None else self._asking.envelope.chain
-        if chain and (own := self._keeper.own_ids.get(chain)):
-            self._sent = self._sent.replace(encode(chain), encode(own))
+        if chain and (own := self.ledger.own_ids.get(chain)):
+            whole = self._sent if isinstance(self._sent, bytes) else self._sent.whole
+            self._sent = self._arrival.endpoint.going_on_from(whole, own)
         return replace(self._plain, body=self._sent, exchange=self)
 
-    def _body(self) -> bytes:
+    def _body(self) -> bytes | HeldBody:
         """The client's own bytes where nothing had to change."""
         if self._kept is None:
             return self._plain.body
@@ -311,7 +313,8 @@ class TurnAnswer:
         asking, turn = self._kept
         fitted = turn.fitted
         assert fitted is not None  # noqa: S101  # tools of ours were offered
-        further = await self.ledger.clerk.kept(lambda: turn.thread.recalled(reply))
+        recalled = await _when_free(self.ledger.clerk.kept, lambda: self.ledger.recalled(turn, reply))
+        further = recalled.messages
         if further is None:
             return None
         self._keeper.metrics.add("recalls_total", client=turn.client)
@@ -323,11 +326,8 @@ class TurnAnswer:
         return replace(self._plain, body=body, exchange=None)
 
     def goes_by(self, shown: str, own: str) -> None:
-        """Remember what the provider calls an answer whose client calls it otherwise; of the newest, in memory."""
-        known = self._keeper.own_ids
-        known[shown] = own
-        if len(known) > _MOST_RENAMED:
-            del known[next(iter(known))]
+        """Remember what the provider calls an answer whose client calls it otherwise."""
+        self.ledger.remember(shown, own)
 
     def began(self, status: int, headers: Mapping[str, str]) -> None:
         encoding = headers.get("content-encoding", "").lower()
@@ -371,10 +371,20 @@ class TurnAnswer:
         """Keep what was heard, as far as it may be sent back, once its request is. Belongs on the clerk's thread."""
         if self._kept is None:
             return None
-        _, turn = self._kept
+        asking, turn = self._kept
+        alone = not self._further
+        if (
+            self._opened != self.ledger.kept_in.opened
+        ):  # the store failed meanwhile: the request is found there, or kept anew
+            again = self.ledger.take(structs.replace(asking, is_sent=True))
+            if isinstance(again, OpenTurn):
+                self.ledger.free(again.turn)
+                again = again.turn
+            if not isinstance(again, KeptTurn):
+                return again if isinstance(again, BusyThread) else None
+            turn, alone = again, False
         heard = self._heard
         found = answer_in(heard.pieces, self._arrival.dialect.name, is_stream=heard.is_stream, error=error)
-        alone = not self._further
         busy = None if found is None else self.ledger.answered(turn, found, self._sent, is_alone=alone)
         self.is_written = busy is None
         return busy

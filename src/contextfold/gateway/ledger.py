@@ -5,130 +5,70 @@ Everything here happens in the order it was asked for, off the event loop. Holds
 
 from __future__ import annotations
 
-import dataclasses
 import logging
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from itertools import chain, count
+from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from contextfold.configuration import configure
-from contextfold.deferred import expression
-from contextfold.dialects import Dialect, find
-from contextfold.dialects.endpoint import Endpoint, Envelope
-from contextfold.domain import decode
-from contextfold.errors import BadConfiguration, BadMessage, CannotFit, ContextFoldError, KeyConflict
-from contextfold.folding import Effect, Policy, Steps
+from contextfold.dialects import find
+from contextfold.dialects.held_body import HeldBody
+from contextfold.errors import BadConfiguration, CannotFit, KeyConflict, StoreError
+from contextfold.folding import Policy, Steps
 from contextfold.preferences import policy_for
-from contextfold.session import Request, Session
-from contextfold.session.drivers import StepsEnd, started
+from contextfold.session import Session
 from contextfold.session.telemetry import FoldNotice, Hooks, journal
-from contextfold.store import Store, shared_commit
+from contextfold.store import Store, exclusively
 
 from .clerk import Clerk
 from .clients_model import SAME, ClientsModel
-from .door import ClientName, Visit, client_name, is_compacting, is_named
-from .followed import FittedTurn, Followed, FollowedThread
-from .recognition import START, KnownAnswer, Normaliser, PrefixIndex
+from .door import is_compacting
+from .families import Asking, Families, PlacedRequest
+from .followed import FittedTurn, FollowedThread
+from .history_writer import FreshMessage
 from .settings import ClientPolicy, GatewaySettings
 from .status import ConversationStatus
+from .tenant_store import TenantStore
+from .turns import BegunTurn, BusyThread, KeptTurn, OpenTurn, RecalledAnswer
 
-ASIDE = "aside"
-_MOST_FAMILIES, _MOST_THREADS = 200, 32  # held for each tenant; others are read again when they come
-_MOST_LOOKED = 200  # threads in which an answer from before a restart is looked for
-_NUMBERED = expression(r"/\d+$")  # a further thread of a family
-
-_Chained = tuple[PrefixIndex, KnownAnswer]
+_MOST_THREADS = 32  # held for each tenant; others are read again when they come
+_MOST_PLACED = 8  # times that a thread is chosen again because other gateways wrote to it first
+_MOST_RENAMED = 10_000  # answers in several rounds that are known by heart
+_MOST_NOTED = 8  # gaps that one commit writes down, at most; there are no more reasons
 
 T = TypeVar("T")
-
-
-class Asking(Struct, frozen=True):
-    """A request for a turn, as it came."""
-
-    visit: Visit
-    dialect: Dialect
-    endpoint: Endpoint
-    envelope: Envelope
-    is_sent: bool = False  # it is on its way as it came: nothing is folded for it
-
-
-class KeptTurn(Struct, frozen=True):
-    """A request that is in the log, and what goes out for it."""
-
-    thread: FollowedThread
-    index: PrefixIndex
-    followed: Followed
-    fitted: FittedTurn | None
-    client: str
-    may_fold: bool
-    is_compaction: bool
-    recalls: bool = False
-
-    @property
-    def name(self) -> str:
-        """Of the conversation that it belongs to."""
-        return self.thread.session.thread.name
-
-    @property
-    def request(self) -> Request | None:
-        return None if self.fitted is None else self.fitted.request
-
-    def sent_as(self, body: bytes, *, is_alone: bool) -> KeptTurn:
-        """The turn with what the log is to keep of the bytes that went out for it.
-
-        A bill of several requests together teaches nothing about the size of one: what was counted is left out.
-        """
-        if self.fitted is None or self.fitted.request is None:
-            return self
-        request = self.fitted.request
-        record = self.thread.records.of(body, request.record, self.followed.sent)
-        raw = request.raw_tokens if is_alone else 0
-        return replace(
-            self, fitted=replace(self.fitted, request=dataclasses.replace(request, record=record, raw_tokens=raw))
-        )
-
-
-class OpenTurn(Struct, frozen=True):
-    """A turn that is being folded: the steps that make it fit, and what they ask for now."""
-
-    turn: KeptTurn
-    steps: Steps[FittedTurn]
-    effect: Effect
-
-
-class BusyThread(Struct, frozen=True):
-    """Another request of the same conversation is being folded; its turn comes when that is done."""
-
-    until: Future[None]
 
 
 class Ledger:
     """One tenant's conversations. Every verb but `free`, `missed` and `close` belongs on its clerk's thread."""
 
     def __init__(self, open_store: Callable[[], Store], settings: GatewaySettings) -> None:
-        self._open, self.settings = open_store, settings
-        self._store: Store | None = None
-        self._normalisers: dict[str, Normaliser] = {}
-        self._families: dict[str, PrefixIndex] = {}
+        self.kept_in, self.settings = TenantStore(open_store), settings
+        self._families = Families(lambda: self.store)
         self._threads: dict[tuple[str, str, str], FollowedThread] = {}
         self._folding: dict[
             str, BusyThread
         ] = {}  # conversations whose newest request is being folded, by whatever model
-        self._has_looked = False  # for answers from before this gateway began
+        self.own_ids: dict[str, str] = {}  # of answers in several rounds, by the id that their client knows
         self._gaps: dict[str, int] = {}  # requests that could not be kept, by why
-        self.clerk = Clerk(lambda: shared_commit(self.store.distant, self.store.batch), self._start_over)
+        self._noted: list[tuple[int, str, int]] = []  # those that were written down, with the commit they are in
+        self.clerk = Clerk(self.kept_in.commit, self._start_over)
 
     def go_by(self, settings: GatewaySettings) -> None:
         """Other settings hold from now on, also in conversations that are open: each when it goes on."""
         self.settings = settings
 
     def _start_over(self) -> None:
+        """A commit failed: what was written in it was taken back."""
+        self._believe_the_log()
+        for commit, why, requests in self._noted:
+            if commit == self.kept_in.commits:
+                self._gaps[why] = self._gaps.get(why, 0) + requests
+        self._noted.clear()
+
+    def _believe_the_log(self) -> None:
         """What was written may have been taken back: believe nothing but the log."""
         self._families.clear()
         self._threads.clear()
@@ -141,16 +81,12 @@ class Ledger:
     def close(self) -> None:
         """Finish what was asked for and let go of the store."""
         self.clerk.close()
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+        self.kept_in.close()
 
     @property
     def store(self) -> Store:
         """The tenant's threads; opened when the first request comes."""
-        if self._store is None:
-            self._store = self._open()
-        return self._store
+        return self.kept_in.get()
 
     # -- a turn -------------------------------------------------------------------------------------------------------
 
@@ -159,51 +95,89 @@ class Ledger:
 
         The error where it cannot fit, since what was said is kept anyway; nothing is kept while the thread is busy.
         """
-        envelope, normaliser = asking.envelope, self._normaliser(asking)
-        chained = self._chained(envelope.chain) if envelope.chain else None
-        keys = normaliser.keys(envelope.messages, START if chained is None else chained[1].prefix)
-        # How a conversation without an id begins: up to the first thing that is not the client's own frame.
-        first = keys[-1] if keys else "nothing"
-        for raw, key in zip(envelope.messages, keys, strict=True):
-            value = decode(raw)
-            if not isinstance(value, Mapping) or value.get("role") not in ("system", "developer"):
-                first = key
-                break
-        name = client_name(asking.visit, envelope.family, first.removeprefix(START))
-        policy = self.settings.policy_of(name.client, envelope.model)
-        is_aside = self._is_aside(asking, name, keys)
-        index, thread = self._placed(asking, name, keys, chained, is_aside)
-        if (busy := self._folding.get(thread)) is not None:
-            return busy
-        kept = self._thread(thread, asking, policy)
-        base = 0 if chained is None else chained[1].place.seq
-        followed = _beside_others(lambda: kept.follow(index, envelope.messages, keys, base))
-        for why, requests in list(self._gaps.items()):
+        for _ in range(_MOST_PLACED):
+            place = self._families.placed(asking)
+            if place.own:  # another gateway, or one before a restart, may have handed that answer on
+                self.remember(asking.envelope.chain, place.own)
+            if (busy := self._folding.get(place.thread)) is not None:
+                return busy
+            kept = self._thread(place.thread, asking, self._policy(asking, place))
+            ready = kept.writes.read_ahead(place.index, asking.envelope.messages, place.keys)
+            taken = self._in_turn(place.thread, partial(self._taken, asking, place, ready))
+            if taken is not None:
+                return self._begun(taken)
+        raise StoreError("Other gateways begin conversations of this name all the time. Send the request again.")
+
+    def _policy(self, asking: Asking, place: PlacedRequest) -> ClientPolicy:
+        return self.settings.policy_of(place.name.client, asking.envelope.model)
+
+    def _taken(self, asking: Asking, chosen: PlacedRequest, ready: dict[str, FreshMessage]) -> BegunTurn | None:
+        """Follow the client in a thread that nobody else writes to meanwhile; None where it belongs to another.
+
+        Another gateway may have written to it, or to another thread of its family, since it was chosen.
+        """
+        envelope, known = asking.envelope, self.store.thread(chosen.thread)
+        known.catch_up()
+        is_as_chosen = known.branch.last and not chosen.index.take(known)
+        place = chosen if is_as_chosen else self._families.placed(asking)
+        if place.thread != chosen.thread:
+            return None
+        policy = self._policy(asking, place)
+        kept = self._thread(place.thread, asking, policy)
+        followed = kept.follow(place.index, envelope.messages, place.keys, place.base, ready)
+        gaps = dict(self._gaps)
+        for why, requests in gaps.items():
             kept.note_gap(why, requests)
-            del self._gaps[why]
         is_compaction = bool(envelope.messages) and is_compacting(asking.visit, envelope.messages[-1])
-        may_fold = policy.mode != "observe" and not is_aside
+        may_fold = policy.mode != "observe" and place.may_fold
         recalls = bool(policy.recall) and may_fold and not is_compaction
-        turn = KeptTurn(kept, index, followed, None, name.client, may_fold, is_compaction, recalls)
-        return self._begun(turn, _fitted(turn, asking))
+        turn = KeptTurn(kept, place.index, followed, None, place.name.client, may_fold, is_compaction, recalls)
+        return BegunTurn.of(turn, _fitted(turn, asking), gaps)
+
+    def holds(self, asking: Asking) -> bool:
+        """Whether all that a request says was said before its newest turn is kept here, word for word."""
+        return self._families.holds(asking)
 
     def take_again(self, turn: KeptTurn, asking: Asking, told: str) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
         """The same turn after the provider refused it as too long."""
         if (busy := self._folding.get(turn.name)) is not None:
             return busy
-        turn.thread.overflowed(told)
-        return self._begun(turn, turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls))
 
-    def _begun(self, turn: KeptTurn, steps: Steps[FittedTurn]) -> KeptTurn | OpenTurn | CannotFit:
-        """Where nothing has to be asked for, the turn is ready at once."""
+        def again() -> BegunTurn:
+            turn.thread.overflowed(told, turn.followed)
+            steps = turn.thread.fit(asking.envelope, turn.followed, may_fold=True, recalls=turn.recalls)
+            return BegunTurn.of(turn, steps)
+
+        return self._begun(self._in_turn(turn.name, again))
+
+    def _begun(self, begun: BegunTurn) -> KeptTurn | OpenTurn | CannotFit:
+        """What is in the log now. Where something has to be asked for, nobody else folds here until it is there."""
+        for why, requests in begun.gaps.items():
+            self._gaps[why] -= requests
+            if not self._gaps[why]:
+                del self._gaps[why]
+            if not self.kept_in.is_served:  # else it is committed by now
+                self._noted = [*self._noted[-_MOST_NOTED:], (self.kept_in.commits, why, requests)]
+        if isinstance(begun.turn, OpenTurn):
+            self._folding[begun.turn.turn.name] = BusyThread(Future())
+        return begun.turn
+
+    def _in_turn(self, thread: str, work: Callable[[], T]) -> T:
+        """Work on a thread while no gateway else writes to it; done again where a lost connection took it back."""
+        tries = 0
+
+        def attempt() -> T:
+            nonlocal tries
+            tries += 1
+            if tries > 1:
+                self._believe_the_log()
+            return work()
+
         try:
-            first = started(steps, turn.thread.session.desk)
-        except CannotFit as error:
-            return error
-        if isinstance(first, StepsEnd):
-            return replace(turn, fitted=first.value)
-        self._folding[turn.name] = BusyThread(Future())
-        return OpenTurn(turn, steps, first)
+            return _beside_others(lambda: exclusively(self.store, thread, attempt))
+        except BaseException:
+            self._believe_the_log()
+            raise
 
     def free(self, turn: KeptTurn) -> None:
         """A turn is folded, or cannot be: others of its conversation go on."""
@@ -212,20 +186,37 @@ class Ledger:
             busy.until.set_result(None)
 
     def answered(
-        self, turn: KeptTurn, reply: Mapping[str, object], sent: bytes, *, is_alone: bool = True
+        self, turn: KeptTurn, reply: Mapping[str, object], sent: bytes | HeldBody, *, is_alone: bool = True
     ) -> BusyThread | None:
         """Keep what came back for the bytes that were sent; nothing is kept while the thread is busy."""
+        named = reply.get("id")
+        own = self.own_ids.get(named, "") if isinstance(named, str) else ""
         if (busy := self._folding.get(turn.name)) is not None:
             return busy
-        recorded = turn.sent_as(sent, is_alone=is_alone)
-        _beside_others(lambda: self._answered(recorded, reply))
+        thread, indexes = turn.thread, iter([turn.index])
+
+        def keep() -> None:
+            # Anew where something was taken back.
+            index = next(indexes, None) or self._families.index_of(thread.session.thread)
+            recorded = turn.sent_as(sent, is_alone=is_alone)
+            seq = thread.answered(index, reply, turn.followed, recorded.request, own)
+            if turn.is_compaction:
+                thread.record_compaction(turn.followed, seq)
+
+        self._in_turn(turn.name, keep)
         return None
 
-    def _answered(self, turn: KeptTurn, reply: Mapping[str, object]) -> None:
-        with self.store.batch():
-            seq = turn.thread.answered(turn.index, reply, turn.followed, turn.request)
-            if turn.is_compaction:
-                turn.thread.record_compaction(turn.followed, seq)
+    def remember(self, shown: str, own: str) -> None:
+        """What the provider calls an answer whose client calls it otherwise; of the newest, beside the log."""
+        self.own_ids[shown] = own
+        if len(self.own_ids) > _MOST_RENAMED:
+            del self.own_ids[next(iter(self.own_ids))]
+
+    def recalled(self, turn: KeptTurn, reply: Mapping[str, object]) -> BusyThread | RecalledAnswer:
+        """What the model asked for of what is hidden, found in this turn's own history."""
+        if (busy := self._folding.get(turn.name)) is not None:
+            return busy
+        return RecalledAnswer(self._in_turn(turn.name, lambda: turn.thread.recalled(reply, turn.followed)))
 
     def standing(self, most: int) -> list[ConversationStatus]:
         """The conversations that were spoken in last, the newest first."""
@@ -235,64 +226,6 @@ class Ledger:
     def missed(self, why: str) -> None:
         """A request passed that could not be kept; written down as soon as something can be."""
         self._gaps[why] = self._gaps.get(why, 0) + 1
-
-    # -- where it belongs ---------------------------------------------------------------------------------------------
-
-    def _is_aside(self, asking: Asking, name: ClientName, keys: Sequence[str]) -> bool:
-        """Titles, routing questions and the like: no tools, and a form for the answer or a lone message, asked anew."""
-        envelope = asking.envelope
-        if envelope.tools or envelope.chain:
-            return False
-        is_lone = len(envelope.messages) == 1 and is_named(asking.visit, envelope.family)
-        is_beside = is_lone and name.thread in self.store and self._family(name.thread).longest(keys) is None
-        return envelope.is_schema_bound or is_beside
-
-    def _placed(
-        self, asking: Asking, name: ClientName, keys: Sequence[str], chained: _Chained | None, is_aside: bool
-    ) -> tuple[PrefixIndex, str]:
-        """The thread a request belongs to, with the index of its family."""
-        if chained is not None:
-            return chained[0], chained[1].place.thread
-        if is_aside:
-            title = f"{name.thread}/{ASIDE}"
-            return self._family(title), title
-        index = self._family(name.thread)
-        if (known := index.longest(keys)) is not None:
-            return index, known[1].thread
-        calls: list[str] = []
-        for raw in asking.envelope.messages:
-            with suppress(BadMessage, ContextFoldError):  # the history is used as far as it can be read
-                calls += [call.id for call in asking.dialect.parse(raw).calls]
-        # Without an id a family is known by how it begins: where that changed, its calls may be known elsewhere.
-        others = () if is_named(asking.visit, asking.envelope.family) else reversed(self._families.values())
-        for each in (index, *others):
-            if calls and (anchored := each.anchored(calls)):
-                return each, anchored
-        further = (f"{name.thread}/{number}" for number in count(2))
-        return index, next(each for each in chain([name.thread], further) if each not in index.threads)
-
-    def _chained(self, answer: str) -> _Chained | None:
-        """Where the answer of an id is; after a restart it is looked for among the threads that were used last."""
-        for index in self._families.values():
-            if (found := index.answered(answer)) is not None:
-                return index, found
-        rows = () if self._has_looked else self.store.threads(order="activity", limit=_MOST_LOOKED)
-        self._has_looked = True
-        for row in rows:
-            index = self._family(_NUMBERED.sub("", row.title))
-            if (found := index.answered(answer)) is not None:
-                return index, found
-        return None
-
-    def _family(self, name: str) -> PrefixIndex:
-        found = self._families.pop(name, None)
-        if found is None:
-            _limit(self._families, _MOST_FAMILIES)
-            pattern = re.compile(re.escape(name) + r"(?:/\d+)?")
-            rows = self.store.threads(prefix=name)
-            found = PrefixIndex([self.store.thread(row.title) for row in rows if pattern.fullmatch(row.title)])
-        self._families[name] = found
-        return found
 
     def _thread(self, name: str, asking: Asking, policy: ClientPolicy) -> FollowedThread:
         own = name, asking.envelope.model, asking.dialect.name
@@ -319,7 +252,7 @@ class Ledger:
                 session,
                 find(asking.dialect.name),
                 asking.endpoint,
-                self._normaliser(asking),
+                self._families.normaliser(asking),
                 self.settings,
                 pins=policy.pins or 0,
                 system=policy.system if policy.mode != "observe" else None,
@@ -328,9 +261,6 @@ class Ledger:
             )
         self._threads[own] = found
         return found
-
-    def _normaliser(self, asking: Asking) -> Normaliser:
-        return self._normalisers.setdefault(asking.dialect.name, Normaliser(asking.dialect))
 
 
 def _beside_others(work: Callable[[], T]) -> T:

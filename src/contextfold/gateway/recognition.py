@@ -1,11 +1,13 @@
-"""Which conversation a stateless request goes on with: prefixes of messages, compared in their normal form.
+"""Which messages are the same: a number for every prefix of a history that depends on all the words in it.
 
-A client sends its whole history every time. Each message is brought into a form without what changes by itself (marks
-for caches, reasoning, renamed ids, reminders), and every prefix of the list gets a number that depends on all of it.
-The message is kept under that number as its idempotency key, so the log itself is the index of prefixes: recognition
-survives a restart, and a retry never writes twice. Which thread, and which message of it, a prefix or a tool call leads
-to is read from the keys and outlines of the events: never out of step with the log, and no table of its own. That costs
-what was written since it was last looked at. Nothing is written here.
+A client sends its whole history every time. Two messages are the same when everything in them that carries words is:
+who speaks, texts, names and arguments of calls, results, documents and pictures. Marks for caches, signatures, ids that
+clients rename and the order of fields carry none, nor do lines in which a known client renews a date. What a client may
+leave out when it sends an answer back, such as reasoning and annotations, is compared beside the number: it may be
+missing, and may not be other.
+
+The message is kept under its prefix's number as its idempotency key, so the log itself is the index of prefixes:
+recognition survives a restart, and a retry never writes twice. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -17,22 +19,28 @@ from typing import NamedTuple
 
 import msgspec
 
-from contextfold.deferred import expression
 from contextfold.dialects import Dialect
-from contextfold.domain import Appended, form_of
+from contextfold.dialects.loose_words import NO_WORDS, LooseWords, loose_words
+from contextfold.dialects.own_words import own_words
+from contextfold.domain import form_of
 from contextfold.errors import ContextFoldError
-from contextfold.thread import Thread
 
-START = "gw:"  # what every key of a prefix begins with; the prefix of nothing at all
+from .client_shapes import PLAIN, ClientShapes
+
+START = "gx:"  # what every key of a prefix begins with; the prefix of nothing at all
+OLD_START = "gw:"  # of keys by which conversations that differ in reminders or dates were one; part of every number
 _SIZE = 16  # bytes of a number
 _MOST_KEPT = 20_000  # messages whose normal form is remembered by their bytes
 _MOST_HISTORIES = 200
 _MOST_BYTES = 16 << 20  # of histories that are remembered as they came
 _BEGINNING = 2  # messages by which a history is found again
 
-# What clients put into messages by themselves, and change without a word of the user's: reminders, dates, surroundings.
-_REMINDER = expression(r"<(system-reminder|environment_details|env|context)>")
-_DATED = expression(r"(?m)^(?:Today's date|Current (?:date|time)|Today is)[^\n]{0,200}$")
+
+class MessageForm(NamedTuple):
+    """What one message says: the digest of what must be equal, and digests of what may only be left out."""
+
+    digest: bytes  # empty where nothing is said
+    loose: LooseWords = NO_WORDS
 
 
 class _History(NamedTuple):
@@ -40,6 +48,7 @@ class _History(NamedTuple):
 
     messages: Sequence[bytes]
     keys: list[str]
+    loose: list[LooseWords]
     size: int
 
     def same(self, messages: Sequence[bytes]) -> int:
@@ -51,17 +60,29 @@ class _History(NamedTuple):
         return next((place for place, (old, new) in pairs if old != new), min(known, len(messages)))
 
 
-class Normaliser:
-    """Normal forms by bytes: a history that only grows costs what is new."""
+class NumberedHistory(NamedTuple):
+    """The key of each message of a history, and the words of each that its key does not depend on."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._known: dict[bytes, bytes] = {}
+    keys: list[str]
+    loose: Sequence[LooseWords]
+
+
+class Normaliser:
+    """Forms of messages in one dialect, by their bytes: a history that only grows costs what is new."""
+
+    def __init__(self, dialect: Dialect, shapes: ClientShapes = PLAIN) -> None:
+        self._dialect, self.shapes = dialect, shapes
+        self._known: dict[bytes, MessageForm] = {}
+        self._beginnings: dict[bytes, bytes] = {}
         self._histories: OrderedDict[tuple[object, ...], _History] = OrderedDict()
         self._size = 0  # bytes of the histories
 
     def keys(self, messages: Sequence[bytes], start: str = START) -> list[str]:
-        """The key of each message: the number of the history that ends with it, begun at `start`.
+        """The key of each message: the number of the history that ends with it, begun at `start`."""
+        return self.numbered(messages, start).keys
+
+    def numbered(self, messages: Sequence[bytes], start: str = START) -> NumberedHistory:
+        """The keys of a history begun at `start`, and what they do not depend on.
 
         What is equal to the history that began alike and came last is not numbered again: comparing costs little.
         """
@@ -69,34 +90,68 @@ class Normaliser:
         known = self._histories.pop(begins, None)
         same = 0 if known is None else known.same(messages)
         keys = known.keys[:same] if known is not None else []
-        keys += _rolled(map(self.form, messages[same:]), keys[-1] if keys else start)
+        loose = known.loose[:same] if known is not None else []
+        forms = [self.read(raw) for raw in messages[same:]]
+        keys += _rolled((form.digest for form in forms), keys[-1] if keys else start)
+        loose += [form.loose for form in forms]
         self._size -= 0 if known is None else known.size
-        history = self._histories[begins] = _History(messages, keys, sum(map(len, messages)))
+        history = self._histories[begins] = _History(messages, keys, loose, sum(map(len, messages)))
         self._size += history.size
         while self._size > _MOST_BYTES or len(self._histories) > _MOST_HISTORIES:
             self._size -= self._histories.popitem(last=False)[1].size
-        return keys[:]
+        return NumberedHistory(keys[:], loose)
 
     def key_after(self, start: str, messages: Iterable[bytes]) -> str:
         """The key of the last of some messages behind a history."""
         return deque(_rolled(map(self.form, messages), start), 1)[0]
 
     def form(self, raw: bytes) -> bytes:
-        """The digest of one message's normal form; empty where nothing is said in it."""
+        """The digest of what one message says; empty where it says nothing."""
+        return self.read(raw).digest
+
+    def read(self, raw: bytes) -> MessageForm:
+        """What one message says."""
         own = blake2b(raw, digest_size=_SIZE).digest()
         form = self._known.get(own)
         if form is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            endpoint = self._dialect.endpoint
-            try:
-                message = self._dialect.parse(raw if endpoint is None else endpoint.unmarked(raw))
-            except ContextFoldError:  # what cannot be read goes by its bytes
-                form = own
-            else:
-                form = form_of(message, said, ids=endpoint is None or endpoint.ids)
-            self._known[own] = form
+            form = self._known[own] = self._read(raw) or MessageForm(own)
         return form
+
+    def whole(self, raw: bytes) -> MessageForm:
+        """What one message of ours says, which may be several on the wire."""
+        forms = [self.read(item) for item in items_of(raw)]
+        return MessageForm(b"".join(form.digest for form in forms), NO_WORDS.union(*(form.loose for form in forms)))
+
+    def beginning(self, raw: bytes) -> bytes:
+        """The digest of a message without the blocks that this client moves; empty where nothing is left."""
+        own = blake2b(raw, digest_size=_SIZE).digest()
+        known = self._beginnings.get(own)
+        if known is None:
+            if len(self._beginnings) >= _MOST_HISTORIES:
+                self._beginnings.clear()
+            try:
+                known = form_of(self._dialect.parse(raw), self.shapes.anchored)
+            except ContextFoldError:
+                known = b""
+            self._beginnings[own] = known
+        return known
+
+    def _read(self, raw: bytes) -> MessageForm | None:
+        """What a message says; None where it cannot be read, so that it goes by its bytes."""
+        endpoint = self._dialect.endpoint
+        try:
+            bare = raw if endpoint is None else endpoint.unmarked(raw)
+            message = self._dialect.parse(bare)
+            digest = form_of(message, self.shapes.compared, ids=endpoint is None or endpoint.ids)
+            loose = loose_words(message)
+            if message.role == "assistant":
+                return MessageForm(digest, loose)
+            # Of its own messages a client leaves nothing out.
+            return MessageForm(digest + b"".join(sorted(loose | own_words(raw))))
+        except ContextFoldError:
+            return None
 
 
 def items_of(raw: bytes) -> Sequence[bytes]:
@@ -106,133 +161,29 @@ def items_of(raw: bytes) -> Sequence[bytes]:
     return [bytes(each) for each in msgspec.json.decode(raw, type=list[msgspec.Raw])]
 
 
-def said(text: str) -> str:
-    """A text without what clients add to it by themselves.
+def branch_key(key: str, loose: LooseWords) -> str:
+    """The key of a message that is another than the one of its number, because it holds other words beside it."""
+    return START + _number(key.encode() + b"".join(sorted(loose)))
 
-    Each kind of tag is looked for to the end once at most: a text of opening tags alone costs what it is long.
-    """
-    kept: list[str] = []
-    unclosed: set[str] = set()
-    end = 0
-    for opened in _REMINDER.finditer(text):
-        kind = opened[1]
-        if opened.start() < end or kind in unclosed:
-            continue
-        closed = text.find(f"</{kind}>", opened.end())
-        if closed < 0:
-            unclosed.add(kind)
-            continue
-        kept.append(text[end : opened.start()])
-        end = closed + len(f"</{kind}>")
-    return _DATED.sub("", "".join([*kept, text[end:]])).strip()
+
+def chain_start(answer: str) -> str:
+    """The prefix of a history whose beginning only the provider knows, by the id of the answer it goes on from."""
+    return START + _number(b"chain:" + answer.encode())
+
+
+def _number(content: bytes) -> str:
+    return blake2b(content, digest_size=_SIZE).hexdigest()
 
 
 def _rolled(forms: Iterable[bytes], start: str) -> Iterator[str]:
-    """Each number depends on everything before it; what says nothing is told apart and changes no number."""
-    number, _, told = start.partition(".")
-    silent = int(told or 0)
+    """Each number depends on everything before it; a message that says nothing is counted and changes no number."""
+    number, _, counted = start.removeprefix(START).removeprefix(OLD_START).partition(".")
+    silent = int(counted or 0)
     for form in forms:
         if form:
-            number = START + blake2b(number.encode() + form, digest_size=_SIZE).hexdigest()
+            number = _number((OLD_START + number).encode() + form)
             silent = 0
-            yield number
+            yield START + number
         else:
             silent += 1
-            yield f"{number}.{silent}"
-
-
-# -- where histories are kept -----------------------------------------------------------------------------------------
-
-_ANSWER = "#"  # between the number of a prefix and the digest of the answer's id
-LEAST_ANCHORS = 2  # tool calls that must be known, in order, for a history whose beginning changed
-
-
-class Place(NamedTuple):
-    """A message of a thread."""
-
-    thread: str
-    seq: int
-
-
-class KnownAnswer(NamedTuple):
-    """An answer that a later request may go on from by its id."""
-
-    place: Place
-    prefix: str
-
-
-def answer_key(prefix: str, answer: str) -> str:
-    """The key of an answer that has an id by which its provider knows it; of the id only a digest is kept."""
-    return f"{prefix}{_ANSWER}{_digest(answer)}" if answer else prefix
-
-
-def _digest(answer: str) -> str:
-    return blake2b(answer.encode(), digest_size=12).hexdigest()
-
-
-class PrefixIndex:
-    """Prefixes, tool calls and answers of some threads, by their keys and ids."""
-
-    def __init__(self, threads: Iterable[Thread] = ()) -> None:
-        self._read: dict[str, int] = {}
-        self._prefixes: dict[str, Place] = {}
-        self._calls: dict[str, Place] = {}
-        self._answers: dict[str, KnownAnswer] = {}
-        for thread in threads:
-            self.take(thread)
-
-    @property
-    def threads(self) -> Sequence[str]:
-        """The names of the threads, in the order they were made."""
-        return tuple(self._read)
-
-    def take(self, thread: Thread) -> None:
-        """Take what was written to a thread since it was last looked at."""
-        name, events = thread.name, thread.branch.events
-        for entry in events[self._read.get(name, 0) :]:
-            if not isinstance(entry.event, Appended):
-                continue
-            if entry.key.startswith(START):
-                prefix, _, answer = entry.key.partition(_ANSWER)
-                self._prefixes[prefix] = Place(name, entry.seq)
-                if answer:
-                    self._answers[answer] = KnownAnswer(Place(name, entry.seq), prefix)
-            for call in entry.event.shape.calls:
-                self._calls.setdefault(call, Place(name, entry.seq))
-        self._read[name] = len(events)
-
-    def get(self, key: str) -> Place | None:
-        """Where a prefix ends."""
-        return self._prefixes.get(key)
-
-    def answered(self, answer: str) -> KnownAnswer | None:
-        """The answer of this id."""
-        return self._answers.get(_digest(answer))
-
-    def longest(self, keys: Sequence[str], thread: str = "") -> tuple[int, Place] | None:
-        """The longest known prefix, in one thread where it is named: how many messages it has, and where it ends."""
-        for length in range(len(keys), 0, -1):
-            place = self._prefixes.get(keys[length - 1])
-            if place is not None and thread in ("", place.thread):
-                return length, place
-        return None
-
-    def anchored(self, calls: Iterable[str]) -> str:
-        """The thread that holds at least two of these calls, in this order; empty where none does."""
-        found: dict[str, list[int]] = {}
-        for call in calls:
-            if (place := self._calls.get(call)) is not None:
-                found.setdefault(place.thread, []).append(place.seq)
-        ordered = (name for name, seqs in found.items() if len(seqs) >= LEAST_ANCHORS and seqs == sorted(seqs))
-        return next(ordered, "")
-
-    def own_bytes(self, messages: Sequence[bytes], keys: Sequence[str], thread: str) -> dict[int, Sequence[bytes]]:
-        """A client's bytes for each message of a thread, by seq; one of ours may be several of its own."""
-        found: dict[int, Sequence[bytes]] = {}
-        waiting: list[bytes] = []
-        for raw, key in zip(messages, keys, strict=True):
-            waiting.append(raw)
-            place = self._prefixes.get(key)
-            if place is not None and place.thread == thread:
-                found[place.seq], waiting = waiting, []
-        return found
+            yield f"{START}{number}.{silent}"

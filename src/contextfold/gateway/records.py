@@ -14,6 +14,7 @@ import msgspec
 
 from contextfold.dialects import Dialect, tools_without_secrets
 from contextfold.dialects.endpoint import Endpoint
+from contextfold.dialects.held_body import HeldBody
 from contextfold.dialects.wire import SECRET_SIGNS, body_without_secrets
 from contextfold.domain import Sent, encode
 from contextfold.errors import ContextFoldError
@@ -30,7 +31,7 @@ from contextfold.thread.sent_pieces import (
     Piece,
     PieceGone,
     in_pieces,
-    split,
+    split_held,
     wires_of,
 )
 
@@ -46,22 +47,23 @@ class RequestRecords:
         self._written: tuple[str, Sequence[int]] = ("", ())  # digest and hashes of one that may be in the log by now
         self._looked = 0  # events among which it was looked for
 
-    def of(self, body: bytes, record: RequestRecord, sent: Origins) -> RequestRecord:
+    def of(self, body: bytes | HeldBody, record: RequestRecord, sent: Origins) -> RequestRecord:
         """The record with all that the body was made of; without that where it cannot be told: no answer is lost."""
         if any(sign in record.tools for sign in SECRET_SIGNS):
             record = record._replace(tools=tools_without_secrets(record.tools))
         try:
-            parts = split(body, self._dialect.list_field)
+            held = body if isinstance(body, HeldBody) else HeldBody(body)
+            parts = split_held(held, self._dialect.list_field)
             around = () if parts is None else (parts.before, parts.after)
             if any(sign in each for sign in SECRET_SIGNS for each in around):
                 shown = (self._endpoint.messages, self._endpoint.system)
-                body = body_without_secrets(body, shown, self._endpoint.tools)
-                parts = split(body, self._dialect.list_field)
+                held = HeldBody(body_without_secrets(held.whole, shown, self._endpoint.tools))
+                parts = split_held(held, self._dialect.list_field)
             if parts is None:
                 return record
             known = self._newest()
             pieces = tuple(in_pieces(parts.wires, known, lambda new: tuple(_runs(self._said(new, sent)))))
-            digest = body_digest(body)
+            digest = body_digest(held)
             self._written = digest, [hash(wire) for wire in parts.wires]
             written = encode(MessagePieces(parts.glue.decode(), pieces))
             return record._replace(terms=parts.frame(record.system, record.tools), pieces=written, digest=digest)

@@ -20,7 +20,10 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from contextfold.dialects.held_body import HeldBody
+
 from .door import Visit
+from .stream_end import StreamEnd
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -36,6 +39,7 @@ _OURS = frozenset(
 _NOT_HANDED_BACK = _OURS - {b"content-length"}
 _CONNECT, _SILENCE = 30.0, 600.0  # seconds; a model may think for minutes before its first word
 _PIECE = 1 << 16
+_LONG = 1 << 20  # bytes of a body that is sent in stretches
 
 Header = tuple[bytes, bytes]
 
@@ -57,7 +61,7 @@ class Upstreams:
 
     @asynccontextmanager
     async def sent(
-        self, name: str, visit: Visit, body: bytes, *, is_read: bool
+        self, name: str, visit: Visit, body: bytes | HeldBody, *, is_read: bool
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The provider's answer, as it begins. `is_read`: we read a copy, so it must come uncompressed."""
         query = b"?" + visit.query if visit.query else b""
@@ -81,8 +85,14 @@ class Upstreams:
                 max_line_size=1 << 16,
                 max_field_size=1 << 16,
             )
+        held = body if isinstance(body, HeldBody) else HeldBody(body)
+        data: bytes | AsyncIterator[bytes | memoryview] | None = None
+        if len(held) > _LONG:  # in stretches, so that it is not copied, and nobody waits while it is
+            data, headers["content-length"] = _stretches(held), str(len(held))
+        elif len(held):
+            data = held.whole
         async with self._client.request(
-            visit.method, address, data=body or None, headers=headers, allow_redirects=False
+            visit.method, address, data=data, headers=headers, allow_redirects=False
         ) as answer:
             yield answer
 
@@ -90,6 +100,11 @@ class Upstreams:
         if self._client is not None:
             await self._client.close()
             self._client = None
+
+
+async def _stretches(body: HeldBody) -> AsyncIterator[bytes | memoryview]:
+    for stretch in body.stretches():
+        yield stretch
 
 
 def answered(headers: Iterable[Header]) -> list[Header]:
@@ -115,7 +130,7 @@ class Outgoing:
 
     upstream: str
     visit: Visit
-    body: bytes = field(repr=False)
+    body: bytes | HeldBody = field(repr=False)
     exchange: HeardAnswer | None = None  # kept where the request belongs to a conversation
 
 
@@ -143,10 +158,9 @@ class HeardAnswer(Protocol):
         ...
 
 
-async def body_of(receive: Receive, most: int, patience: float) -> bytes:
+async def body_of(receive: Receive, most: int, patience: float) -> HeldBody:
     """The request's body; raises `TooLarge` without reading on, `TooSlow` when nothing came for so many seconds."""
-    pieces: list[bytes] = []
-    size = 0
+    pieces = bytearray()  # grows where it stands: a list of pieces would be held beside the body
     while True:
         try:
             async with asyncio.timeout(patience):
@@ -155,13 +169,15 @@ async def body_of(receive: Receive, most: int, patience: float) -> bytes:
             raise TooSlow from error
         if message["type"] == "http.disconnect":
             raise HungUp
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > most:
+        piece: bytes = message.get("body", b"")
+        if len(pieces) + len(piece) > most:
             raise TooLarge
-        pieces.append(piece)
         if not message.get("more_body"):
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            if not pieces:
+                return HeldBody(piece)
+            pieces += piece
+            return HeldBody(bytes(pieces))
+        pieces += piece
 
 
 async def relay(upstreams: Upstreams, outgoing: Outgoing, receive: Receive, send: Send) -> int:
@@ -204,21 +220,20 @@ async def _forward(upstreams: Upstreams, outgoing: Outgoing, send: Send) -> int:
 
 
 async def _kept(exchange: HeardAnswer, answer: aiohttp.ClientResponse, send: Send) -> None:
-    """Hand an answer on and have it kept: one piece is held back until it is, so that *ended* means *kept*."""
+    """Hand an answer on and have it kept: its end is held back until it is, so that *ended* means *kept*."""
     exchange.began(answer.status, answer.headers)
     await _begin(answer, send)
     error: BaseException | None = None
-    held = b""
+    held, end = b"", StreamEnd()
     try:
         async for piece in answer.content.iter_any():
-            if held:
-                await send({"type": "http.response.body", "body": held, "more_body": True})
             exchange.heard(piece)
-            held = b""
-            if answer.content.at_eof():
-                held = piece
-            else:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            size = end.before(piece)
+            if size == len(piece) and answer.content.at_eof():
+                size = 0
+            held += piece[size:]
+            if size:
+                await send({"type": "http.response.body", "body": piece[:size], "more_body": True})
     except BaseException as raised:
         error = raised
         raise

@@ -16,9 +16,11 @@ from typing import Any
 import uvicorn
 
 from contextfold.errors import BadConfiguration, ContextFoldError
+from contextfold.listeners import limited_http
 from contextfold.session.telemetry import journal
 
 from .app import Gateway
+from .freed_memory import keep_large_blocks_apart
 from .relay import Receive, Scope, Send
 from .settings import GatewaySettings
 
@@ -75,6 +77,7 @@ class GatewayServer(uvicorn.Server):
         `reload` gives the settings as they are now, on SIGHUP; `ending` stops whatever else stops when this does.
         """
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
+        options |= limited_http(gateway.head_limits)
         super().__init__(
             uvicorn.Config(
                 page or gateway,
@@ -136,6 +139,7 @@ class GatewayServer(uvicorn.Server):
 def serve(server: GatewayServer, listening: socket.socket) -> None:
     """Serve in this thread until the process is told to stop."""
     sys.setswitchinterval(_SWITCH)
+    keep_large_blocks_apart()
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     with suppress(ImportError):
         import uvloop  # noqa: PLC0415  # the faster loop, not to be had on every system

@@ -79,6 +79,8 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     most_event_bytes: int = 16 * MEBI  # of one event of a stream that is read
     most_at_once: int = 1_000  # requests of one tenant
     patience: float = 60.0  # seconds without a byte of a request's body
+    most_head_bytes: int = 64 * 1024  # of a request's line and headers
+    head_patience: float = 10.0  # seconds until a request's head is complete, from its connection or first byte
 
     def __post_init__(self) -> None:
         for name, address in self.upstreams.items():

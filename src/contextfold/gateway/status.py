@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from contextfold.errors import NotFound, StoreError
 from contextfold.session import Session
@@ -25,6 +27,9 @@ _HELP = {
     "unread_total": ("counter", "Requests and answers that passed without being kept, by why."),
     "turned_away_total": ("counter", "Requests that were not let in, by status."),
     "under_way": ("gauge", "Requests being answered now."),
+    "ready": ("gauge", "1 where every log in use committed a write just now, else 0."),
+    "unkept_since_seconds": ("gauge", "Since when nothing is kept, in seconds since 1970; 0 while it is."),
+    "unkept_requests": ("gauge", "Requests that passed without being kept, or were refused for it, since then."),
 }
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 Labels = tuple[tuple[str, str], ...]
@@ -39,6 +44,10 @@ class Metrics:
     def add(self, name: str, amount: int = 1, **labels: str) -> None:
         """Count something."""
         self._values[name, tuple(sorted(labels.items()))] += amount
+
+    def put(self, name: str, value: int) -> None:
+        """Say how something is now."""
+        self._values[name, ()] = value
 
     def value(self, name: str, **labels: str) -> int:
         """What was counted so far."""
@@ -95,6 +104,24 @@ class ConversationStatus(Struct, frozen=True):
         )
 
 
+class Outage(Struct, frozen=True):
+    """Nothing is kept: since when (seconds since 1970), how many requests passed or were refused, and why."""
+
+    since: float
+    requests: int
+    why: str
+
+    @property
+    def began(self) -> str:
+        """When it began, as people read it."""
+        return datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+    def joined(self, other: Outage) -> Outage:
+        """Two of them as one: the earlier beginning, and why that was."""
+        first, second = sorted((self, other), key=lambda each: each.since)
+        return replace(first, requests=first.requests + second.requests)
+
+
 class GatewayStatus(Struct, frozen=True):
     """All of it, as `contextfold top` reads it."""
 
@@ -103,6 +130,7 @@ class GatewayStatus(Struct, frozen=True):
     counted: Mapping[str, int]
     conversations: Sequence[ConversationStatus] = ()
     is_closing: bool = False
+    outage: Outage | None = None
 
 
 def counted(metrics: Metrics) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Who a request belongs to: a keyed hash of its credential names a space of the store, and nothing else is kept of it.
+"""Who a request belongs to: a space of the store for each tenant, named by keyed hashes; nothing else is kept of keys.
 
 The key is made once and kept in the user's own state directory, like the token: a store that is copied elsewhere tells
 nobody which credential its spaces belong to. Credentials themselves live as long as their request.
@@ -11,24 +11,28 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qsl
+from typing import TypeVar
 
 from contextfold.errors import StoreError
 from contextfold.private import write_private
-from contextfold.store import Store
+from contextfold.store import Store, open_existing
 from contextfold.store import open as open_store
 
-from .door import Visit
+from .credentials import Identity, identity_of, session_mark
+from .door import Visit, client_name, is_named
+from .families import Asking
 from .ledger import Ledger
 from .settings import GatewaySettings
+from .tenant_store import OpenSpace, SpaceOpener
 
-_CREDENTIALS = (b"x-api-key", b"authorization", b"x-goog-api-key")
-_IN_QUERY = "key"
 _TOKEN, _KEY = "gateway-token", "gateway-key"
+_USUAL_SPACE = "default"
 _KEPT_BYTES = 8 << 20  # of a tenant's conversations that nobody works on
 _MOST_TENANTS = 64  # whose stores are open at once; others are opened again when they come
+_MOST_SPACES = 4  # in which a session of such a client is looked for
+_MOST_ACCEPTED = 10_000  # tokens, and sessions of clients that renew theirs, that are remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class GatewaySecrets:
 
     token: str = field(repr=False)
     tenant_key: bytes = field(repr=False)
+    run_token: str = field(default="", repr=False)  # for one command's requests, as long as this gateway runs
 
 
 def secrets_in(directory: Path) -> GatewaySecrets:
@@ -68,35 +73,43 @@ def _kept(path: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def space_of(visit: Visit, key: bytes) -> str:
-    """The space of whoever sent this; the same credential is the same tenant, whatever header it came in."""
-    sent = next((value for name in _CREDENTIALS if (value := visit.header(name))), "")
-    if not sent:
-        sent = next((value for name, value in parse_qsl(visit.query.decode("latin-1")) if name == _IN_QUERY), "")
-    credential = sent.removeprefix("Bearer ").removeprefix("bearer ").encode()
-    return f"tenant-{blake2b(credential, key=key[:64], digest_size=8).hexdigest()}"
+    """The space of this very credential."""
+    return identity_of(visit, key).own
 
 
-def spaces_in(address: str | os.PathLike[str] | None, settings: GatewaySettings) -> Callable[[str], Store]:
+def spaces_in(address: str | os.PathLike[str] | None, settings: GatewaySettings) -> OpenSpace:
     """What opens the spaces of a store; each holds little of what nobody works on, since there may be many of them."""
-    return lambda space: open_store(address, space=space, keep_bytes=_KEPT_BYTES, recall=settings.recalls)
+
+    def opened(space: str, *, create: bool = True) -> Store:
+        begin = open_store if create else open_existing
+        return begin(address, space=space, keep_bytes=_KEPT_BYTES, recall=settings.recalls)
+
+    return opened
 
 
 class Tenants:
     """The ledgers of everybody who was here, and how many requests each has under way."""
 
-    def __init__(self, key: bytes, settings: GatewaySettings, open_space: Callable[[str], Store]) -> None:
-        self._key, self._settings, self._open = key, settings, open_space
+    def __init__(self, key: bytes, settings: GatewaySettings, open_space: OpenSpace) -> None:
+        self._key, self._settings, self._open = key, settings, SpaceOpener(open_space)
         self._ledgers: dict[str, Ledger] = {}
         self._under_way: dict[str, int] = {}
+        self._accepted: dict[Identity, None] = {}  # whose claims the provider believes
+        self._sessions: dict[bytes, tuple[str, ...]] = {}  # where sessions are kept whose clients renew their tokens
 
     @property
     def ledgers(self) -> Sequence[Ledger]:
         """Those of whoever was here last, the newest first."""
         return tuple(reversed(self._ledgers.values()))
 
+    @property
+    def in_use(self) -> Sequence[Ledger]:
+        """Those whose logs must take writes; before anybody was here, that of the usual space."""
+        return self.ledgers or (self.ledger(_USUAL_SPACE),)
+
     def ledger(self, space: str) -> Ledger:
         """The conversations of a tenant."""
-        found = self._ledgers.pop(space, None) or Ledger(lambda: self._open(space), self._settings)
+        found = self._ledgers.pop(space, None) or Ledger(partial(self._open, space), self._settings)
         self._ledgers[space] = found
         return found
 
@@ -112,8 +125,43 @@ class Tenants:
         for ledger in self._ledgers.values():
             ledger.go_by(settings)
 
-    def space(self, visit: Visit) -> str:
-        return space_of(visit, self._key)
+    def identity(self, visit: Visit, upstream: str) -> Identity:
+        return identity_of(visit, self._key, upstream)
+
+    def accept(self, identity: Identity) -> None:
+        """The provider took a request with this credential: what it claims is true."""
+        if identity.account:
+            _remember(self._accepted, identity, None)
+
+    async def home(self, identity: Identity, visit: Visit, upstream: str, asking: Asking | None) -> str:
+        """The space that a request belongs to.
+
+        Another credential's only where the provider has believed that it is the same account, or where the request
+        itself holds everything that was said there: then nothing is told that its sender does not know.
+        """
+        if identity.account:
+            is_known = identity in self._accepted or await self._holds(identity.account, asking)
+            return identity.account if is_known else identity.own
+        in_body = "" if asking is None else asking.envelope.family
+        session = client_name(visit, in_body, "").thread if is_named(visit, in_body) else ""
+        mark = session_mark(identity, session, upstream, self._key)
+        if not mark:
+            return identity.own
+        spaces = self._sessions.get(mark, ())
+        space = identity.own
+        for known in spaces if any(each != identity.own for each in spaces) else ():
+            if await self._holds(known, asking):
+                space = known
+                break
+        others = [each for each in self._sessions.get(mark, ()) if each != space]
+        _remember(self._sessions, mark, (space, *others[: _MOST_SPACES - 1]))
+        return space
+
+    async def _holds(self, space: str, asking: Asking | None) -> bool:
+        if asking is None:
+            return False
+        ledger = self.ledger(space)
+        return await ledger.clerk.kept(lambda: ledger.holds(asking))
 
     @contextmanager
     def entered(self, space: str) -> Iterator[bool]:
@@ -134,3 +182,15 @@ class Tenants:
         for ledger in self._ledgers.values():
             ledger.close()
         self._ledgers.clear()
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _remember(known: dict[K, V], name: K, value: V) -> None:
+    """Remember something, and forget what was not used for longest."""
+    known.pop(name, None)
+    known[name] = value
+    if len(known) > _MOST_ACCEPTED:
+        del known[next(iter(known))]

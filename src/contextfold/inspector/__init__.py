@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .access import Access
-from .app import ROUTES, Inspector
+from .app import ROUTES, Health, Inspector
 from .routes import description
 from .stores import OpenStores
 
-__all__ = ["ROUTES", "Access", "Inspector", "OpenStores", "description"]
+__all__ = ["ROUTES", "Access", "Health", "Inspector", "OpenStores", "description"]

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -44,6 +44,7 @@ from .reasons import with_reasons
 from .routes import API, ApiRoute, Blob, Later, description
 from .stores import OpenStores
 
+T = TypeVar("T")
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -89,6 +90,15 @@ _CALLED = {"": INDEX, "favicon.ico": "icon.svg"}  # names that browsers ask for 
 log = logger("inspector")
 
 
+class Health(Struct, frozen=True):
+    """Whether conversations are kept; if not, since when (seconds since 1970), for how many requests, and why."""
+
+    is_kept: bool = True
+    since: float = 0.0
+    requests: int = 0
+    why: str = ""
+
+
 class ErrorTold(Struct, frozen=True):
     """What went wrong, and what to do about it."""
 
@@ -100,9 +110,15 @@ class Inspector:
     """One page over one store. `close` when it ended."""
 
     def __init__(
-        self, stores: OpenStores, access: Access, *, translate: Callable[[str, str], str] = lambda _language, text: text
+        self,
+        stores: OpenStores,
+        access: Access,
+        *,
+        translate: Callable[[str, str], str] = lambda _language, text: text,
+        health: Callable[[], Awaitable[Health]] | None = None,
     ) -> None:
-        self._stores, self._access, self._translate = stores, access, translate
+        """`health` tells whether whoever writes to the store, a gateway on the same socket, keeps what it is sent."""
+        self._stores, self._access, self._translate, self._health = stores, access, translate, health
         self._worker = ThreadPoolExecutor(1, "contextfold-inspector")
         self._light, self._waiter = stores.twin(), ThreadPoolExecutor(1, "contextfold-list")
         self._beside = ThreadPoolExecutor(1, "contextfold-comparison")
@@ -163,6 +179,10 @@ class Inspector:
         elif caller.path == f"{API}/changes" and caller.method == "GET":
             after = caller.query.get("after", "0")
             await self._stream(send, receive, caller.query.get("space", ""), int(after) if after.isdecimal() else 0)
+        elif caller.path == f"{API}/health" and caller.method == "GET":
+            health = Health() if self._health is None else await self._health()
+            told = replace(health, why=self._translate(caller.language, health.why))
+            await _answer(send, 200, "application/json", encode(told))
         else:
             found = ((route, route.match(caller.method, caller.path)) for route in ROUTES)
             route, named = next(((route, each) for route, each in found if each is not None), (None, None))
@@ -185,14 +205,29 @@ class Inspector:
     async def _run(self, route: ApiRoute, asked: Struct, caller: Caller) -> object:
         loop = asyncio.get_running_loop()
         worker, stores = (self._waiter, self._light) if route.is_light else (self._worker, self._stores)
-        found = await loop.run_in_executor(worker, partial(route.run, stores, asked))
+        found = await self._read(worker, stores, partial(route.run, stores, asked))
         if isinstance(found, Later):
             found = await loop.run_in_executor(self._beside, found.work)
         return replace(found, csrf=caller.csrf) if isinstance(found, About) else found
 
     async def _look(self, space: str, after: int) -> Sequence[ThreadChange]:
-        stores, loop = self._light, asyncio.get_running_loop()
-        return await loop.run_in_executor(self._waiter, lambda: stores.store(space).changes(after=after, limit=2_000))
+        stores = self._light
+        return await self._read(self._waiter, stores, lambda: stores.store(space).changes(after=after, limit=2_000))
+
+    async def _read(self, worker: ThreadPoolExecutor, stores: OpenStores, work: Callable[[], T]) -> T:
+        """Ask a store on its thread; where it fails, the next question opens it anew."""
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(worker, work)
+        except StoreError:
+            await loop.run_in_executor(worker, stores.let_go)
+            raise
+
+    async def let_go(self) -> None:
+        """Close the stores until the next question: whoever writes to them found that the file failed or is gone."""
+        loop = asyncio.get_running_loop()
+        for worker, stores in ((self._worker, self._stores), (self._waiter, self._light)):
+            await loop.run_in_executor(worker, stores.let_go)
 
     async def _stream(self, send: Send, receive: Receive, space: str, after: int) -> None:
         await self._look(space, after)  # an error is told before anything is sent

@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from contextfold.errors import BadConfiguration
+from contextfold.listeners import HeadLimits, limited_http
 
 from .app import Inspector
 
@@ -34,8 +35,11 @@ def listening_on(port: int) -> socket.socket:
 class InspectorServer(uvicorn.Server):
     """A web server around one inspector; says when it is ready."""
 
-    def __init__(self, inspector: Inspector, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, inspector: Inspector, ready: Callable[[], None] = lambda: None, *, limits: HeadLimits | None = None
+    ) -> None:
         options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "log_level": "critical"}
+        options |= limited_http(limits or HeadLimits())
         config = uvicorn.Config(
             inspector,
             access_log=False,

@@ -7,6 +7,7 @@ follows the thread as it grows, whoever writes to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from contextfold.errors import NotFound
@@ -142,6 +143,14 @@ class OpenStores:
     def drop(self, space: str, name: str) -> None:
         """Work everything about a thread out again."""
         self._threads.pop((space or self.space, name), None)
+
+    def let_go(self) -> None:
+        """Close what a failed disk or server may have spoilt, whatever stands in the way of that."""
+        self._threads.clear()
+        for store in self._stores.values():
+            with suppress(Exception):
+                store.close()
+        self._stores.clear()
 
     def close(self) -> None:
         self._threads.clear()

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from contextfold.domain import Environment, Phase, decode, encode
+from contextfold.domain import Environment, Phase, decode, encode, refuse_deep_json, too_deep
 from contextfold.errors import BadConfiguration, BadMessage
 
 from .contract import Entered, Failure, Granted, Moved, Revoked, Runtime, System, Task
@@ -92,11 +92,16 @@ class State(Struct, frozen=True):
 
 
 def written(item: Item) -> bytes:
-    """An item as a note's body."""
+    """An item as a note's body; raises `BadMessage` where it is nested too deeply."""
     try:
-        return encode(msgspec.to_builtins(item))
+        plain = msgspec.to_builtins(item)
+        body = encode(plain)
+    except RecursionError as error:
+        raise too_deep(kind_of(item)) from error
     except (TypeError, ValueError, BadMessage) as error:
         raise BadConfiguration(f"This {kind_of(item)} holds something that is no JSON: {error}.") from error
+    refuse_deep_json(body, plain, kind_of(item))
+    return body
 
 
 def _read(body: bytes, classes: Mapping[str, type[Item]]) -> Item | None:

@@ -5,11 +5,12 @@ from .copy import Rescued, rescue
 from .entries import Sealed, SealedLog
 from .jsonl import Outline, export_lines, export_thread, import_lines, import_thread
 from .memory import MemoryLog
-from .sqlite import Address, DerivedTable, SqliteLog, open_sqlite
+from .sqlite import Address, DerivedTable, FileReplaced, SqliteLog, open_sqlite
 
 __all__ = [
     "Address",
     "DerivedTable",
+    "FileReplaced",
     "MemoryLog",
     "Outline",
     "Rescued",

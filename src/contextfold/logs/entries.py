@@ -8,13 +8,15 @@ A caller whose acknowledgement was lost appends again with the same idempotency 
 the first time, judged by bytes. Anything that would drop a message silently is refused instead.
 
 Of a forgotten event its place and its sizes are left, and none of the words in its outline: names of tools, call ids,
-digests and details go with the body; of a key a hash is left. The id of a call stays where a message that was not
+digests and details go with the body; of a key a hash is left. The file of an output that was put aside is named until
+the output's own message is forgotten. The id of a call stays where a message that was not
 forgotten still holds the other half: it is in the bytes of that message anyway, and a view must find the pair.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from hashlib import sha256
 from typing import Final, Protocol, TypeAlias
@@ -51,6 +53,7 @@ from contextfold.errors import BadConfiguration, BadMessage, Conflict, Corrupt, 
 
 _GONE: Final = "forgotten"
 _KEY: Final = "forgotten:"
+_FILE: Final = ("directory", "artifact")  # details of a fold that name the file of an output
 
 
 def holds_words(event: Event, key: str, *, is_whole: bool) -> bool:
@@ -58,6 +61,11 @@ def holds_words(event: Event, key: str, *, is_whole: bool) -> bool:
     if isinstance(event, Appended):  # told by looking: nearly all events are messages
         return bool(key) or any(block.call or block.name for block in event.shape.blocks)
     return bool(key) or Redaction(frozenset()).of(0, event, is_whole=is_whole) != event
+
+
+def lasting(entries: Iterable[tuple[int, Event]]) -> set[int]:
+    """The seqs of messages among these events."""
+    return {seq for seq, event in entries if isinstance(event, Appended)}
 
 
 def calls_of(events: Iterable[Event]) -> set[str]:
@@ -76,8 +84,9 @@ def forgotten_key(key: str) -> str:
 class Redaction:
     """Takes words out of events of one thread, and gives the same new id to both halves of a call."""
 
-    def __init__(self, kept: Set[str]) -> None:
+    def __init__(self, kept: Set[str], lasting: Set[int] = frozenset()) -> None:
         self._kept = kept  # ids that stay
+        self._lasting = lasting  # seqs of messages that are not forgotten
         self._ids: dict[str, str] = {}
 
     def of(self, seq: int, event: Event, *, is_whole: bool) -> Event:
@@ -86,7 +95,9 @@ class Redaction:
                 blocks = enumerate(event.shape.blocks)
                 left = tuple(self._block(f"{_GONE}_{seq}_{place}", block) for place, block in blocks)
                 return replace(event, shape=replace(event.shape, blocks=left))
-            case Folded() | Attached() | Noted():
+            case Folded():
+                return replace(event, details={**_numbers(event.details), **self._file(event)})
+            case Attached() | Noted():
                 return replace(event, details=_numbers(event.details))
             case Checkpointed() if is_whole:
                 return replace(event, name=_GONE, snapshot="", details={})
@@ -99,6 +110,13 @@ class Redaction:
                 return replace(event, visible=(), details=_numbers(event.details))
             case _:
                 return event
+
+    def _file(self, event: Folded) -> dict[str, Detail]:
+        """Where an output was put aside, as long as its message lasts: once that is forgotten, the file goes too."""
+        covered = {seq for seq, _ in event.cover.blocks}
+        if not covered or not covered <= self._lasting:
+            return {}
+        return {name: event.details[name] for name in _FILE if name in event.details}
 
     def _block(self, new: str, block: BlockShape) -> BlockShape:
         call = block.call
@@ -240,9 +258,9 @@ def earlier_append(drafts: Sequence[NewEvent], find: FindKey, append_of: AppendO
     keys = [draft.key for draft in drafts if draft.key]
     if not keys:
         return None
-    for key in keys:
-        if keys.count(key) > 1:
-            raise KeyConflict(f"The key {key!r} stands twice in one append. Give each message its own key.")
+    if len(set(keys)) < len(keys):
+        twice = next(key for key, times in Counter(keys).items() if times > 1)
+        raise KeyConflict(f"The key {twice!r} stands twice in one append. Give each message its own key.")
     known = (found for key in keys for found in (find(key), find(forgotten_key(key))))
     used = [seq for seq in known if seq is not None]
     if not used:

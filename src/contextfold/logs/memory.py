@@ -41,6 +41,7 @@ from .entries import (
     following,
     forgotten_key,
     holds_words,
+    lasting,
     moved_on,
     name_taken,
     no_blob,
@@ -108,8 +109,8 @@ class _Thread:
 
     def redact(self, *, is_whole: bool) -> None:
         """Take the words of forgotten events out of their outlines, and their keys."""
-        said = (entry.event for entry in self.events if entry.seq not in self.forgotten and not is_whole)
-        redaction = Redaction(calls_of(said))
+        kept = {entry.seq: entry.event for entry in self.events if entry.seq not in self.forgotten and not is_whole}
+        redaction = Redaction(calls_of(kept.values()), lasting(kept.items()))
         for place, (entry, logged) in enumerate(zip(self.entries, self.events, strict=True)):
             if entry.body is None and not entry.committed:
                 left, key = redaction.of(entry.seq, logged.event, is_whole=is_whole), forgotten_key(entry.key)
@@ -244,6 +245,9 @@ class MemoryLog:
 
     def is_current(self) -> bool:
         return True
+
+    def heartbeat(self, *, room: int = 0) -> None:
+        """Nothing: memory takes every write."""
 
     @contextmanager
     def batch(self) -> Iterator[None]:

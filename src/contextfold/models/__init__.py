@@ -8,7 +8,6 @@ from .catalogue import (
     listed,
     meant_by,
     read_catalogue,
-    ships,
     with_genai_prices,
 )
 from .config import (
@@ -24,7 +23,18 @@ from .config import (
     recommended,
     recommended_for,
 )
-from .files import CONFIG_VARIABLE, FILE, TRUST_VARIABLE, SettingsTable, read_settings, settings_files
+from .files import (
+    APPEARANCE,
+    CONFIG_VARIABLE,
+    FILE,
+    TRUST_VARIABLE,
+    SettingsTable,
+    named_settings,
+    read_settings,
+    read_table,
+    setting_names,
+    settings_files,
+)
 from .lookup import LEGACY_FOR_ALL, PREFIX, default_config, find, limit_for_all, variable, warn_of_left_out
 from .model import (
     ASSUMED_WINDOW,
@@ -40,8 +50,10 @@ from .model import (
     limit_in,
     paid_for,
 )
+from .trust import is_recorded, record, records_in, revoke
 
 __all__ = [
+    "APPEARANCE",
     "ASSUMED_WINDOW",
     "CONFIG_VARIABLE",
     "FILE",
@@ -71,19 +83,25 @@ __all__ = [
     "family_of",
     "find",
     "from_litellm",
+    "is_recorded",
     "limit_for_all",
     "limit_in",
     "listed",
     "meant_by",
+    "named_settings",
     "nearest",
     "paid_for",
     "read_catalogue",
     "read_config",
     "read_settings",
+    "read_table",
     "recommended",
     "recommended_for",
+    "record",
+    "records_in",
+    "revoke",
+    "setting_names",
     "settings_files",
-    "ships",
     "variable",
     "warn_of_left_out",
     "with_genai_prices",

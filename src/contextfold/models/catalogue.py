@@ -102,12 +102,6 @@ def known(name: str) -> Model | None:
     return next((rows[each] for each in candidates(name) if each in rows), None)
 
 
-def ships(field: str, value: object) -> bool:
-    """Whether a dialect or a tokenizer is one of ours, which models of the catalogue have; others come by plugin."""
-    rows = (*listed(), *(each.model for each in families()))
-    return isinstance(value, str) and value.partition(":")[0] in {"", *(getattr(row, field) for row in rows)}
-
-
 def family_of(name: str) -> Family | None:
     """The family that a name begins like; None where it is like no other."""
     bare = core(name)

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 
-from .catalogue import ships
-from .files import FILE, SettingsTable, read_settings
+from .files import FILE, SettingsTable, read_named
 from .model import Prices, candidates, key
 
 INHERIT = -1
@@ -180,7 +179,7 @@ class Config(Struct, frozen=True):
 
 def read_config(path: str | Path) -> Config:
     """The settings in this file, all of them."""
-    return config_of(read_settings(Path(path), None, trusted=True, is_ours=ships))
+    return config_of(read_named(Path(path)))
 
 
 def config_of(found: SettingsTable) -> Config:

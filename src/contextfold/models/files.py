@@ -1,17 +1,17 @@
 """Which settings files hold, and how they are read: never a pipe, a device or gigabytes, and never more trust than due.
 
 The user's own file (`~/.config/contextfold/contextfold.toml`) and a file that the user names may say anything. A
-`contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned repository: it
-may not name paths outside that directory, nor dialects and tokenizers that a plugin brings, nor who summarizes with the
-user's keys and what that model is told, nor where a gateway listens and sends. What it may not say is left out and
-told; `CONTEXTFOLD_TRUST=1`, or `--trust`, takes it whole.
+`contextfold.toml` that merely lies in the working directory may come from a stranger, as with a cloned repository, and
+who owns the file says nothing about that: it may set how our output looks (`APPEARANCE`) and nothing else, so a setting
+that is new needs trust as well. The rest is left out, and a warning names it. The user trusts such a file for one run
+(`--trust`, `CONTEXTFOLD_TRUST=1`), or this content of it from now on (`contextfold trust`, see `trust`).
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,27 @@ from msgspec import Struct, field
 
 from contextfold.errors import BadConfiguration
 
+from .trust import is_recorded, records_in
+
 FILE = "contextfold.toml"
 CONFIG_VARIABLE, TRUST_VARIABLE = "CONTEXTFOLD_CONFIG", "CONTEXTFOLD_TRUST"
-PATHS = ("store", "artifacts", "litellm", "catalogue")
-CONDENSING = ("condensing_model", "condensing_prompt")
+_YES = ("1", "true", "yes", "on")
+APPEARANCE = ("language", "color")  # all that a file which nobody vouches for may set
 TABLES = ("models", "profiles")
-TRUSTED = ("gateway",)  # whoever says where requests go gets the keys
 MOST_SETTINGS = 256_000  # bytes of a settings file
 MOST_TABLE = 32_000_000  # bytes of a table of models; litellm's has three million
+MOST_NAMED = 20  # settings that a warning names
+_MOST_DOTS = 200  # in a line of a settings file
+_MOST_LETTERS = 60  # of a name in a warning
 
-IsOurs = Callable[[str, object], bool]  # whether a dialect or a tokenizer ships with the package
+
+class SettingsFiles(Struct, frozen=True):
+    """The nearer settings file and the user's own, where they are, and what is trusted of the nearer one."""
+
+    near: Path | None
+    own: Path | None
+    is_trusted: bool  # whatever the nearer file says
+    records: Path | None  # the directory that tells which contents of it are trusted
 
 
 class SettingsTable(Struct, frozen=True):
@@ -55,36 +66,45 @@ def contents(path: str | Path, most: int) -> bytes:
     return read
 
 
-def settings_files(
-    environ: Mapping[str, str], named: str | Path | None = None
-) -> tuple[Path | None, Path | None, bool]:
-    """The nearer settings file and the user's own, where they are; and whether the nearer one is trusted."""
+def settings_files(environ: Mapping[str, str], named: str | Path | None = None) -> SettingsFiles:
+    """Where settings are: in the file that is named or lies here, and in the user's own."""
     chosen = str(named or environ.get(CONFIG_VARIABLE, ""))
     near = Path(chosen or FILE)
     is_there = bool(chosen) or os.path.lexists(near)
+    own = _own_file(environ)
+    is_own = own is not None and is_there and near.exists() and near.resolve() == own.resolve()
+    if is_own and not chosen:
+        is_there = False  # a link to the user's own file: tables beside the link are a stranger's
+    elif is_own:
+        own = None
+    is_trusted = bool(chosen) or environ.get(TRUST_VARIABLE, "").lower() in _YES
+    return SettingsFiles(near if is_there else None, own, is_trusted, None if is_trusted else records_in(environ))
+
+
+def _own_file(environ: Mapping[str, str]) -> Path | None:
+    """The user's own file, if there is one; a home that is relative would be looked for in a stranger's directory."""
     home = environ.get("XDG_CONFIG_HOME") or environ.get("APPDATA")
     if not home and environ.get("HOME"):
         home = str(Path(environ["HOME"]) / ".config")
     own = Path(home) / "contextfold" / FILE if home else None
-    if own is not None and not os.path.isfile(own):  # noqa: PTH113
-        own = None  # asked so, a home that may not be looked into has no file, as that of another user
-    is_own = own is not None and is_there and near.exists() and near.resolve() == own.resolve()
-    is_trusted = bool(chosen) or is_own or environ.get(TRUST_VARIABLE, "") not in ("", "0")
-    return near if is_there else None, None if is_own else own, is_trusted
+    # Asked so, a home that may not be looked into has no file, as that of another user.
+    return own if own is not None and own.is_absolute() and os.path.isfile(own) else None  # noqa: PTH113
 
 
-def read_settings(near: Path | None, own: Path | None, *, trusted: bool, is_ours: IsOurs) -> SettingsTable:
+def read_settings(files: SettingsFiles) -> SettingsTable:
     """What both files say; whatever the nearer one may not say is left out."""
+    near, own = files.near, files.own
     table: dict[str, Any] = {}
     origins: dict[str, str] = {}
     left_out: tuple[str, ...] = ()
     if own is not None:
-        table = _placed(_decoded(own), own)
+        table = _placed(read_table(own)[1], own)
         origins = _origins(table, own)
     if near is not None:
-        nearer = _decoded(near)
-        if not trusted:
-            nearer, left_out = _harmless(nearer, near, is_ours)
+        content, nearer = read_table(near)
+        if not files.is_trusted and not is_recorded(files.records, near, content):
+            left_out = tuple(setting_names({name: value for name, value in nearer.items() if name not in APPEARANCE}))
+            nearer = {name: nearer[name] for name in APPEARANCE if name in nearer}
         nearer = _placed(nearer, near)
         # The nearer file's word for every key; models and profiles are taken from both, one by one.
         both = [name for name in TABLES if all(isinstance(each.get(name), Mapping) for each in (table, nearer))]
@@ -93,12 +113,45 @@ def read_settings(near: Path | None, own: Path | None, *, trusted: bool, is_ours
     return SettingsTable(table, origins, str(near or own or ""), left_out)
 
 
-def _decoded(path: Path) -> dict[str, Any]:
+def read_named(path: Path) -> SettingsTable:
+    """What one file says, all of it."""
+    return read_settings(SettingsFiles(path, None, is_trusted=True, records=None))
+
+
+def setting_names(table: Mapping[str, Any], depth: int = 3) -> Iterator[str]:
+    """The dotted names of all settings in a table, of so many parts at most."""
+    for name, value in table.items():
+        if isinstance(value, Mapping) and value and depth > 1:
+            yield from (f"{_shown(name)}.{each}" for each in setting_names(value, depth - 1))
+        else:
+            yield _shown(name)
+
+
+def named_settings(names: tuple[str, ...]) -> str:
+    """Names of settings as a warning lists them: a stranger's file may have very many."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f", … ({more} more)" if more > 0 else "")
+
+
+def _shown(name: str) -> str:
+    """A key as it is written in the file; one that holds anything strange is quoted and made harmless."""
+    if name.isascii() and name.replace("-", "_").isidentifier():
+        return name if len(name) <= _MOST_LETTERS else f"{name[:_MOST_LETTERS]}…"
+    shown = ascii(name[:_MOST_LETTERS])[1:-1].replace('"', '\\"')
+    return f'"{shown}{"…" if len(name) > _MOST_LETTERS else ""}"'
+
+
+def read_table(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """A settings file: its bytes, and what they say."""
     try:
-        table: dict[str, Any] = msgspec.toml.decode(contents(path, MOST_SETTINGS))
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
+        content = contents(path, MOST_SETTINGS)
+        # A key of many parts takes the square of them to parse.
+        if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
+            raise OSError(f"it has a line with more than {_MOST_DOTS:,} dots")
+        table: dict[str, Any] = msgspec.toml.decode(content)
+    except (OSError, ValueError, RecursionError) as error:  # what is no TOML is a ValueError of several kinds
         raise BadConfiguration(f"{path} cannot be read: {error}. Mend the file, or name another.") from error
-    return table
+    return content, table
 
 
 def _placed(table: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -114,32 +167,3 @@ def _placed(table: dict[str, Any], path: Path) -> dict[str, Any]:
 def _origins(table: Mapping[str, Any], path: Path) -> dict[str, str]:
     inner = [f"{name}.{each}" for name in TABLES if isinstance(table.get(name), Mapping) for each in table[name]]
     return dict.fromkeys((*table, *inner), str(path))
-
-
-def _harmless(table: Mapping[str, Any], path: Path, is_ours: IsOurs) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """A stranger's table without what only the user may say, and what that was."""
-    directory = path.absolute().parent.resolve()
-    left_out = [name for name in PATHS if name in table and not _is_inside(table[name], directory)]
-    left_out += [name for name in (*CONDENSING, *TRUSTED) if name in table]
-    kept = {name: value for name, value in table.items() if name not in left_out}
-    for inner in TABLES:
-        if not isinstance(kept.get(inner), Mapping):
-            continue
-        kept[inner] = dict(kept[inner])
-        for name, one in kept[inner].items():  # what a stranger may say of one model or in one profile
-            if isinstance(one, Mapping):
-                foreign = [each for each in ("dialect", "tokenizer") if each in one and not is_ours(each, one[each])]
-                foreign += [each for each in CONDENSING if each in one]
-                left_out += [f'{inner}."{name}".{each}' for each in foreign]
-                kept[inner][name] = {each: value for each, value in one.items() if each not in foreign}
-    return kept, tuple(left_out)
-
-
-def _is_inside(value: object, directory: Path) -> bool:
-    """Whether a path, links followed, stays in the directory; what is no path at all is refused elsewhere."""
-    if not isinstance(value, str) or not value:
-        return True
-    try:
-        return (directory / value).resolve().is_relative_to(directory)
-    except (OSError, ValueError, RuntimeError):  # no path that a system could have
-        return False

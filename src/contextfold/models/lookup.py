@@ -23,9 +23,9 @@ from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 
-from .catalogue import ASSUMED, from_genai_prices, from_litellm, known, read_catalogue, ships, unknown
+from .catalogue import ASSUMED, from_genai_prices, from_litellm, known, read_catalogue, unknown
 from .config import Config, config_of
-from .files import read_settings, settings_files
+from .files import SettingsFiles, named_settings, read_settings, settings_files
 from .model import FactSource, Model, candidates, key
 
 PREFIX = "CONTEXTFOLD_MAX_INPUT_TOKENS"
@@ -86,8 +86,8 @@ def positive(text: str, name: str) -> int:
 
 
 LEFT_OUT = (
-    "{path} lies in the working directory, so these settings are left out: {names}. "
-    "If the file is yours, use --trust or CONTEXTFOLD_TRUST=1, or move them to your own settings file."
+    "{path} lies in the working directory and may be a stranger's, so these settings are left out: {names}. "
+    "If you trust the file, run `contextfold trust`, or use --trust or CONTEXTFOLD_TRUST=1."
 )
 
 
@@ -104,36 +104,39 @@ def find(name: str, *, environ: Mapping[str, str] | None = None, config: Config 
 
 def default_config(environ: Mapping[str, str], path: str | Path | None = None) -> Config:
     """The settings in force: of the file that is named or lies here, over those of the user's own; empty without."""
-    near, own, is_trusted = settings_files(environ, path)
-    if near is None and own is None:
+    files = settings_files(environ, path)
+    if files.near is None and files.own is None:
         return Config()
-    config = _read_again(_state(near), _state(own), is_trusted)
+    if files.near is not None and files.near.exists():  # one that is not there is named as it was given
+        files = replace(files, near=files.near.absolute())
+    config = _read_again(files, tuple(map(_state, (files.near, files.own, files.records))))
     warn_of_left_out(config)
     return config
 
 
 def warn_of_left_out(config: Config) -> None:
-    """Tell, once, what a settings file says and may not."""
+    """Warn of what a settings file says and may not: in the same words whoever reads it, so that it is shown once."""
     if config.left_out:
-        warnings.warn(LEFT_OUT.format(path=config.path, names=", ".join(config.left_out)), UserWarning, stacklevel=1)
+        names = named_settings(config.left_out)
+        warnings.warn(LEFT_OUT.format(path=Path(config.path).absolute(), names=names), UserWarning, stacklevel=1)
 
 
-_State: TypeAlias = tuple[str, int, int] | None
+_State: TypeAlias = tuple[int, int] | None
 
 
 def _state(path: Path | None) -> _State:
-    """A file as it is now; one that is not there is named when it is read."""
-    if path is None:
+    """When a file or directory was written last, and its size; None where there is none."""
+    try:
+        status = path.stat() if path is not None else None
+    except OSError:
         return None
-    found = path.stat() if path.exists() else None
-    return (str(path.absolute()), found.st_mtime_ns, found.st_size) if found else (str(path), 0, 0)
+    return (status.st_mtime_ns, status.st_size) if status else None
 
 
 @lru_cache(maxsize=8)
-def _read_again(near: _State, own: _State, trusted: bool) -> Config:
+def _read_again(files: SettingsFiles, _states: tuple[_State, ...]) -> Config:
     """Read the files once for each state they were in: models are looked up on every turn."""
-    paths = [None if each is None else Path(each[0]) for each in (near, own)]
-    return config_of(read_settings(*paths, trusted=trusted, is_ours=ships))
+    return config_of(read_settings(files))
 
 
 def _described(name: str, config: Config) -> Model:

@@ -11,6 +11,7 @@ from .index import (
     cut,
     place_of,
     span,
+    spoken_by,
     thread_of,
 )
 from .search import (
@@ -66,5 +67,6 @@ __all__ = [
     "search",
     "small",
     "span",
+    "spoken_by",
     "thread_of",
 ]

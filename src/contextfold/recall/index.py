@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import apsw
 
-from contextfold.domain import Appended, Logged, Message
+from contextfold.domain import Appended, Logged, Message, SpokenBy
 
 from .words import day_terms, kept_terms, passages
 
@@ -187,9 +187,14 @@ def cut(now: Sitting, logged: Logged, message: Message) -> tuple[list[PassageTer
     when = dated(logged.at) if _tells_the_day(now, logged.at, message) else ()
     rows = [
         PassageTerms(logged.seq, block, start, sitting, speaker, kept_terms(text), () if number else when)
-        for number, (block, start, speaker, text) in enumerate(passages(message))
+        for number, (block, start, speaker, text) in enumerate(passages(message, spoken_by(logged)))
     ]
     return rows, Sitting(now.number, now.passages + len(rows), sitting, logged.at)
+
+
+def spoken_by(logged: Logged) -> SpokenBy:
+    """Who spoke in a message, as its outline says."""
+    return logged.event.shape.spoken_by if isinstance(logged.event, Appended) else ""
 
 
 def _tells_the_day(now: Sitting, at: float, message: Message) -> bool:

@@ -17,7 +17,7 @@ import apsw
 from contextfold.domain import Appended, Logged, Message
 from contextfold.errors import BadConfiguration
 
-from .index import LAG, ThreadNumbers
+from .index import LAG, ThreadNumbers, spoken_by
 from .words import passages
 
 _VERSION = 1
@@ -91,7 +91,7 @@ class VectorIndex:
         """Note which passages wait for their vectors."""
         for logged, body in entries:
             message = self._read(logged, body) if body and isinstance(logged.event, Appended) else None
-            for block, start, speaker, _ in () if message is None else passages(message):
+            for block, start, speaker, _ in () if message is None else passages(message, spoken_by(logged)):
                 connection.execute(_WAIT, (place.space, place.thread, logged.seq, block, start, speaker))
 
     def forget(self, connection: apsw.Connection, place: ThreadNumbers, seqs: Sequence[int]) -> None:

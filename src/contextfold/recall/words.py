@@ -20,7 +20,19 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from contextfold.deferred import expression
-from contextfold.domain import Block, Document, Message, Reasoning, Text, ToolCall, ToolResult
+from contextfold.domain import (
+    CLIENT,
+    Block,
+    Document,
+    Message,
+    Reasoning,
+    SpokenBy,
+    Text,
+    ToolCall,
+    ToolResult,
+    is_typed,
+    read_as,
+)
 
 LENGTH = 1_200  # characters of a passage, about 300 tokens
 _LEAST = 400  # a line end is looked for after this many
@@ -35,13 +47,35 @@ class Piece(NamedTuple):
     text: str
 
 
-def passages(message: Message) -> Iterator[Piece]:
-    """Every passage of a message, in order. Pictures and sealed content have no words and give none."""
+def passages(message: Message, spoken_by: SpokenBy = "") -> Iterator[Piece]:
+    """Every passage of a message, in order. Pictures and sealed content have no words and give none.
+
+    `spoken_by` is what its outline says. A text of the user's side in which nobody typed a word is its client's.
+    """
     names = {call.id: call.name for call in message.calls}
+    reported = _reported(message, spoken_by)
     for place, block in enumerate(message.blocks):
         speaker, text = _words(message.role, block, names)
+        speaker = reported.get(place, speaker)
         for start, stop in stretches(text):
             yield Piece(place, start, speaker, text[start:stop])
+
+
+def _reported(message: Message, spoken_by: SpokenBy) -> dict[int, str]:
+    """Who speaks in the texts on the user's side that no person typed, by their places: a tool, or the client."""
+    texts = {place for place, block in enumerate(message.blocks) if isinstance(block, Text)}
+    if message.role != "user" or not texts:
+        return {}
+    names, reported = dict[str, str](), dict[int, str]()
+    for place, block in read_as(message, spoken_by, is_first=True):
+        if place in texts and (isinstance(block, Document) or (isinstance(block, Text) and not is_typed(block.text))):
+            reported[place] = CLIENT.kind
+        if isinstance(block, ToolCall):
+            names[block.id] = block.name
+        if isinstance(block, ToolCall | ToolResult) and isinstance(message.blocks[place], Text):
+            id = block.call if isinstance(block, ToolResult) else block.id
+            reported[place] = names.get(id) or "tool"
+    return reported
 
 
 def block_text(message: Message, block: int) -> str:
@@ -67,7 +101,7 @@ def _words(role: str, block: Block, names: dict[str, str]) -> tuple[str, str]:
         case Reasoning():
             return role, block.text
         case Document():
-            return role, f"{block.title}\n{block.text}".strip()
+            return CLIENT.kind if role == "user" else role, f"{block.title}\n{block.text}".strip()
         case _:
             return role, ""
 

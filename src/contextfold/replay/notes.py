@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from contextfold.deferred import expression
-from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode, said_in_result, users_side
+from contextfold.domain import Block, Message, Reasoning, Text, ToolCall, ToolResult, decode, spoken_in
 from contextfold.errors import BadMessage
 
 from .spool import AHEAD, Spool
@@ -249,9 +249,11 @@ class Notes(Struct, frozen=True, dict=True):
     @cached_property
     def all(self) -> Sequence[Note]:
         found, tools = Spool(Note), dict[str, str]()  # and the names of the tools by the ids of their calls
+        is_first = True
         for message, is_typed in zip(self.messages, self.typed, strict=True):
-            tools |= {call.id: call.name for call in message.calls}
-            found.append(_note(message, is_typed, tools))
+            tools |= {call.id: call.full_name for call in message.calls}
+            is_first = is_first and message.role != "assistant"
+            found.append(_note(message, _people(message, is_typed, tools, is_first=is_first)))
         return found
 
     @cached_property
@@ -320,13 +322,11 @@ def words_of(block: Block) -> str:
     return ""
 
 
-def _note(message: Message, is_typed: bool, tools: Mapping[str, str]) -> Note:
-    is_user = message.role == "user"
+def _note(message: Message, people: Mapping[int, list[str]]) -> Note:
     blocks = []
-    for block in message.blocks:
-        people = _people(block, is_typed, tools) if is_user else ()
-        text = words_of(block)
-        blocks.append(BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), people))
+    for place, block in enumerate(message.blocks):
+        text, own = words_of(block), tuple(people.get(place, ()))
+        blocks.append(BlockNote(text, literals_in(without_gutters(text)), isinstance(block, Reasoning), own))
     heard = [block for block in blocks if not block.is_reasoning]
     uses = frozenset[Literal]().union(*(block.uses for block in heard))
     provides = widened(uses.union(*(block.uses for block in blocks)))
@@ -336,14 +336,15 @@ def _note(message: Message, is_typed: bool, tools: Mapping[str, str]) -> Note:
     return Note(True, tuple(blocks), provides, out=uses, quoted=quoted)
 
 
-def _people(block: Block, is_typed: bool, tools: Mapping[str, str]) -> tuple[str, ...]:
-    """What a person said in a block of the user's side: `is_typed` says whether its message was typed at all."""
-    if isinstance(block, ToolResult):
-        return said_in_result(block, tools.get(block.call, ""))
-    if not is_typed or not isinstance(block, Text):
-        return ()
-    is_command = block.text.lstrip().startswith("<command-")
-    return tuple(_COMMAND.sub("", said) if is_command else said for said in users_side(block.text).typed)
+def _people(message: Message, is_typed: bool, tools: Mapping[str, str], *, is_first: bool) -> dict[int, list[str]]:
+    """What a person said, by the place of the block: `is_typed` says whether a message was typed at all."""
+    people: dict[int, list[str]] = {}
+    for speaker, words, place in spoken_in(message, tools, is_first=is_first) if message.role == "user" else ():
+        block = message.blocks[place]
+        if speaker.is_person and (is_typed or isinstance(block, ToolResult)):
+            is_command = isinstance(block, Text) and block.text.lstrip().startswith("<command-")
+            people.setdefault(place, []).append(_COMMAND.sub("", words) if is_command else words)
+    return people
 
 
 _COMMAND = expression(r"\A/\S+ ")  # the name of a command is no part of what was said with it

@@ -32,6 +32,8 @@ from contextfold.domain import (
     ToolResult,
     Unfolded,
     ViewItem,
+    appended,
+    is_unanswered,
 )
 from contextfold.errors import BadMessage, CannotCover
 from contextfold.folding import (
@@ -173,7 +175,7 @@ def append(
     if not message.blocks:
         refuse_empty(message)
     request = desk.requests.newest if message.role == "assistant" else None
-    event = Appended(lens.counter.shape(message), message.dialect)
+    event = appended(lens.counter.shape(message), message, is_first=is_unanswered(desk.thread.branch.items.items))
     billed, compacted, results = bill.input, compaction_in(message), message.results
     is_whole = compacted is None and not reply.cleared  # else the provider read something else than was sent
     gated = desk.tools.tools is not None

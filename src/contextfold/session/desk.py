@@ -49,9 +49,10 @@ from contextfold.folding import (
     rates_of,
     sent,
     sent_below,
+    text_of_fold,
 )
 from contextfold.models import Model
-from contextfold.summaries import Language, NotebookShelf, language_of
+from contextfold.summaries import Language, NotebookShelf, beginning_of, language_of
 from contextfold.thread import Drafting, Thread, body_digest
 from contextfold.thread.request_bytes import DETAIL as PREFIX
 
@@ -224,7 +225,7 @@ class Desk:
             count=self.count_text,
             weigh=self.weigh_block,
             subject=self.subject,
-            previous={seq: self.lens.stand_in(seq).text for seq in self._summaries(view)},
+            previous=self._summaries(view),
             behind=lambda fold: hidden_by(self.thread.branch, fold),
             notebook=lambda folds: self.shelf.find(folds, self.erasures()),
             read=self.lens.read,
@@ -238,16 +239,16 @@ class Desk:
         if planned.summary is not None and planned.notebook is not None:
             self.shelf.keep(planned.notebook, planned.summary, fold, self.erasures())
 
-    def _summaries(self, view: View) -> list[int]:
-        """Folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""
+    def _summaries(self, view: View) -> dict[int, str]:
+        """Texts of folds whose stand-ins show and tell what they hide; markers and notices tell only that they do."""
         events = self.thread.branch.events
         shown = [item.seq for item in view.items if item.kind == "stand_in"]
         folds = [(seq, event) for seq in shown if isinstance(event := events[seq - 1].event, Folded)]
-        return [
-            seq
+        return {
+            seq: text_of_fold(event, self.lens.stand_in(seq).text)
             for seq, event in folds
             if event.kind == "summary" or (event.kind == "prune" and event.details.get("account") != "notice")
-        ]
+        }
 
     def count_text(self, text: str) -> int:
         return self.counter.block_tokens(self.counter.shape(Message("user", (Text(text),))).blocks[0].measure)
@@ -267,7 +268,7 @@ class Desk:
         users = [m for m in self.view().messages if m.kind == "message" and m.role == "user"]
         if not users:
             return "en"
-        return self.turn.speak_of(language_of([message.text for message in users[:LANGUAGE_SAMPLE]]))
+        return self.turn.speak_of(language_of(beginning_of(each.message) for each in users[:LANGUAGE_SAMPLE]))
 
     def is_on_branch(self, seq: int) -> bool:
         return self.thread.branch.is_on_path(seq)

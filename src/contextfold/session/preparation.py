@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 from contextfold import dialects, tokens
-from contextfold.domain import View, decode, encode
+from contextfold.domain import View, decode, encode, refuse_deep
 from contextfold.errors import BadConfiguration, InvalidRequest
 from contextfold.folding import (
     LEAST_TURN,
@@ -80,6 +80,7 @@ def prepare(
     turn = desk.turn
     if settings:
         refuse_misspelled(settings)
+        refuse_deep(settings, "setting")
     if len(desk.requests.unanswered) >= MOST_UNANSWERED:
         yield from record(lambda _now: ())
     if cache is None:  # wanted where the provider keeps a prompt only if it is marked, and bills what it keeps for less
@@ -155,11 +156,14 @@ def fitted(
     *,
     may_fold: bool = True,
     whole: Callable[[View], bytes] | None = None,
+    is_shown: bool = True,
+    seen: str = "",
 ) -> Steps[FoldOutcome]:
     """Decide and fold as `prepare` does, for a request that is written elsewhere: nothing is added to the view.
 
     The request is taken for sent, so that its answer is written with what it cost. Without `may_fold` it is only
-    weighed, whatever its size. `whole` writes the request as it would be without another fold.
+    weighed, whatever its size. `whole` writes the request as it would be without another fold; a summary's
+    writer may read it where it `is_shown`, and `seen` is kept with what it writes.
     """
     turn = desk.turn
     surround(desk, given)
@@ -169,7 +173,7 @@ def fitted(
     made, now = Made(), decision
     if may_fold:
         write = whole or (lambda view: _whole(desk, turn.dialect, {}, view, False))
-        turn.propose(WholeRequest(turn.dialect, decision.used, lambda: write(before)))
+        turn.propose(WholeRequest(turn.dialect, decision.used, lambda: write(before), is_shown, seen))
         if decision.will_fold:
             made = yield from fold(desk, decision)
         elif decision.action == "ahead":

@@ -36,7 +36,7 @@ from contextfold.recall import Passage
 from contextfold.store import Recollection, Store, past_of
 from contextfold.toolbox import definition, parsed, problems, read_call
 
-from . import hidden
+from . import handles, hidden
 from .desk import Desk, live_request
 from .request import RECALLED
 
@@ -67,13 +67,20 @@ def found(store: Store, desk: Desk, wish: RecallWish) -> Sequence[Passage] | Seq
     thread = desk.thread
     if wish.fold is not None:
         return hidden.behind(thread, wish.fold)
-    past = past_of(store, thread.name)
+    past = _past(store, desk)
     if wish.seq is not None:
         seqs = past.around(wish.seq, wish.around) if wish.around else (wish.seq,)
         return tuple(thread.message(each) for each in seqs)
     if wish.path is not None:
         return past.of_file(wish.path, budget=wish.budget)
     return past.about(wish.question or "", budget=wish.budget)
+
+
+def _past(store: Store, desk: Desk) -> Recollection:
+    past = past_of(store, desk.thread.name)
+    if not desk.turn.recalls_reasoning:
+        past.places.hide_reasoning()
+    return past
 
 
 # -- tools ----------------------------------------------------------------------------------------------------------
@@ -180,7 +187,7 @@ def _left(desk: Desk, call: ToolCall) -> int:
 
 
 def _recalled(store: Store, desk: Desk, call: ToolCall, arguments: Mapping[str, Any]) -> str:
-    past, budget = past_of(store, desk.thread.name), min(ANSWER, _left(desk, call))
+    past, budget = _past(store, desk), min(ANSWER, _left(desk, call))
     question, path = arguments.get("question", ""), arguments.get("path")
     seqs, blocks = _named(desk, past, arguments)
     if seqs and not question:
@@ -207,10 +214,13 @@ def _named(
 ) -> tuple[frozenset[int] | tuple[int, ...], tuple[tuple[int, int], ...]]:
     """The messages behind a handle, and which blocks of them where it hides only parts."""
     if "fold" in arguments:
-        fold = arguments["fold"]
+        fold = handles.fold_here(desk.thread.branch, arguments["fold"])
         return tuple(hidden.seqs_behind(desk.thread, fold)), desk.thread.branch.folds[fold].event.cover.blocks
     if "seq" in arguments:
-        return past.around(arguments["seq"], min(20, max(0, arguments.get("around", 0)))), ()
+        seq = handles.message_here(desk.thread.branch, arguments["seq"])
+        if not past.places.is_on_branch(seq):  # the model may guess: other branches are not its history
+            raise NotFound(f"There is no message {arguments['seq']} in this conversation.")
+        return past.around(seq, min(20, max(0, arguments.get("around", 0)))), ()
     return (), ()
 
 
@@ -224,7 +234,7 @@ def _page(desk: Desk, pages: Sequence[Sequence[Passage]], arguments: Mapping[str
 
 
 def _unfolded(desk: Desk, arguments: Mapping[str, Any]) -> Steps[str]:
-    fold = arguments["fold"]
+    fold = handles.fold_here(desk.thread.branch, arguments["fold"])
     price = hidden.price(desk, fold)
     if price.grown + price.rewritten > CHEAP and not arguments.get("confirm"):
         return recall.say("cost", desk.language(), fold=fold, tokens=price.grown, rewritten=price.rewritten)
@@ -275,7 +285,7 @@ class AutoRecall:
         if budget < _LEAST_ROOM or not question:
             return
         known = "\n".join(self._desk.lens.read(item).text for item in shown)
-        past = past_of(self._store, self._desk.thread.name)
+        past = _past(self._store, self._desk)
         found = past.about(
             question,
             budget=budget - recall.FRAMED,

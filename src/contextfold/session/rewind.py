@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from contextfold.dialects import refuse_empty, understand
 from contextfold.domain import (
+    BRANCH_EVENTS,
     Appended,
     BranchEvent,
     Checkpointed,
@@ -26,6 +27,8 @@ from contextfold.domain import (
     NewEvent,
     Projection,
     Rewound,
+    appended,
+    is_unanswered,
 )
 from contextfold.errors import ContextFoldError, NotFound
 from contextfold.folding import Steps, call, record
@@ -91,7 +94,8 @@ def edit(desk: Desk, seq: int, given: object) -> Steps[int]:
     message = understand(given, desk.dialect, desk.lens.named).message
     refuse_empty(message)
     to = message_at(desk, seq).parent
-    event = Appended(desk.counter.shape(message), message.dialect)
+    path = [item for item in desk.thread.branch.items.items if item.seq < seq]
+    event = appended(desk.counter.shape(message), message, is_first=is_unanswered(path))
 
     def drafting(now: Projection) -> list[NewEvent]:
         back = NewEvent(Rewound(to, now.head, "edit", {"message": seq}), now.head, desk.now())
@@ -118,10 +122,19 @@ def begin_anew(desk: Desk) -> None:
 def place_behind(branch: LiveBranch, seq: int) -> int:
     """Where the head must stand for what comes behind `seq`: folds made there stay, later messages are left."""
     if seq and not branch.is_on_path(seq):
-        return seq
+        return _made_behind(branch, seq)
     later = (each for each in branch.path_after(seq) if isinstance(branch.events[each - 1].event, Appended))
     first = next(later, None)
     return branch.head if first is None else branch.events[first - 1].parent
+
+
+def _made_behind(branch: LiveBranch, seq: int) -> int:
+    """The newest of the folds, pins and notes that were made right behind a message of another branch."""
+    places = {seq}
+    for each in branch.events[seq:]:
+        if each.parent in places and isinstance(each.event, BRANCH_EVENTS) and not isinstance(each.event, Appended):
+            places.add(each.seq)
+    return max(places)
 
 
 def stand_at(desk: Desk, head: int, by: str) -> None:

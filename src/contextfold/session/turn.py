@@ -110,10 +110,15 @@ class CurrentTurn:
         self.was_warned = False  # that folding comes nearer
         self.conversation: WholeRequest | None = None  # the newest request, as it would be without folding
         self.language: Language | None = None  # of the thread's stand-ins, once it is chosen
+        self.recalls_reasoning = True
 
     def surround(self, system: System, frame: RequestFrame) -> None:
         """Put what the caller says, and what follows from it, around the messages."""
         self.system, self.frame = system, frame
+
+    def recall_without_reasoning(self) -> None:
+        """Recall no reasoning from here on: whoever owns the history may have left it out of it."""
+        self.recalls_reasoning = False
 
     def speak(self, dialect: str) -> None:
         """Write the next request in this dialect."""

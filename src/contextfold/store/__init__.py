@@ -7,9 +7,9 @@ from contextfold.thread.live import KEPT_BYTES
 from .belongings import snapshots_in
 from .far import one_look, shared_commit, unhurried
 from .memory import MEMORIES, Kind, Memory, MemoryEntry, Scope, as_plain
-from .open import open, postgres_logs
+from .open import open, open_existing, postgres_logs
 from .recollection import Recollection
-from .store import Store, beside, end_of, past_of
+from .store import Store, beside, end_of, exclusively, past_of
 from .thread_end import ThreadEnd
 
 __all__ = [
@@ -25,8 +25,10 @@ __all__ = [
     "as_plain",
     "beside",
     "end_of",
+    "exclusively",
     "one_look",
     "open",
+    "open_existing",
     "past_of",
     "postgres_logs",
     "shared_commit",

@@ -7,22 +7,24 @@ from anywhere and name any directory, so a file is erased only if its name is ma
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
 from contextfold.deferred import expression
-from contextfold.domain import Attached, Checkpointed, Folded, Logged, Noted, Rewound, Sent
+from contextfold.domain import Attached, Checkpointed, EventLog, Folded, Logged, Noted, Rewound, Sent
 from contextfold.errors import NotFound, WorkspaceError
 from contextfold.loggers import logger
 from contextfold.thread.live import Live
 from contextfold.workspace import Snapshots
 
 snapshots_log = logger("workspace")
+
+Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +104,10 @@ def artifacts_in(entries: Iterable[Logged], is_own: bool = True, seq: int | None
     return found
 
 
-def named_outside(lives: Iterable[Live], thread: str, seq: int | None) -> tuple[set[NamedSnapshot], set[NamedArtifact]]:
-    """What events of a thread and its forks name and goes with them, as they are known in memory."""
-    snapshots: set[NamedSnapshot] = set()
-    artifacts: set[NamedArtifact] = set()
-    for live in lives:
-        live.catch_up()
-        own = live.projection.events[live.row.origin.seq if live.row.origin else 0 :]
-        is_own = live.row.name == thread
-        artifacts |= artifacts_in(own, is_own, seq)
-        snapshots |= snapshots_in(own) if is_own and seq is None else set()
-    return snapshots, artifacts
+def snapshots_of(live: Live) -> set[NamedSnapshot]:
+    """The snapshots that a thread's own events name."""
+    live.catch_up()
+    return snapshots_in(live.projection.events[live.row.origin.seq if live.row.origin else 0 :])
 
 
 def bodies_about(live: Live, thread: str, seq: int | None) -> tuple[list[int] | None, list[int]]:
@@ -138,3 +133,28 @@ def repeats_of(live: Live, seq: int | None) -> tuple[list[int], list[int]]:
         elif isinstance(each.event, Sent) and each.event.body:
             requests.append(each.seq)
     return words, requests
+
+
+def erase(log: EventLog, live: Live, thread: str, seq: int | None) -> tuple[int, set[NamedArtifact]]:
+    """Erase what a thread says of it, and what others wrote meanwhile that may repeat it; the files it named."""
+    name, erased, asked, artifacts = live.row.name, 0, set[int](), set[NamedArtifact]()
+    about, requests = bodies_about(live, thread, seq)
+    while about is None or about:
+        artifacts |= artifacts_in(log.read(name), name == thread, seq)  # they name them no longer after it
+        erased += log.forget(name, about)
+        asked.update(log.forgotten(name) if about is None else about)
+        repeats, requests = repeats_of(live, seq)
+        about = [each for each in repeats if each not in asked]
+    if requests:
+        log.forget(name, requests)
+    return erased, artifacts
+
+
+def forget_unnamed(
+    log: EventLog, thread: str, named: set[Beside], others: Callable[[Iterable[Logged]], set[Beside]]
+) -> None:
+    """Forget what no other thread names. What cannot be reached is told to whoever runs this: it is still there."""
+    if named:
+        rest = (row.name for row in log.threads() if row.name != thread)
+        for each in named.difference(*(others(log.read(name)) for name in rest)):
+            each.forget()

@@ -1,26 +1,36 @@
 """What a person said that is worth remembering beyond one conversation, found by rules and without a model.
 
 Standing orders, preferences and decisions, sentence by sentence, and only in what people typed: neither in tools'
-results nor in code. A rule that misses is better than one that remembers noise, so the words have to say it plainly.
+results, native or written as text, nor in what their client added, nor in code. A rule that misses is better than one
+that remembers noise, so the words have to say it plainly.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from contextfold.deferred import expression
-from contextfold.domain import Message, Text
+from contextfold.domain import Message, Provenance, Text, spoken_in
 
-Harvested: TypeAlias = Literal["preference", "decision", "procedure"]
+HarvestedKind: TypeAlias = Literal["preference", "decision", "procedure"]
+
+
+class Harvested(NamedTuple):
+    """A sentence worth remembering, of which kind, and who could have said it."""
+
+    text: str
+    kind: HarvestedKind
+    speaker: Provenance
+
 
 LEAST, MOST = 8, 300  # characters of a sentence that can stand alone
 _ENDS: Final = expression(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _MARKUP: Final = ("<", "{", "/", "`", "|", "$")
 _BULLETS: Final = " \t-*>#•・"
 # In order: the first that matches says the kind.
-_RULES: Final[tuple[tuple[re.Pattern[str], Harvested], ...]] = (
+_RULES: Final[tuple[tuple[re.Pattern[str], HarvestedKind], ...]] = (
     (
         expression(
             r"\b(?:we|i) (?:have )?(?:decided|chose|agreed|settled)\b|\bdecision:"
@@ -46,16 +56,21 @@ _RULES: Final[tuple[tuple[re.Pattern[str], Harvested], ...]] = (
 )
 
 
-def harvested(message: Message) -> Iterator[tuple[str, Harvested]]:
-    """The sentences of a message that are worth remembering, each with its kind."""
+def harvested(
+    message: Message, tools: Mapping[str, str] | None = None, *, is_first: bool = False
+) -> Iterator[Harvested]:
+    """The sentences of a message that are worth remembering, each with its kind.
+
+    `tools` are the names of the tools by the ids of their calls; `is_first` says that the model has not spoken yet.
+    """
     if message.role != "user":
         return
-    for block in message.blocks:
-        if isinstance(block, Text):
-            yield from _of_text(block.text)
+    for speaker, text, place in spoken_in(message, tools, is_first=is_first):
+        if speaker.is_person and isinstance(message.blocks[place], Text):
+            yield from (Harvested(sentence, kind, speaker) for sentence, kind in _of_text(text))
 
 
-def _of_text(text: str) -> Iterator[tuple[str, Harvested]]:
+def _of_text(text: str) -> Iterator[tuple[str, HarvestedKind]]:
     for place, part in enumerate(text.split("```")):
         if place % 2:  # between two fences
             continue
@@ -66,7 +81,7 @@ def _of_text(text: str) -> Iterator[tuple[str, Harvested]]:
                 yield sentence, kind
 
 
-def kind_of(sentence: str) -> Harvested | None:
+def kind_of(sentence: str) -> HarvestedKind | None:
     """What kind of memory a sentence is; None where it is a question, or nothing to remember."""
     if sentence.endswith(("?", "？", "か。")):
         return None

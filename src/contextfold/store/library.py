@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from contextfold import dialects, recall
-from contextfold.domain import Appended, EventLog, Logged, Message, Text, ThreadRow, ToolResult, ViewItem
+from contextfold.domain import Appended, EventLog, Logged, Message, Reasoning, Text, ThreadRow, ToolResult, ViewItem
 from contextfold.errors import BadMessage
 from contextfold.logs import SqliteLog
 from contextfold.thread import LogStretch, Thread
@@ -182,6 +182,11 @@ class Places:
         self._folds = [(start, stop, fold.seq) for fold in branch.folds.outermost() for start, stop in fold.spans]
         self._folds.sort()
         self._parts = {part: fold.seq for fold in branch.folds if fold.is_live for part in fold.event.cover.blocks}
+        self._shows_reasoning = True
+
+    def hide_reasoning(self) -> None:
+        """Show no reasoning from here on."""
+        self._shows_reasoning = False
 
     def is_on_branch(self, seq: int) -> bool:
         return self._branch.is_on_path(seq)
@@ -200,12 +205,14 @@ class Places:
         return self._parts.get((seq, block))
 
     def source(self, hit: recall.Hit) -> recall.PassageSource | None:
-        """What a passage was cut from; None for an answer of recall itself, which only repeats others."""
+        """What a passage was cut from; None for what is not shown: an answer of recall itself only repeats others."""
         event = self._branch.events[hit.seq - 1].event
         if not isinstance(event, Appended):
             return None
         message = self._thread.lens.read(ViewItem(hit.seq, "message", event.shape))
         block = message.blocks[hit.block]
+        if isinstance(block, Reasoning) and not self._shows_reasoning:
+            return None
         if (
             isinstance(block, ToolResult)
             and recall.is_answer(block)

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from contextfold.domain import Appended, EventLog, ThreadPage, decode
+from contextfold.domain import PERSON, Appended, EventLog, Provenance, ThreadPage, decode
 from contextfold.errors import BadConfiguration, BadMessage, NotFound
 from contextfold.layers import Decision, Fact, Item, Preference, Procedure
 from contextfold.thread import Thread
@@ -41,6 +41,7 @@ class MemoryEntry(Struct, frozen=True):
     seq: int | None = None  # and the message there
     expires: float | None = None
     replaced_by: int | None = None
+    speaker: Provenance | None = None  # who could have said it, where it was harvested from a conversation
 
     @property
     def item(self) -> Item:
@@ -106,20 +107,32 @@ class Memory:
 
         A newer memory of the same kind `about` the same, or with the same words, takes the older one's place.
         """
+        return self._keep(text, kind, about, source, seq, self._until(expires))
+
+    def _keep(
+        self,
+        text: str,
+        kind: Kind,
+        about: str,
+        source: str,
+        seq: int | None,
+        until: float | None,
+        speaker: Provenance | None = None,
+    ) -> MemoryEntry:
         if kind not in get_args(Kind):
             raise BadConfiguration(f"There is no kind of memory {kind!r}. Use one of: {', '.join(get_args(Kind))}.")
         if not text.strip():
             raise BadMessage("A memory without words says nothing. Give it some.")
-        until = self._until(expires)
         learned = self._made_as(source) if source else ""
         fields = {"kind": kind, "about": about, "source": learned, "seq": seq, "expires": until}
+        fields["speaker"] = speaker.kind if speaker is not None else None
         kept = {name: value for name, value in fields.items() if value not in ("", None)}
         is_new = self.thread not in self._store
         thread = self._store.thread(self.thread)
         number = thread.append({"role": "user", "content": text, _FIELD: kept})
         if is_new:
             self._store.archive(self.thread)  # no conversation: lists of threads leave it out
-        return MemoryEntry(number, text, kind, thread.events[number - 1].at, about, learned, seq, until)
+        return MemoryEntry(number, text, kind, thread.events[number - 1].at, about, learned, seq, until, None, speaker)
 
     def harvest(self, thread: str) -> tuple[MemoryEntry, ...]:
         """Remember what people said in a thread that holds beyond it, by rules: orders, preferences, decisions.
@@ -131,15 +144,19 @@ class Memory:
         conversation = self._store.thread(thread)
         conversation.catch_up()
         found: list[MemoryEntry] = []
+        is_first, tools = True, dict[str, str]()  # the names of the tools by the ids of their calls
         for logged in conversation.events:
             if not isinstance(logged.event, Appended) or not conversation.branch.is_on_path(logged.seq):
                 continue
-            if logged.event.shape.role == "user":
-                for text, kind in harvested(conversation.message(logged.seq)):
+            shape = logged.event.shape
+            is_first = is_first and shape.role != "assistant"
+            tools |= {block.call: block.name for block in shape.blocks if block.kind == "call"}
+            if shape.role == "user" and shape.spoken_by not in ("client", "tool"):
+                for text, kind, speaker in harvested(conversation.message(logged.seq), tools, is_first=is_first):
                     subject = kind, _normal(text)
                     if subject not in known:
                         known.add(subject)
-                        found.append(self.remember(text, kind, source=thread, seq=logged.seq))
+                        found.append(self._keep(text, kind, "", thread, logged.seq, None, speaker))
         return tuple(found)
 
     def retrieve(self, query: str, k: int = 5) -> tuple[MemoryEntry, ...]:
@@ -199,7 +216,8 @@ class Memory:
 def as_plain(entry: MemoryEntry) -> dict[str, Any]:
     """A memory as plain data, without what it does not have."""
     fields = ("id", "text", "kind", "at", "about", "source", "seq", "expires", "replaced_by")
-    return {name: value for name in fields if (value := getattr(entry, name)) not in ("", None)}
+    plain = {name: value for name in fields if (value := getattr(entry, name)) not in ("", None)}
+    return plain if entry.speaker is None else {**plain, "speaker": entry.speaker.kind}
 
 
 def memories_from(log: EventLog, thread: str, seq: int | None, upto: int | None) -> list[tuple[str, int]]:
@@ -233,6 +251,7 @@ def _entry(number: int, at: float, message: Mapping[str, Any]) -> MemoryEntry:
         str(fields.get("source", "")),
         fields.get("seq"),
         fields.get("expires"),
+        speaker=PERSON if fields.get("speaker") == PERSON.kind else None,
     )
 
 

@@ -30,6 +30,26 @@ def open(
     threads that nobody holds may take before the ones used least lately leave it. With `read_only` nothing is ever
     written, a file must be there, and every verb that would write raises `ReadOnly`.
     """
+    return _opened(path, space=space, keep_bytes=keep_bytes, recall=recall, encoder=encoder, read_only=read_only)
+
+
+def open_existing(
+    path: str | os.PathLike[str] | None, *, space: str = "default", keep_bytes: int = KEPT_BYTES, recall: bool = True
+) -> Store:
+    """Open a store that was open before: like `open`, but a file that is missing or empty is refused, not made."""
+    return _opened(path, space=space, keep_bytes=keep_bytes, recall=recall, create=False)
+
+
+def _opened(
+    path: str | os.PathLike[str] | None,
+    *,
+    space: str,
+    keep_bytes: int,
+    recall: bool,
+    encoder: PassageEncoder | None = None,
+    read_only: bool = False,
+    create: bool = True,
+) -> Store:
     is_file = path is not None and os.fspath(path) != ":memory:" and not logs.is_postgres(path)
     if encoder is not None and not (is_file and recall and not read_only):
         raise BadConfiguration("Vectors stand beside the index of a file: name one, with recall, to write to.")
@@ -43,7 +63,7 @@ def open(
     vectors = None if encoder is None else VectorIndex(encoder, read)
     tables = (RecallIndex(read), vectors) if recall and not read_only else ()
     derived = [table for table in tables if table is not None]
-    log = logs.open_sqlite(path, space=space, derived=derived, read_only=read_only)
+    log = logs.open_sqlite(path, space=space, create=create, derived=derived, read_only=read_only)
     return Store(log, keep_bytes=keep_bytes, vectors=vectors)
 
 

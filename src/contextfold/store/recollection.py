@@ -116,7 +116,8 @@ class Recollection:
         return recall.passage_text(self._thread.message(hit.seq), hit.block, hit.start)
 
     def _pieces(self, seq: int) -> Iterator[tuple[recall.Hit, str]]:
-        for block, start, speaker, text in recall.passages(self._thread.message(seq)):
+        shown, logged = self._thread.message(seq), self._thread.branch.events[seq - 1]
+        for block, start, speaker, text in recall.passages(shown, recall.spoken_by(logged)):
             yield recall.Hit(seq, block, start, speaker, 1.0), text
 
     # -- files --------------------------------------------------------------------------------------------------------

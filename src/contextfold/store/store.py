@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from contextfold import logs, models, tokens
 from contextfold.deferred import deferred
@@ -18,7 +18,6 @@ from contextfold.domain import (
     DeferringLog,
     DistantLog,
     ListedThread,
-    Logged,
     Origin,
     Problem,
     ThreadChange,
@@ -33,8 +32,8 @@ from contextfold.thread.lens import words_for
 from contextfold.thread.live import KEPT_BYTES, Live, LiveThreads
 from contextfold.thread.moves import next_fork_name
 
-from .belongings import artifacts_in, bodies_about, named_outside, repeats_of, snapshots_in
-from .far import one_look
+from .belongings import NamedArtifact, artifacts_in, erase, forget_unnamed, snapshots_in, snapshots_of
+from .far import in_turn, one_look
 from .library import Library, descent, lineage
 from .memory import MEMORIES, Memory, Scope, memories_from
 from .recollection import Recollection, recalled_anywhere
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 else:
     transcripts, takeover = deferred("contextfold.transcripts"), deferred("contextfold.store.takeover")
 
-Beside = TypeVar("Beside", bound=Any)  # something outside the file that events name, and that can be forgotten
+Done = TypeVar("Done")
 _MOST_NAMES = 10  # in an error
 
 
@@ -95,14 +94,25 @@ class Store:
             with self._lock, self._log.batch():  # in this order, as every verb takes them
                 yield
         except BaseException:
-            for live in self._live:
-                self._start_over(live)
+            self._start_all_over()
             raise
 
     def flush(self) -> None:
         """Have on the disk whatever was appended with `durable=False`; costs nothing where there is nothing."""
         if self.deferring is not None:
             self.deferring.flush()
+
+    @locked
+    def heartbeat(self, *, room: int = 0) -> None:
+        """Commit a write that says nothing, or raise what stands in the way of every write.
+
+        With `room`, it also fails where so many bytes more find no place.
+        """
+        self._log.heartbeat(room=room)
+
+    def _start_all_over(self) -> None:
+        for live in self._live:
+            self._start_over(live)
 
     def _start_over(self, live: Live) -> None:
         if self.distant is not None:
@@ -235,11 +245,13 @@ class Store:
         made_as = self._known(thread).name
         related = descent(self._log, made_as)
         # What events name elsewhere is known only as long as they do.
-        snapshots, artifacts = named_outside((self._live_thread(name) for name in related), made_as, seq)
+        snapshots = snapshots_of(self._live_thread(made_as)) if seq is None else set()
+        artifacts: set[NamedArtifact] = set()
         erased = 0
         for name in related:
             live = self._live_thread(name)
-            erased += self._erase(live, made_as, seq)
+            bodies, files = erase(self._log, live, made_as, seq)
+            erased, artifacts = erased + bodies, artifacts | files
             live.start_over()
         for name in () if made_as.startswith(MEMORIES) else related:
             origin = self._known(name).origin
@@ -247,31 +259,9 @@ class Store:
             for memory, number in memories_from(self._log, name, seq, upto):
                 erased += self.forget(memory, number)
         self._library.forget()
-        self._forget_beside(made_as, snapshots, snapshots_in)
-        self._forget_beside("", artifacts, artifacts_in)
+        forget_unnamed(self._log, made_as, snapshots, snapshots_in)
+        forget_unnamed(self._log, "", artifacts, artifacts_in)
         return erased
-
-    def _erase(self, live: Live, thread: str, seq: int | None) -> int:
-        """Erase what a thread says of it, and what others wrote meanwhile that may repeat it."""
-        name, erased, asked = live.row.name, 0, set[int]()
-        about, requests = bodies_about(live, thread, seq)
-        while about is None or about:
-            erased += self._log.forget(name, about)
-            asked.update(self._log.forgotten(name) if about is None else about)
-            repeats, requests = repeats_of(live, seq)
-            about = [each for each in repeats if each not in asked]
-        if requests:
-            self._log.forget(name, requests)
-        return erased
-
-    def _forget_beside(
-        self, thread: str, named: set[Beside], others: Callable[[Iterable[Logged]], set[Beside]]
-    ) -> None:
-        """What no other thread names. What cannot be reached is told to whoever runs this: it is still there."""
-        if named:
-            rest = (row.name for row in self._log.threads() if row.name != thread)
-            for each in named.difference(*(others(self._log.read(name)) for name in rest)):
-                each.forget()
 
     @locked
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -377,6 +367,12 @@ def beside(store: Store) -> tuple[Store, LiveThreads]:
     """Another one over the same log, with a lock of its own, and the threads it holds; only the first is closed."""
     other = Store(store._log, clock=store._clock, keep_bytes=store._live.room)  # noqa: SLF001  # of its own kind
     return other, other._live  # noqa: SLF001
+
+
+def exclusively(store: Store, thread: str, work: Callable[[], Done]) -> Done:
+    """Work on one thread in one commit while no process else writes to it; it may be done again from the start."""
+    with store._lock:  # noqa: SLF001  # the same room
+        return in_turn(store._log, thread, work, store._start_all_over)  # noqa: SLF001  # the same
 
 
 def end_of(store: Store, thread: str, events: int) -> ThreadEnd:

@@ -29,11 +29,14 @@ from contextfold.domain import (
     Message,
     NewEvent,
     Projection,
+    SpokenBy,
     StandIn,
     Text,
+    appended,
     check_cover,
     cover_of,
     encode,
+    is_unanswered,
 )
 from contextfold.errors import CannotCover
 from contextfold.loggers import logger
@@ -50,7 +53,10 @@ def outline_for(settings: Mapping[str, str]) -> Outline:
     def measured(event: Event, body: bytes) -> Event:
         match event:
             case Appended():
-                return replace(event, shape=counter.shape(dialects.find(event.dialect).parse(body)))
+                message, claimed = dialects.find(event.dialect).parse(body), event.shape.spoken_by
+                spoken_by = claimed if claimed in ("client", "tool") else ""  # that a person spoke is judged anew
+                again = appended(counter.shape(message), message, is_first=False, spoken_by=spoken_by)
+                return replace(event, shape=again.shape)
             case Folded():
                 words = msgspec.json.decode(body, type=StandIn)
                 return replace(event, shape=stand_in_shape(counter, event.cover, words))
@@ -81,9 +87,9 @@ class Takeover:
         """Of the thread."""
         return self._thread.name
 
-    def say(self, message: Message, key: str, at: float | None = None) -> int:
-        """Append a message as of then; its seq."""
-        event = Appended(self._thread.lens.counter.shape(message), message.dialect)
+    def say(self, message: Message, key: str, at: float | None = None, *, spoken_by: SpokenBy = "") -> int:
+        """Append a message as of then; its seq. `spoken_by` is what the recording says of it."""
+        event = self._appended(message, spoken_by)
         last = self._thread.branch.last
         seq = self._write(event, message.raw, key, at)
         self.added += seq > last
@@ -138,10 +144,14 @@ class Takeover:
     def _keep_words(self, text: str, key: str, at: float | None, why: str) -> None:
         self._tell(f"the summary {key} hides nothing here and is kept as a message: {why}")
         message = dialects.find(DIALECT).parse(encode({"role": "user", "content": text}))
-        event = Appended(self._thread.lens.counter.shape(message), message.dialect)
+        event = self._appended(message, "client")
         if text.strip():
             self._waiting.append(NewEvent(event, 0, self._at(at), message.raw, f"{self._source}:{key}"))
         self._say_waiting()
+
+    def _appended(self, message: Message, spoken_by: SpokenBy) -> Appended:
+        shape, path = self._thread.lens.counter.shape(message), self._thread.branch.items.items
+        return appended(shape, message, is_first=is_unanswered(path), spoken_by=spoken_by)
 
     def _tell(self, unplaced: str) -> None:
         log.warning("%s: %s", self._thread.name, unplaced)
@@ -196,7 +206,8 @@ class RecordingTakeover(Takeover):
         """Say it, at the time it was said."""
         default = self._thread.lens.dialect
         message = dialects.understand(turn.raw, default).message
-        self._seqs.append(self.say(message, str(len(self._seqs)), turn.at))
+        spoken_by: SpokenBy = "client" if turn.is_meta else "tool" if turn.is_output else ""
+        self._seqs.append(self.say(message, str(len(self._seqs)), turn.at, spoken_by=spoken_by))
 
     def compaction(self, compaction: Compaction) -> None:
         """Fold everything before it, less what the log says was kept."""
@@ -254,7 +265,8 @@ class RooTakeover(Takeover):
 
     def _message(self, said: RooSaid, raw: bytes, key: str = "") -> None:
         name = f"{key}stand-in:{said.tags.seq}" if said.is_stand_in else str(self._ordinals[said.tags.seq])
-        seq = self.say(dialects.find(DIALECT).parse(raw), name, said.at)
+        spoken_by: SpokenBy = "client" if said.is_stand_in else ""
+        seq = self.say(dialects.find(DIALECT).parse(raw), name, said.at, spoken_by=spoken_by)
         if not key:
             self._seqs[said.tags.seq] = seq
         ours = {theirs: own for own, theirs in reversed(BILLED.items())}

@@ -2,12 +2,13 @@
 
 from .checks import Refusal, check
 from .coverage import Rest, no_rest
-from .earlier import is_digest
-from .extractive import OutOfTime, Stopwatch, digest, ledger, quick_digest
+from .earlier import is_digest, unlike_digest
+from .extractive import OutOfTime, Stopwatch, digest, ledger
 from .notebook import Notebook, NotebookShelf, reuse
 from .passages import SourceMessage
 from .prompt import Prompt, Shared, closing_request, missing_sections, prompt, second_pass
-from .request import Language, SummaryRequest, language_of
+from .quick import quick_digest
+from .request import Language, SummaryRequest, beginning_of, language_of
 from .texts import (
     PREVIEW,
     ClearedKind,
@@ -46,6 +47,7 @@ __all__ = [
     "SourceMessage",
     "Stopwatch",
     "SummaryRequest",
+    "beginning_of",
     "check",
     "cleared_block_text",
     "cleared_text",
@@ -76,5 +78,6 @@ __all__ = [
     "second_pass",
     "spoken",
     "summary_text",
+    "unlike_digest",
     "window_text",
 ]

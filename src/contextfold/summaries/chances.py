@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from contextfold.deferred import expression
 
+from .journal import Journal, put
 from .lines import Term, sub_words, terms_in
-from .passages import HistoryPassage, Journal, Topic, put
+from .passages import HistoryPassage, Topic
 
 _BYTES_A_TOKEN = 4
 
@@ -80,7 +81,8 @@ class TermUses:
         self.position += len(passage.text.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN / 1_000
         if passage.seq != self._seq:
             self.messages, self._seq = self.messages + 1, passage.seq
-        crowd, by_model, by_user = len(terms), passage.speaker in ("assistant", "call"), passage.speaker == "user"
+        by_model, by_user = passage.speaker.is_model and passage.kind != "previous", passage.speaker.is_person
+        crowd = len(terms)
         for term in terms:
             use = self._record(term)
             use.seen = self.messages
@@ -98,7 +100,7 @@ class TermUses:
             for term in () if topic in headed else topic.terms:
                 self._record(term).head(self.messages, self.position)
             self._headed = passage.seq, headed | {topic}
-        known, position, is_said = self.words, self.position, passage.speaker == "assistant"
+        known, position, is_said = self.words, self.position, passage.is_models_speech
         before = None if self._journal is None else self._journal.before(known)
         for word in words:
             entry = known.get(word)

@@ -76,8 +76,9 @@ class DigestLine(Struct, eq=False, gc=False):
 
     def __post_init__(self) -> None:
         passage = self.passage
-        self.talk = self.words if passage.speaker in ("assistant", "previous") else ()
-        self.factor = self.manner * (1.2 if passage.speaker in ("assistant", "call") else 1.0)
+        by_model = passage.speaker.is_model
+        self.talk = self.words if passage.kind == "previous" or passage.is_models_speech else ()
+        self.factor = self.manner * (1.2 if by_model and passage.kind != "previous" else 1.0)
         if passage.is_error and not _tells_of_failure(self.text):
             self.factor *= 1.15
         if passage.is_replaced:
@@ -247,7 +248,7 @@ class Coverage:
 
     def _allows(self, line: DigestLine, price: int, most: int) -> bool:
         """Whether its call has not had its share yet, or what a person pasted a part of that; the model may go on."""
-        if line.passage.speaker == "user":
+        if line.passage.speaker.is_person:
             most //= PASTED
         elif line.passage.topic is None:
             return True
@@ -338,7 +339,7 @@ def without_alike(lines: Sequence[DigestLine], rest: Rest = no_rest) -> tuple[li
     """Of lines of output that differ in their numbers only, the newest; and by its place how many others there are."""
     groups: dict[str, list[DigestLine]] = {}
     for line in resting(lines, rest):
-        if line.passage.speaker == "result" and (outline := line.outline):
+        if line.passage.kind == "result" and (outline := line.outline):
             groups.setdefault(outline, []).append(line)
     many: dict[int, int] = {}
     gone: set[int] = set()

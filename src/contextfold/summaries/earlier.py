@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct
@@ -35,6 +36,7 @@ class DigestEntry(Struct, frozen=True):
     opens: str = ""
     actions: tuple[tuple[str, int], ...] = ()
     failed: bool = False
+    tool: str = ""  # that reported the text
 
 
 def entries(previous: str) -> Iterator[DigestEntry]:
@@ -46,12 +48,30 @@ def entries(previous: str) -> Iterator[DigestEntry]:
             if part.strip():
                 yield DigestEntry("", part)
             continue
-        told = groupby(_entries(part, words), key=lambda one: (one.section, one.seq, one.section in _SPEECH))
+        told = groupby(_entries(part, words), key=lambda one: (one.section, one.seq, _is_speech(one)))
         for (section, seq, is_speech), group in told:  # what was said in one message is one entry again
             if is_speech:
                 yield DigestEntry(section, "\n".join(entry.text for entry in group), seq)
             else:
                 yield from group
+
+
+def unlike_digest(summary: str) -> str:
+    """A summary that a model or a client wrote, with nothing that reads like a digest: only ours say who spoke."""
+    return "".join(_unlike_digest(line) for line in summary.splitlines(keepends=True))
+
+
+def _unlike_digest(line: str) -> str:
+    if line.strip() in _HEADINGS:
+        return f"#{line.lstrip()}"
+    return line.replace("<", "‹", 1) if line.startswith(("<folded-", "</folded-")) else line
+
+
+_HEADINGS = frozenset(f"## {each}" for words in (ENGLISH, JAPANESE) for each in words.headings.values())
+
+
+def _is_speech(entry: DigestEntry) -> bool:
+    return entry.section in _SPEECH and not entry.tool
 
 
 def is_digest(previous: str) -> bool:
@@ -79,7 +99,7 @@ def _is_digest(part: str, words: Wording) -> bool:
 
 def _entries(digest: str, words: Wording) -> Iterator[DigestEntry]:
     sections = {f"## {heading}": name for name, heading in words.headings.items()}
-    opening = f"{words.marks['root']} "
+    opening, label_of = f"{words.marks['root']} ", _label(words.marks["reported"])
     section, seq, root = "", 0, ""
     for line in digest.strip().splitlines():
         if line in sections:
@@ -91,9 +111,18 @@ def _entries(digest: str, words: Wording) -> Iterator[DigestEntry]:
         told = _TOLD.fullmatch(line)
         if told:
             seq = int(told.group(1)) if told.group(1) else seq
-            yield DigestEntry(section, told.group(3).removeprefix(f"{MARK} "), seq)
+            text = told.group(3).removeprefix(f"{MARK} ")
+            label = label_of.match(text) if section != "requests" else None
+            yield DigestEntry(section, text[label.end() :] if label else text, seq, tool=label["tool"] if label else "")
         elif section in ("files", "commands"):
             yield from _opened(section, line, words, root)
+
+
+@lru_cache(maxsize=4)
+def _label(template: str) -> re.Pattern[str]:
+    """How a line begins that a tool reported."""
+    before, _, after = template.partition("{tool}")
+    return re.compile(rf"{re.escape(before)}(?P<tool>[\w./-]+){re.escape(after)} ")
 
 
 def _opened(section: str, line: str, words: Wording, root: str) -> Iterator[DigestEntry]:

@@ -26,15 +26,18 @@ from .coverage import (
     resting,
     without_alike,
 )
-from .lines import MARK, Count, Term, head, split, telling, terms_in
+from .lines import Count, Term, head, split, telling, terms_in
 from .notebook import Notebook
-from .page import Page, by_recency, common_root, heading, keep, needed, sentences, shortened, told, with_task
+from .page import Page, heading
 from .passages import Topic
 from .request import SummaryRequest
-from .texts import neutral, wording
+from .roots import common_root, shortened
+from .sayings import by_recency, keep, needed, sentences, told, with_task
+from .texts import wording
 
 # Shares of the budget; what they leave unused, and the rest, is for lines. Each section has its share before any line.
 REQUESTS, PLAN, WORK, TALK, FILES, NAMES = 0.35, 0.04, 0.1, 0.1, 0.06, 0.12
+REPORTS = 0.04  # for what may be words of a user who rejected a command; a tool may have made them up
 PROTECTED_REQUESTS = 0.5  # what the user's orders may take where they need it
 ONE_CALL = 3  # one part in so many is the most for lines of one call
 _ROUNDS = 3
@@ -45,6 +48,7 @@ LARGE = 4_000  # tokens from which on talk, and where the work stands, have thei
 _MOST_NAMES = 400  # tokens; beyond, lines are the better use of room
 _SPARE = 8  # tokens not worth another round
 _NEWEST_COMMANDS = 60  # that may say where the work stands
+_LABEL = 6  # tokens that name the tool in front of a line
 _SHORT = 100  # characters of such a command
 
 _NAMED = frozenset({"ident", "error", "flag", "path", "hash"})  # kinds that say something beside the file they stand in
@@ -92,9 +96,10 @@ class Composer:
         self.shown.topics.update(topics)
         self.look()
         candidates = self._candidates(" ".join(requests))
+        reports = self._reports(candidates, int(budget * REPORTS))
         talk = self._talk(candidates, int(budget * TALK * small))
-        candidates, alike = without_alike(candidates, self.rest)
-        page = Page(self.request.language, requests, plan, talk, topics, last, root=self.root, alike=alike)
+        candidates, alike = without_alike([line for line in candidates if line not in reports], self.rest)
+        page = Page(self.request.language, requests, plan, [*reports, *talk], topics, last, root=self.root, alike=alike)
         self.look()
         return page, self._spend(page, candidates, budget)
 
@@ -123,10 +128,20 @@ class Composer:
         """What the model concluded: names alone do not say why, nor what was tried and failed."""
         if self.standing:
             return []
-        said = [line for line in candidates if line.passage.speaker == "assistant" and line.passage.topic is None]
+        said = [line for line in candidates if line.passage.topic is None and line.passage.is_models_speech]
         chosen = self._coverage(said, (), TALK_WORTH).choose(room, room)[0]
         newest = (line for line in sorted(said, key=lambda line: -line.place) if self._cost(line) <= room)
         return chosen or list(islice(newest, 1))
+
+    def _reports(self, candidates: Sequence[DigestLine], room: int) -> list[DigestLine]:
+        """What may be a person's words in a tool's result, the newest first; told as reported by the tool."""
+        reports: list[DigestLine] = []
+        for line in sorted((line for line in candidates if line.passage.is_doubtful), key=lambda line: -line.place):
+            price = self._cost(line) + _LABEL
+            if price <= room:
+                room -= price
+                reports.append(line)
+        return reports
 
     def _candidates(self, told_already: str) -> list[DigestLine]:
         """The lines that may be shown: not what is to be read elsewhere, nor what an edit has replaced since."""
@@ -136,7 +151,7 @@ class Composer:
             passage = line.passage
             if passage.is_replaced or passage.order >= folded or (standing and line.text in standing):
                 continue
-            if passage.speaker == "user" and all(
+            if passage.speaker.is_person and all(
                 piece in told_already or piece in standing for piece in sentences(line.text)
             ):
                 continue
@@ -297,25 +312,6 @@ def digest(
     """
     look, rest = (watch.look, watch.rest) if watch else (no_rest, no_rest)
     return _composed(request, count, "", look, rest, notebook)
-
-
-def quick_digest(request: SummaryRequest, count: Count) -> str:
-    """The previous summary's beginning, then the newest words of each speaker: for when there is no time to choose."""
-    before = head(request.previous[: request.budget * _QUICK_CHARACTERS], request.budget // 4, count)
-    front = [f"- {line}" for line in before.splitlines() if line.strip()]
-    room = request.budget - sum(count(line) + 1 for line in front)
-    newest: list[str] = []
-    for source in reversed(request.sources):
-        said = next(split(source.message.text[: _QUICK_CHARACTERS * 8]), "")[:_QUICK_CHARACTERS]
-        line = f"#{source.seq} {'>' if source.message.role == 'user' else '-'} {said}"
-        room -= count(line) + 1
-        if room < 0:
-            break
-        newest += [line] if said else []
-    return head(neutral("\n".join((*front, *reversed(newest)))), request.budget, count, f"\n{MARK}")
-
-
-_QUICK_CHARACTERS = 200  # of one message
 
 
 def ledger(

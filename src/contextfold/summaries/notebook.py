@@ -16,10 +16,11 @@ from typing import Any
 
 from .chances import Chances, TermUses, plain_words
 from .coverage import SIZE_POWER, DigestLine, Rest, manner_of, no_rest
+from .journal import Journal, put
 from .lines import Count, Term, split, terms_in
-from .page import Manner, Saying, lasting, sayings
-from .passages import HistoryPassage, Journal, PassageReader, SourceMessage, Topic, put
+from .passages import HistoryPassage, PassageReader, SourceMessage, Topic
 from .request import SummaryRequest
+from .sayings import Manner, Saying, lasting, sayings
 
 LEAST_LINES, LINES = 800, 2_000  # that a notebook holds for a small digest, and for one of as many tokens
 _MOST_OVER = 1.5  # times that many before lines are let go
@@ -219,7 +220,7 @@ class Notebook:
             line = known.read(text, held)
             if known.places % _LINES_A_LOOK == 0:
                 look()
-            if line.terms or line.talk:
+            if line.terms or line.talk or passage.is_doubtful:
                 if before is not None and text not in before:
                     before[text] = lines.get(text)
                 lines[text] = line
@@ -229,10 +230,10 @@ class Notebook:
             words.update(line.words)
         if known.places > places:
             self.uses.read(passage, terms, words)
-        if passage.speaker == "user":
+        if passage.speaker.is_person:
             put(journal, self.said, passage.order, sayings(passage.text, held, known.manners))
             self.asked = (*self.asked[-1:], passage.text)
-        elif passage.speaker == "assistant":
+        elif passage.is_models_speech:
             self.spoken = passage
 
     def price(self, text: str) -> int:

@@ -1,39 +1,52 @@
 """The history as passages: who said it, about which file or command, and whether it went wrong.
 
 A passage is one block, or one side of one change; its lines are the pieces that a digest is made of, verbatim and short
-enough to be weighed by themselves. Reasoning is no passage: it was never said. What agents put on the user's side by
-themselves (reminders, environment notes) is no person's; what a person said inside a tool's result is.
+enough to be weighed by themselves. Reasoning is no passage: it was never said. Each knows who could have produced it:
+what agents put on the user's side by themselves (reminders, environment notes) is the client's, what a tool returned is
+that tool's, and only what a person typed, or said where her client lets her speak in a result, is a person's.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from contextfold.deferred import expression
 from contextfold.domain import (
+    CLIENT,
+    MODEL,
+    PERSON,
+    Block,
     Document,
     Image,
     Message,
     Opaque,
+    Provenance,
     Reasoning,
+    ResultWords,
+    Role,
+    SpokenBy,
     Text,
     ToolCall,
     ToolResult,
     arguments_of,
-    as_told,
+    claims_a_person,
     plan_in,
-    said_in_result,
+    read_as,
+    result_text,
+    result_words,
     touches_of,
     users_side,
 )
 
 from .earlier import entries
+from .journal import Journal, Reversible, put
 from .lines import Term, outcome_in, terms_in
+from .open_calls import OpenCalls
 
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
@@ -85,7 +98,8 @@ class TaskPlan(Struct):
     def lines(self) -> list[tuple[bool, str]]:
         """Whether it is done, and one line, for each step in order."""
         return [
-            (status.lower() in _DONE, f"[{status}] {' '.join(words.split())}") for status, words in self.steps.values()
+            (status.lower() in _DONE, f"[{' '.join(status.split())}] {' '.join(words.split())}")
+            for status, words in self.steps.values()
         ]
 
 
@@ -99,76 +113,11 @@ def _step(item: Any) -> tuple[str, str] | None:
     return (status, words) if words else None
 
 
-# -- what can be taken back -------------------------------------------------------------------------------------------
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class Reversible(Protocol):
-    """Something that changes, and can be put back to what it was."""
-
-    def state(self) -> tuple[Any, ...]: ...
-
-    def restore(self, state: tuple[Any, ...]) -> None: ...
-
-
-class Journal:
-    """What things held at some moment, as far as they changed since."""
-
-    def __init__(self) -> None:
-        self._states: dict[int, tuple[Reversible, tuple[Any, ...]]] = {}
-        self._entries: dict[int, tuple[dict[Any, Any], dict[Any, Any]]] = {}
-
-    def changes(self, one: Reversible) -> None:
-        """Say so before something changes; only the first time matters."""
-        if id(one) not in self._states:
-            self._states[id(one)] = one, one.state()
-
-    def put(self, entries: dict[K, V], key: K, value: V) -> None:
-        """Set an entry of a dictionary."""
-        before = self.before(entries)
-        if key not in before:
-            before[key] = entries.get(key)
-        entries[key] = value
-
-    def before(self, entries: dict[K, V]) -> dict[K, V | None]:
-        """What a dictionary held, for whoever sets many entries: each has to be written here first, once."""
-        known = self._entries.get(id(entries))
-        if known is None:
-            known = self._entries[id(entries)] = entries, {}
-        return known[1]
-
-    def changed(self, entries: dict[K, V]) -> Iterable[K]:
-        """The keys of a dictionary that were set."""
-        return self._entries[id(entries)][1] if id(entries) in self._entries else ()
-
-    def undo(self) -> None:
-        """Put everything back."""
-        for one, state in self._states.values():
-            one.restore(state)
-        for changed, before in self._entries.values():
-            for key, value in before.items():
-                if value is None:
-                    del changed[key]
-                else:
-                    changed[key] = value
-        self._states.clear()
-        self._entries.clear()
-
-
-def put(journal: Journal | None, entries: dict[K, V], key: K, value: V) -> None:
-    """Set an entry of a dictionary, in a way that can be taken back where there is a journal."""
-    if journal is None:
-        entries[key] = value
-    else:
-        journal.put(entries, key, value)
-
-
 # -- passages ---------------------------------------------------------------------------------------------------------
 
 
-Speaker: TypeAlias = Literal["user", "assistant", "call", "result", "note", "previous"]
+# What a passage is: words, what a call was given, what it returned, a client's note, or a line of an earlier summary.
+PassageKind: TypeAlias = Literal["speech", "call", "result", "note", "previous"]
 
 _FAILED = expression(
     r"\b(?:exited with code|exit code|exit status|returncode)[:= ]+(?!0\b)-?\d+|^(?:Error|Exit code [1-9])\b",
@@ -176,7 +125,7 @@ _FAILED = expression(
 )
 
 
-_SPEAKERS: dict[str, Speaker] = {"requests": "user", "decisions": "assistant", "work": "assistant"}
+_SPEAKERS: dict[str, Provenance] = {"requests": PERSON, "decisions": MODEL, "work": MODEL}
 
 
 class Topic(Struct, eq=False, gc=False):
@@ -212,15 +161,30 @@ class Topic(Struct, eq=False, gc=False):
 
 
 class HistoryPassage(Struct, frozen=True, eq=False, gc=False):
-    """A piece of text with its place. `text` is let go of where its lines are all that is needed of it."""
+    """A piece of text with its place and who could have produced it.
+
+    `text` is let go of where its lines are all that is needed of it.
+    """
 
     order: int
     seq: int
-    speaker: Speaker
+    speaker: Provenance
     text: str
     topic: Topic | None = None
+    kind: PassageKind = "speech"
     is_error: bool = False
     is_replaced: bool = False
+    claims: bool = False  # it begins like words of the user's that a client wrote down, in a tool's result
+    is_doubtful: bool = False  # it may be such words; nobody can tell
+
+    @property
+    def is_models_speech(self) -> bool:
+        return self.kind == "speech" and self.speaker.is_model
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether its lines are shown with the name of the tool that returned them."""
+        return self.speaker.kind == "tool" and (self.topic is None or self.claims or self.is_doubtful)
 
     @property
     def without_text(self) -> HistoryPassage:
@@ -233,10 +197,11 @@ class SourceMessage:
     It may be given unread, as what reads it: then that is done by whoever needs its words first, where that is.
     """
 
-    __slots__ = ("_given", "seq")
+    __slots__ = ("_given", "seq", "spoken_by")
 
-    def __init__(self, seq: int, message: Message | Callable[[], Message]) -> None:
+    def __init__(self, seq: int, message: Message | Callable[[], Message], *, spoken_by: SpokenBy = "") -> None:
         self.seq, self._given = seq, message
+        self.spoken_by = spoken_by  # as its outline says
 
     @property
     def message(self) -> Message:
@@ -259,7 +224,8 @@ class PassageReader:
         self.passages = 0  # read so far
         self._journal: Journal | None = None
         self._numbered = 0
-        self._calls: dict[str, tuple[str, tuple[Topic, ...]]] = {}  # the tool, and what it was used on
+        self._has_begun = False  # the model has spoken, or an earlier summary tells of it
+        self._calls = OpenCalls[Topic]()
         self._found: list[HistoryPassage] = []
 
     def write_to(self, journal: Journal | None) -> None:
@@ -267,54 +233,78 @@ class PassageReader:
         self._journal = journal
 
     def state(self) -> tuple[Any, ...]:
-        return self.passages, self._numbered
+        return self.passages, self._numbered, self._has_begun
 
     def restore(self, state: tuple[Any, ...]) -> None:
-        self.passages, self._numbered = state
+        self.passages, self._numbered, self._has_begun = state
 
     def read_earlier(self, previous: str) -> list[HistoryPassage]:
         """A digest of ours is read back into what it was made of; any other text is lines."""
         topic: Topic | None = None
         self._changes(self, self.plan)
         for entry in entries(previous):
+            self._has_begun = True
             if entry.opens:
                 is_file, actions = entry.section == "files", dict(entry.actions)
                 topic = self._known(Topic(entry.opens, is_file, self.passages, actions, entry.seq, entry.failed))
             elif entry.section in ("files", "commands"):
-                self._add(entry.seq, "previous", entry.text, topic)
+                self._add(
+                    entry.seq,
+                    Provenance("tool", entry.tool),
+                    entry.text,
+                    topic,
+                    "previous",
+                    is_doubtful=bool(entry.tool),
+                )
             elif entry.section == "plan":
                 self.plan.tell_again(entry.text)
+            elif entry.tool:
+                self._add(entry.seq, Provenance("tool", entry.tool), entry.text, kind="result")
+            elif entry.section in _SPEAKERS:
+                self._add(entry.seq, _SPEAKERS[entry.section], entry.text)
             else:
-                self._add(entry.seq, _SPEAKERS.get(entry.section, "previous"), entry.text)
+                self._add(entry.seq, MODEL, entry.text, kind="previous")
         return self._handed_out()
 
     def read(self, source: SourceMessage) -> list[HistoryPassage]:
         """The passages of one message."""
         self._changes(self)
-        for block in as_told(source.message):
-            match block:
-                case Text() if source.message.role == "assistant":
-                    self._add(source.seq, "assistant", block.text)
-                case Text():
-                    side = users_side(block.text)
-                    for added in side.added:
-                        self._add(source.seq, "note", added)
-                    for typed in side.typed:
-                        self._add(source.seq, "user", typed)
-                case ToolCall():
-                    self._called(source.seq, block)
-                case ToolResult():
-                    self._answered(source.seq, block)
-                case Document():
-                    self._add(source.seq, "note", f"{block.title}\n{block.text}")
-                case Image() | Opaque() | Reasoning():
-                    pass
+        message = source.message
+        tools, is_first = self._calls.tools(message.results), not self._has_begun
+        blocks = [block for _, block in read_as(message, source.spoken_by, tools, is_first=is_first)]
+        for block in blocks:
+            self._read_block(source.seq, message.role, block)
+        if message.role == "user":  # calls in its texts have names of their own place, which the next one uses again
+            for block in blocks:
+                if isinstance(block, ToolCall):
+                    self._calls.close(self._journal, block.id)
+        self._has_begun = self._has_begun or message.role == "assistant"
         return self._handed_out()
+
+    def _read_block(self, seq: int, role: Role, block: Block) -> None:
+        match block:
+            case Text() if role == "assistant":
+                self._add(seq, MODEL, block.text)
+            case Text() if role == "system":
+                self._add(seq, CLIENT, block.text, kind="note")
+            case Text():
+                side = users_side(block.text)
+                for added in side.added:
+                    self._add(seq, CLIENT, added, kind="note")
+                for typed in side.typed:
+                    self._add(seq, PERSON, typed)
+            case ToolCall():
+                self._called(seq, block)
+            case ToolResult():
+                self._answered(seq, block)
+            case Document():
+                self._add(seq, CLIENT, f"{block.title}\n{block.text}".strip("\n"), kind="note")
+            case Image() | Opaque() | Reasoning():
+                pass
 
     def forget_calls(self, most: int) -> None:
         """Keep the newest calls: results come soon, or never."""
-        for call in list(self._calls)[:-most]:
-            del self._calls[call]
+        self._calls.forget(most)
 
     def _handed_out(self) -> list[HistoryPassage]:
         found, self._found = self._found, []
@@ -325,16 +315,24 @@ class PassageReader:
             for one in ones:
                 self._journal.changes(one)
 
-    def _add(self, seq: int, speaker: Speaker, text: str, topic: Topic | None = None, **marks: bool) -> None:
+    def _add(
+        self,
+        seq: int,
+        speaker: Provenance,
+        text: str,
+        topic: Topic | None = None,
+        kind: PassageKind = "speech",
+        **marks: bool,
+    ) -> None:
         if text.strip():
-            self._found.append(HistoryPassage(self.passages, seq, speaker, text, topic, **marks))
+            self._found.append(HistoryPassage(self.passages, seq, speaker, text, topic, kind, **marks))
             self.passages += 1
 
     def _called(self, seq: int, call: ToolCall) -> None:
         arguments, plan = arguments_of(call), self.plan
         self._changes(plan)
         if plan.replace(seq, plan_in(arguments)) or (isinstance(arguments, dict) and plan.touch(seq, arguments)):
-            put(self._journal, self._calls, call.id, (call.name, ()))
+            self._calls.add(self._journal, call, ())
             return
         topics: list[Topic] = []
         for use in touches_of(call):
@@ -345,12 +343,12 @@ class PassageReader:
                 topic.order, topic.seq = self.passages, seq
             else:
                 topic = self._known(Topic(use.label, False, self.passages, seq=seq))
-            self._add(seq, "call", use.old, topic, is_replaced=True)
-            self._add(seq, "call", use.new, topic)
+            self._add(seq, MODEL, use.old, topic, "call", is_replaced=True)
+            self._add(seq, MODEL, use.new, topic, "call")
             topics.append(topic)
         for topic in topics:
             topic.answered = False
-        put(self._journal, self._calls, call.id, (call.name, tuple(topics)))
+        self._calls.add(self._journal, call, topics)
 
     def _known(self, topic: Topic) -> Topic:
         """The file that is remembered by this name, or this one from now on; each command is one of its own."""
@@ -364,11 +362,8 @@ class PassageReader:
         return topic
 
     def _answered(self, seq: int, result: ToolResult) -> None:
-        tool, topics = self._calls.get(result.call, ("", ()))
-        blocks = (block for block in result.blocks if isinstance(block, Text | Document))
-        text = "\n".join(
-            block.text if isinstance(block, Text) else f"{block.title}\n{block.text}".strip() for block in blocks
-        )
+        called, topics = self._calls.answered(self._journal, result)
+        tool, text = called or result.name, result_text(result)
         low = text[:600].lower()  # most outputs do not even have the words
         may_tell = "exit" in low or "returncode" in low or low.startswith("error")
         failed = result.is_error or (may_tell and _FAILED.search(text[:600]) is not None)
@@ -376,8 +371,12 @@ class PassageReader:
             self._changes(topic)
             topic.answered, topic.failed = True, failed
             topic.outcome = "" if topic.is_file else outcome_in(text, failed=failed)
-        said = said_in_result(result, tool)
-        for words in said:
-            self._add(seq, "user", words)
-        if not said:  # around a person's words stand only the client's
-            self._add(seq, "result", text, topics[0] if topics else None, is_error=failed)
+        words, about, speaker = result_words(result, tool), topics[0] if topics else None, Provenance("tool", tool)
+        if words.persons and not called:  # of a call that nobody made, or of one of several
+            words = ResultWords(rest=text)
+        for persons in words.persons:
+            self._add(seq, PERSON, persons)
+        claims = not words.doubtful and claims_a_person(words.rest)
+        self._add(seq, speaker, words.rest, about, "result", is_error=failed, claims=claims)
+        for doubtful in words.doubtful:
+            self._add(seq, speaker, doubtful, about, "result", is_error=failed, is_doubtful=True)

@@ -200,7 +200,10 @@ class Prompt(Struct, frozen=True):
 def prompt(request: SummaryRequest, count: Count, room: int) -> Prompt:
     """The prompt, system and text together within `room` tokens (or as small as a prompt can be)."""
     words = instructions(request.language)
-    bodies = [spoken(source.message, request.language) for source in request.sources]
+    opening, language = request.opening, request.language
+    bodies = [
+        spoken(source.message, language, source.spoken_by, is_first=source.seq in opening) for source in request.sources
+    ]
     nonce = nonce_of((request.previous, request.instructions, *bodies))
     if own := request.prompt.strip():  # the caller's own prompt; what is data is said in either
         system = f"{own}\n\n{words.data.format(nonce=nonce, budget=request.budget)}"

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 from msgspec import Struct
 
 from contextfold.deferred import expression
-from contextfold.domain import Language
+from contextfold.domain import Language, Message, Text
 
 from .passages import SourceMessage
 
-__all__ = ["Language", "language_of"]
+__all__ = ["Language", "beginning_of", "language_of"]
 
 
 # A path is tried only where a word begins: tried at each of its letters, 40 kB without a slash take seconds.
@@ -31,16 +32,32 @@ _KANA = expression(r"[぀-ヿㇰ-ㇿｦ-ﾟ]")
 _IDEOGRAPHS = expression(r"[々㐀-䶿一-鿿]")
 _LATIN_WORDS = expression(r"[A-Za-z]{2,}")
 
+_TELLING = 50_000  # characters of a text that are looked at
+
 
 def language_of(texts: Iterable[str]) -> Language:
-    """Japanese if there is kana, and no more Latin words than Japanese characters; else English."""
+    """Japanese if there is kana, and no more Latin words than Japanese characters; else English.
+
+    The beginning of each text tells: reading a megabyte would hold up everybody, and add nothing.
+    """
     kana = ideographs = words = 0
     for text in texts:
-        plain = _NOT_WORDS.sub(" ", text)
+        plain = _NOT_WORDS.sub(" ", text[:_TELLING])
         kana += len(_KANA.findall(plain))
         ideographs += len(_IDEOGRAPHS.findall(plain))
         words += len(_LATIN_WORDS.findall(plain))
     return "ja" if kana and kana + ideographs >= words else "en"
+
+
+def beginning_of(message: Message) -> str:
+    """As much of a message's own words as tells its language."""
+    texts: list[str] = []
+    for block in message.blocks:
+        if isinstance(block, Text):
+            texts.append(block.text[:_TELLING])
+            if sum(map(len, texts)) >= _TELLING:
+                break
+    return "\n".join(texts)
 
 
 class SummaryRequest(Struct, frozen=True):
@@ -62,6 +79,14 @@ class SummaryRequest(Struct, frozen=True):
     is_part: bool = False  # of it, because all of it would be too much; then the previous summary tells of the rest
 
     staying: int = 0  # so many of the last sources stay in view, cut short: they are told of, and read again next time
+
+    @property
+    def opening(self) -> frozenset[int]:
+        """The seqs of the sources that come before the model's first words: there nothing is a result yet."""
+        if self.previous.strip():
+            return frozenset()
+        opening = takewhile(lambda source: source.message.role != "assistant", self.sources)
+        return frozenset(source.seq for source in opening)
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:

@@ -19,7 +19,22 @@ from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from contextfold.deferred import expression
-from contextfold.domain import Block, Document, Image, Language, Message, Opaque, Reasoning, Text, ToolCall, ToolResult
+from contextfold.domain import (
+    Block,
+    Document,
+    Image,
+    Language,
+    Message,
+    Opaque,
+    Reasoning,
+    SpokenBy,
+    Text,
+    ToolCall,
+    ToolResult,
+    UsersSide,
+    read_as,
+    users_side,
+)
 
 from .lines import MARK, whole
 from .wordings import ENGLISH, JAPANESE, Wording
@@ -224,9 +239,26 @@ def _one_line(value: str, most: int) -> str:
 # -- messages in words ------------------------------------------------------------------------------------------------
 
 
-def spoken(message: Message, language: Language) -> str:
-    """The message's blocks, one after the other."""
-    return "\n".join(part for block in message.blocks if (part := said(block, language)))
+def spoken(message: Message, language: Language, spoken_by: SpokenBy = "", *, is_first: bool = False) -> str:
+    """The message's blocks, one after the other: a tool's result that stands as text in it as a result, and what its
+    client added with a mark that says so."""
+    parts: list[str] = []
+    for place, block in read_as(message, spoken_by, is_first=is_first):
+        is_text = message.role == "user" and isinstance(message.blocks[place], Text)
+        if is_text and isinstance(block, Text | Document):
+            parts += _marked(block, language)
+        else:
+            parts.append(said(block, language))
+    return "\n".join(filter(None, parts))
+
+
+def _marked(block: Text | Document, language: Language) -> tuple[str, ...]:
+    """A text of the user's side: what the client added, with a mark, and what a person typed."""
+    side = users_side(block.text) if isinstance(block, Text) else UsersSide((), (block.text,))
+    if not side.added:
+        return (block.text,)
+    mark = wording(language).marks["client"]
+    return (*(f"[{mark}] {added.strip()}" for added in side.added if added.strip()), *side.typed)
 
 
 def said(block: Block, language: Language) -> str:

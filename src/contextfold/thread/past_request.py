@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from contextfold import dialects
 from contextfold.dialects import Dialect, Marks
+from contextfold.dialects.held_body import HeldBody
 from contextfold.domain import Sent, View, ViewItem, decode
 from contextfold.errors import NotFound
 
@@ -73,9 +74,14 @@ class PastRequest(Struct, frozen=True):
         return body
 
 
-def body_digest(body: bytes) -> str:
+def body_digest(body: bytes | HeldBody) -> str:
     """What a `Sent` keeps of the bytes that went out."""
-    return sha256(body).hexdigest()
+    if isinstance(body, bytes):
+        return sha256(body).hexdigest()
+    digest = sha256()
+    for stretch in body.stretches():
+        digest.update(stretch)
+    return digest.hexdigest()
 
 
 def rebuilt(seq: int, sent: Sent, view: View, lens: ModelLens, blob: Callable[[str], bytes]) -> PastRequest:

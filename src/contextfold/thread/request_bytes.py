@@ -31,7 +31,6 @@ from contextfold.domain import (
     Opaque,
     Reasoning,
     Sent,
-    Shape,
     Shown,
     View,
     ViewItem,
@@ -67,7 +66,9 @@ class Prefixes:
         """What stands at this place, once everything before it is known."""
         running = self._running
         if len(running) == place + 1:
-            running.append(blake2b(b"\0".join((running[place].encode(), chunk)), digest_size=16).hexdigest())
+            digest = blake2b(running[place].encode() + b"\0", digest_size=16)
+            digest.update(chunk)
+            running.append(digest.hexdigest())
 
     def at(self, length: int) -> str:
         """The digest of so many items."""
@@ -345,7 +346,7 @@ class Rendering:
         if not any(block.kind == "result" for block in item.shape.blocks):
             return item
         blocks = tuple(self._with_name(block) for block in item.shape.blocks)
-        return replace(item, shape=Shape(item.shape.role, blocks, item.shape.size))
+        return replace(item, shape=replace(item.shape, blocks=blocks))
 
     def _with_name(self, block: BlockShape) -> BlockShape:
         name = self._names.get(block.call, "") if block.kind == "result" else ""

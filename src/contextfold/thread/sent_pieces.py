@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from contextfold import dialects
+from contextfold.dialects.held_body import HeldBody
 from contextfold.domain import encode
 
 SYSTEM, TOOLS, MESSAGES = 0, 1, 2  # places in a frame
@@ -105,6 +106,17 @@ class SplitBody(NamedTuple):
         """What surrounds the messages, with places for what the log keeps under names of its own."""
         blobs = {SYSTEM: system, TOOLS: tools}
         return encode([*_cut(self.before, blobs), MESSAGES, *_cut(self.after, blobs)])
+
+
+def split_held(body: HeldBody, list_field: str) -> SplitBody | None:
+    """The same for a body that may be cut around its messages already: then they are not copied."""
+    if body.cut is not None and body.cut[1].elements:
+        before, listed, after = body.cut
+        first, *between, last = listed.glue
+        if len(set(between)) <= 1:
+            glue = between[0] if between else b","
+            return SplitBody(before + first, listed.elements, glue, last + after)
+    return split(body.whole, list_field)
 
 
 def split(body: bytes, list_field: str) -> SplitBody | None:

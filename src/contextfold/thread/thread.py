@@ -36,10 +36,12 @@ from contextfold.domain import (
     Unpinned,
     View,
     ViewItem,
+    appended,
     check_cover,
     cover_of,
     decode,
     encode,
+    is_unanswered,
 )
 from contextfold.errors import CannotCover, NotFound
 from contextfold.models import Model
@@ -179,7 +181,8 @@ class Thread:
         """
         said = dialects.understand(message, self._lens.dialect, dialect or self._lens.named).message
         dialects.refuse_empty(said)
-        event = Appended(self._lens.counter.shape(said), said.dialect)
+        shape, path = self._lens.counter.shape(said), self._live.projection.items.items
+        event = appended(shape, said, is_first=is_unanswered(path))
         return self._write(event, said.raw, key=key, expected=expected)
 
     @locked

@@ -39,6 +39,7 @@ from contextfold.domain import (
     Shape,
     Text,
     encode,
+    refuse_deep_json,
 )
 from contextfold.loggers import logger
 from contextfold.models import Model, find
@@ -232,6 +233,7 @@ def fixed_cost(system: System, tools: Tools, counter: Counter, written: tuple[by
     digest = hashlib.blake2b(raw[0] + b"\0" + raw[1], digest_size=16).digest()
     known = _KEPT.get((counter, digest))
     if known is None:
+        refuse_deep_json(raw[0] + raw[1], [system, tools], "system prompt, or list of tools,")
         known = _counted(system or "", tools or (), counter, len(raw[0]) + len(raw[1]))
         _KEPT.keep((counter, digest), known)
     return known

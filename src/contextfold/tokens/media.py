@@ -177,12 +177,11 @@ def without_media(json: str) -> tuple[str, tuple[MediaSize, ...]]:
     """The JSON of an item without the media in it, and these by kind and size."""
     if len(json) < LEAST:
         return json, ()
+    found: list[MediaSize] = []
     try:
-        item = msgspec.json.decode(json)
+        rest = _walked(msgspec.json.decode(json), {}, found)
     except (msgspec.DecodeError, RecursionError):
         return json, ()
-    found: list[MediaSize] = []
-    rest = _walked(item, {}, found)
     return (msgspec.json.encode(rest).decode(), tuple(found)) if found else (json, ())
 
 

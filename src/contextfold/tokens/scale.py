@@ -12,9 +12,11 @@ kind.
 
 from __future__ import annotations
 
+from operator import add
 from typing import Final, assert_never
 
 from contextfold.domain import (
+    LONG,
     Block,
     BlockShape,
     Document,
@@ -124,6 +126,23 @@ def weigh(raw: bytes) -> tuple[int, ...]:
     return _trimmed(amounts)
 
 
+def weigh_long(text: str) -> tuple[int, tuple[int, ...]]:
+    """The bytes of a long text and what `weigh` says of them, without holding them: span by span."""
+    size, rest = 0, b""
+    plain: list[int] = [0] * len(_ascii(b""))
+    beyond: list[int] = [0] * len(_SCRIPTS)
+    for at in range(0, len(text), _SPAN):
+        rest += utf8(text[at : at + _SPAN])
+        is_last = at + _SPAN >= len(text)
+        while len(rest) >= _SPAN or (is_last and rest):
+            span, rest = rest[:_SPAN], rest[_SPAN:]
+            size += len(span)
+            plain = list(map(add, plain, _ascii(span)))
+            if not span.isascii():
+                beyond = list(map(add, beyond, _scripts(span)))
+    return size, _trimmed((*plain, *beyond))
+
+
 def sealed(size: int) -> tuple[int, ...]:
     """The weight of this many characters that nobody can read."""
     return (0,) * SEALED + (size,) if size > 0 else ()
@@ -195,7 +214,7 @@ class Scale:
         match block:
             case Text():
                 size, measure = self.text(block.text)
-                return BlockShape("text", size if block.text.strip() else 0, measure)
+                return BlockShape("text", 0 if not block.text or block.text.isspace() else size, measure)
             case ToolCall():
                 size, measure = self.text(f"{block.name} {block.arguments}")
                 return BlockShape("call", size, measure, block.id, block.name)
@@ -218,6 +237,9 @@ class Scale:
         """Bytes of a text, and what it weighs."""
         if not self._classes:
             return len(text) if text.isascii() else len(utf8(text)), Measure((), (), self._exact(text))
+        if len(text) > LONG:
+            size, amounts = weigh_long(text)
+            return size, Measure(amounts, (), self._exact(text))
         raw = utf8(text)
         return len(raw), Measure(weigh(raw), (), self._exact(text))
 

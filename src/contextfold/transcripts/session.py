@@ -33,6 +33,7 @@ class Recorded(Struct, frozen=True):
     model: str = ""
     is_meta: bool = False  # put there by the product, not said by anybody
     human: bool = False  # typed by a person
+    is_output: bool = False  # what a tool printed, written down on the user's side as plain text
     original: bytes = b""
 
     @property

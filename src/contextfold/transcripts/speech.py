@@ -191,6 +191,11 @@ def text(words: str) -> bytes:
     return encode({"type": "text", "text": words})
 
 
+def document(words: str) -> bytes:
+    """Words that nobody typed, as a file."""
+    return encode({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": words}})
+
+
 def call(id: str, name: str, arguments: Mapping[str, Any]) -> bytes:
     return encode({"type": "tool_use", "id": id, "name": name or "tool", "input": arguments})
 

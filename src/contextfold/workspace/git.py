@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from contextfold.deferred import deferred
 from contextfold.errors import DiskFull, GitMissing, ReadOnly, WorkspaceError
+from contextfold.shell import operand
 
 from .homes import refuse_if_not_ours
 
@@ -111,9 +112,10 @@ class Git:
         """Raise `WorkspaceError` unless the repository is as we made it."""
         refuse_if_not_ours(self.directory)
         if foreign := foreign_parts(self.directory):
+            home = operand(self.directory.parent)
             raise WorkspaceError(
                 f"{self.directory} was not made by contextfold as it is now ({', '.join(foreign)}), so git is not run "
-                f"in it. `contextfold workspace adopt {self.directory.parent}` takes over its snapshots and only those."
+                f"in it. `contextfold workspace adopt {home}` takes over its snapshots and only those."
             )
 
     def run(self, *arguments: str, given: bytes = b"", also: int = 0) -> bytes:

@@ -29,18 +29,11 @@ import msgspec
 from contextfold.deferred import expression
 from contextfold.errors import DiskFull, ReadOnly, WorkspaceBusy, WorkspaceError
 from contextfold.loggers import logger
+from contextfold.private import state_directory
 
 log = logger("workspace")
 
 _ID = expression(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-
-
-def state_directory() -> Path:
-    """Where contextfold keeps what belongs to this user on this machine."""
-    if chosen := os.environ.get("XDG_STATE_HOME"):
-        return Path(chosen) / "contextfold"
-    local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
-    return (Path(local) if local else Path.home() / ".local" / "state") / "contextfold"
 
 
 def default_home(root: Path) -> Path:

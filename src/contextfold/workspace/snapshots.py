@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from contextfold.errors import DiskFull, NotFound, WorkspaceError
+from contextfold.shell import operand, option
 
 from .git import Git
 from .homes import default_home, homes, is_id, owned, refuse_if_not_ours, resolved, said_of_disks
@@ -105,7 +106,7 @@ class Snapshots:
             raise WorkspaceError(
                 f"The log says that snapshot {id} of {place} is kept in {named}. contextfold does not run git where a "
                 f"log says: it may come from anybody. If you know that directory, take its snapshots over with "
-                f"`contextfold workspace adopt {named} --workspace {place}`."
+                f"`contextfold workspace adopt {option('--workspace', place)} {operand(named)}`."
             )
         raise _unknown(id, place)
 

@@ -20,6 +20,7 @@ from contextfold.domain import Appended, decode
 from contextfold.gateway import Gateway, GatewaySecrets, GatewaySettings, spaces_in
 from contextfold.gateway.door import Visit
 from contextfold.gateway.server import GatewayServer, bound
+from contextfold.gateway.tenant_store import OpenSpace
 from contextfold.gateway.tenants import space_of
 
 SECRETS = GatewaySecrets("tok-0123456789abcdef", b"k" * 32)
@@ -105,13 +106,20 @@ def said(thread: cf.Thread) -> list[Any]:
 
 
 @contextmanager
-def gateway(path: Path, upstream: str, secrets: GatewaySecrets = SECRETS, **settings: Any) -> Iterator[House]:
-    """A gateway in a thread of its own, every provider at one address."""
+def gateway(
+    path: Path,
+    upstream: str,
+    secrets: GatewaySecrets = SECRETS,
+    *,
+    open_space: OpenSpace | None = None,
+    **settings: Any,
+) -> Iterator[House]:
+    """A gateway in a thread of its own, every provider at one address. `open_space` opens its store otherwise."""
     addresses = dict.fromkeys(("anthropic", "openai", "gemini"), upstream)
     told = GatewaySettings(port=0, upstreams={**addresses, **settings.pop("upstreams", {})}, **settings)
     listening = bound(told)
     port = 0 if told.socket else int(listening.getsockname()[1])
-    app = Gateway(told, secrets, spaces_in(path, told), port=port)
+    app = Gateway(told, secrets, open_space or spaces_in(path, told), port=port)
     ready, started = threading.Event(), []
     failed: list[BaseException] = []
 

@@ -16,7 +16,12 @@ from contextfold.dialects.endpoint import AskedTurn
 from contextfold.domain import Appended, Folded, Measured, Rewound
 from contextfold.gateway import ClientPolicy, GatewaySettings
 from contextfold.gateway.door import Visit
-from contextfold.gateway.ledger import Asking, BusyThread, Ledger, OpenTurn
+from contextfold.gateway.families import Asking
+from contextfold.gateway.ledger import Ledger
+from contextfold.gateway.recognition import OLD_START
+from contextfold.gateway.tenants import space_of
+from contextfold.gateway.turns import BusyThread, OpenTurn
+from contextfold.session import Session
 from tests.acceptance.gateway.house import SECRETS, House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
 
@@ -100,12 +105,50 @@ def test_moving_marks_and_blocks_that_become_strings_are_growth(house: House, up
     assert count(house, Rewound) == 0
 
 
-def test_reminders_and_dates_that_change_by_themselves_are_growth(house: House, upstream: PlainUpstream) -> None:
-    client = Client(house, upstream)
-    first = client.ask([user("<system-reminder>Today is Monday</system-reminder>One.")])
-    client.ask([user("<system-reminder>Today is Tuesday</system-reminder>One."), first, user("Two.")])
+def reminded(day: str, words: str = "Be brief.") -> Message:
+    return user(f"<system-reminder>\n{words}\nToday's date is {day}.\n</system-reminder>One.")
+
+
+def test_a_date_that_a_known_client_renews_is_growth(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream, SESSION)
+    first = client.ask([reminded("2026-11-17")])
+    client.ask([reminded("2026-11-18"), first, user("Two.")])
     assert len(house.threads(KEY)) == 1
     assert count(house, Rewound) == 0
+
+
+def test_a_reminder_that_a_known_client_renews_is_a_branch_of_its_thread(house: House, upstream: PlainUpstream) -> None:
+    client = Client(house, upstream, SESSION)
+    first = client.ask([reminded("2026-11-17")])
+    client.ask([reminded("2026-11-17", "Be thorough."), first, user("Two.")])
+    (messages,) = house.threads(KEY).values()
+    assert messages[0] == reminded("2026-11-17", "Be thorough.")
+
+
+@pytest.mark.finding("K9")
+def test_what_a_program_writes_into_tags_of_other_clients_is_its_own_words(
+    house: House, upstream: PlainUpstream
+) -> None:
+    client = Client(house, upstream)
+    first = client.ask([reminded("2026-11-17")])
+    client.ask([reminded("2026-11-18"), first, user("Two.")])
+    assert [len(messages) for messages in house.threads(KEY).values()] == [2, 4]
+
+
+def test_a_conversation_that_was_kept_under_keys_of_the_old_kind_goes_on(
+    tmp_path: Path, upstream: PlainUpstream
+) -> None:
+    """Stores of earlier versions numbered prefixes without reminders and dates."""
+    history = [reminded("2026-11-17"), assistant("Done."), user("Two."), assistant("Done.")]
+    space = space_of(Visit("POST", b"/", b"", ((b"x-api-key", KEY.encode()),)), SECRETS.tenant_key)
+    with cf.open(tmp_path / "store.db", space=space) as store:
+        session = Session.on(store, "claude-code/5f0c3b1e", "claude-sonnet-5-5", dialect="anthropic")
+        for at, message in enumerate(history):
+            session.append(message, key=f"{OLD_START}{at:032}", dialect="anthropic")
+    with gateway(tmp_path / "store.db", upstream.url, window=20_000) as house:
+        Client(house, upstream, SESSION).ask([*history, user("Three.")])
+        assert list(house.threads(KEY).values()) == [[*history, user("Three."), assistant("Done.")]]
+        assert count(house, Rewound) == 0
 
 
 def test_a_retry_writes_nothing_twice(house: House, upstream: PlainUpstream) -> None:

@@ -334,7 +334,7 @@ COMMAND_LINES = (
     threads --all; retention --older 180d; export 港 -o thread.jsonl; import session.jsonl;
     import thread.jsonl --as 島; verify; copy other.db; backup kept.db; reindex; migrate; workspace adopt .;
     usage session.jsonl; validate body.json; validate body.json --repair -o repaired.json; plugin claude-code;
-    top --once; wrap""",
+    top --once; trust; trust --revoke; trust 港; wrap""",
     "replay session.jsonl -w 8k -p balanced,sliding_window,claude_code",
 )
 # These stay until they are stopped, speak a protocol, write a script, or are a tour that has tests of its own: their
@@ -349,6 +349,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "session.jsonl").write_text("\n".join(json.dumps(each) for each in messages), "utf-8")
     body = {"model": "claude-sonnet-5-5", "max_tokens": 9, "messages": messages[1:4]}
     (place / "body.json").write_text(json.dumps(body), "utf-8")
+    (place / "contextfold.toml").write_text('language = "ja"\n', "utf-8")
     with cf.Session.open(place / "contextfold.db", thread="港", model="claude-sonnet-5-5", window=8_000) as session:
         for message in messages:
             session.append(message)

@@ -35,7 +35,7 @@ def test_threads_come_in_pages_and_each_says_how_to_go_on(cli: Cli) -> None:
     first = cli("threads", "--limit", 2, "--json").json
     rest = cli("threads", "--limit", 9, "--after", first[-1]["changed"], "--json").json
     assert [row["name"] for row in (*first, *rest)] == ["alpha", "beta/two", "gamma", "beta"]
-    assert f"--after {first[-1]['changed']}" in cli("threads", "--limit", 2).err
+    assert f"--after={first[-1]['changed']}" in cli("threads", "--limit", 2).err
     assert cli("threads", "--order", "name", "--after", "beta", "--names").out == "beta/two\ngamma\n"
     assert cli("threads", "--order", "name", "--prefix", "beta", "--names").out == "beta\nbeta/two\n"
     assert cli("threads", "--after", "beta").code == 2

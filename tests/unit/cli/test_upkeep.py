@@ -37,7 +37,7 @@ def test_import_reads_a_session_once(cli: Cli, tmp_path: Path) -> None:
 def test_import_makes_a_store_and_says_how_to_look_at_it(cli: Cli, made: Path, tmp_path: Path) -> None:
     told = cli("import", made / "session.jsonl", "--store", "new.db")
     assert told.code == 0
-    assert "contextfold show session --store new.db" in told.err
+    assert "contextfold show --store=new.db session" in told.err
     assert (tmp_path / "new.db").stat().st_mode & 0o777 == 0o600
 
 
@@ -160,7 +160,7 @@ def test_doctor_finds_a_key_and_never_shows_it(cli: Cli, tmp_path: Path) -> None
         opened.thread("t").append({"role": "user", "content": f"use {key} please"})
     told = cli("doctor")
     assert told.code == 0
-    assert "contextfold forget t --seq 1" in told.out
+    assert "contextfold forget --seq 1 t" in told.out
     assert key not in told.out + told.err
     cli("forget", "t", "--seq", 1, "--yes")
     assert "none found" in cli("doctor").out

@@ -316,7 +316,11 @@ PAIRS: dict[str, tuple[Json, Json, Json, Json]] = {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "hid", "content": "h"}]},
     ),
     "openai-chat": (
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "own", "type": "function", "function": {}}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "own", "type": "function", "function": {"name": THEIRS}}],
+        },
         {"role": "tool", "tool_call_id": "own", "content": "r"},
         {"id": "hid", "type": "function", "function": {}},
         {"role": "tool", "tool_call_id": "hid", "content": "h"},
@@ -338,6 +342,13 @@ BEFORE: Json = {"role": "user", "content": "go"}
 BEHIND: Json = {"role": "user", "content": "now own this"}
 
 
+def own_call(dialect: str) -> Json:
+    """The client's call of the pair, as the model wrote it."""
+    call = PAIRS[dialect][0]
+    found: Json = call if dialect == "openai-responses" else call_of(encode(call), "own") or {}
+    return found
+
+
 def put(pair: HiddenPair, *messages: Json) -> list[Json]:
     return [decode(raw) for raw in put_back([encode(each) for each in messages], pair)]
 
@@ -354,7 +365,7 @@ def test_a_hidden_call_comes_back_beside_the_clients_and_its_result_behind_the_c
     call, result, hidden, told = PAIRS[dialect]
     *earlier, own = listed(call, field)
     both = [*earlier, hidden, own] if is_before else [*earlier, own, hidden]
-    assert put(HiddenPair("own", is_before, hidden, told), BEFORE, call, result, BEHIND) == [
+    assert put(HiddenPair("own", own_call(dialect), is_before, hidden, told), BEFORE, call, result, BEHIND) == [
         BEFORE,
         {**call, field: both},
         {**result, field: [*listed(result, field), *listed(told, field)]},
@@ -367,20 +378,28 @@ def test_hidden_calls_of_a_completion_come_back_in_the_message_and_their_results
     call, result, hidden, told = PAIRS["openai-chat"]
     own = call["tool_calls"][0]
     whole = {**call, "tool_calls": [hidden, own] if is_before else [own, hidden]}
-    assert put(HiddenPair("own", is_before, hidden, told), call, result) == [whole, result, told]
+    assert put(HiddenPair("own", own_call("openai-chat"), is_before, hidden, told), call, result) == [
+        whole,
+        result,
+        told,
+    ]
 
 
 @pytest.mark.parametrize("is_before", [True, False])
 def test_hidden_calls_of_a_response_come_back_as_items(is_before: bool) -> None:
     call, result, hidden, told = PAIRS["openai-responses"]
     calls = [hidden, call] if is_before else [call, hidden]
-    assert put(HiddenPair("own", is_before, hidden, told), call, result) == [*calls, result, told]
+    assert put(HiddenPair("own", own_call("openai-responses"), is_before, hidden, told), call, result) == [
+        *calls,
+        result,
+        told,
+    ]
 
 
 @pytest.mark.parametrize("dialect", PAIRS)
 def test_a_hidden_call_whose_result_would_have_no_place_does_not_come_back(dialect: str) -> None:
     call, result, hidden, told = PAIRS[dialect]
-    pair = HiddenPair("own", True, hidden, told)
+    pair = HiddenPair("own", own_call(dialect), True, hidden, told)
     assert put(pair, BEFORE, call, BEHIND) == [BEFORE, call, BEHIND]
     assert put(pair, BEFORE, result) == [BEFORE, result]
 
@@ -388,8 +407,17 @@ def test_a_hidden_call_whose_result_would_have_no_place_does_not_come_back(diale
 @pytest.mark.parametrize("dialect", PAIRS)
 def test_a_hidden_call_comes_back_once_however_often_its_neighbour_is_said(dialect: str) -> None:
     call, result, hidden, told = PAIRS[dialect]
-    pair = HiddenPair("own", True, hidden, told)
+    pair = HiddenPair("own", own_call(dialect), True, hidden, told)
     assert put(pair, call, result, call, result) == [*put(pair, call, result), call, result]
+
+
+@pytest.mark.finding("K9")
+@pytest.mark.parametrize("dialect", PAIRS)
+def test_a_hidden_call_does_not_come_back_beside_another_call_of_the_same_id(dialect: str) -> None:
+    call, result, hidden, told = PAIRS[dialect]
+    other = decode(encode(own_call(dialect)).replace(b'"name":"', b'"name":"other_'))
+    assert other != own_call(dialect)
+    assert put(HiddenPair("own", other, True, hidden, told), BEFORE, call, result) == [BEFORE, call, result]
 
 
 @pytest.mark.parametrize("dialect", PAIRS)

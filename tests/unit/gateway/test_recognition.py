@@ -4,7 +4,8 @@ import pytest
 
 from contextfold.dialects import find
 from contextfold.domain import Cover, form_of
-from contextfold.gateway.recognition import START, Normaliser, said
+from contextfold.gateway.client_shapes import shapes_named
+from contextfold.gateway.recognition import START, MessageForm, Normaliser
 from contextfold.gateway.refold import moved, paired
 
 FORMATS = {
@@ -25,6 +26,10 @@ FORMATS = {
         {"role": "model", "parts": [{"text": "Hello.", "thoughtSignature": "s"}]},
     ),
 }
+
+
+def forms(messages: list[tuple[int, bytes]]) -> list[tuple[int, MessageForm]]:
+    return [(seq, MessageForm(digest)) for seq, digest in messages]
 
 
 def normaliser(format: str) -> Normaliser:
@@ -67,21 +72,37 @@ def test_another_call_id_is_another_message() -> None:
     assert known.form(calls[0]) != known.form(calls[1])
 
 
-def test_reminders_and_dates_are_not_what_was_said() -> None:
-    assert said("<system-reminder>a <b> c</system-reminder>Hello.\nToday's date: Monday") == "Hello."
-    assert said("<system-reminder>never closed. Hello.") == "<system-reminder>never closed. Hello."
+def test_only_what_a_known_client_renews_is_left_out_and_only_dates_of_it() -> None:
+    claude, text = (
+        shapes_named("claude-code"),
+        "<system-reminder>a <b> c\nToday's date is 2026-11-18.</system-reminder>Hello.\nToday's date is 2026-11-18.",
+    )
+    assert claude.words(text.replace("18.<", "18.\n<")) == (
+        "<system-reminder>a <b> c\n\n</system-reminder>Hello.\nToday's date is 2026-11-18."
+    )
+    assert claude.without_moved(text) == "Hello.\nToday's date is 2026-11-18."
+    assert claude.without_moved("<system-reminder>never closed. Hello.") == "<system-reminder>never closed. Hello."
+    assert shapes_named("python-httpx").words(text) == shapes_named("python-httpx").without_moved(text) == text
+    assert claude.words("Today's date is the day of the heron.") == "Today's date is the day of the heron."
 
 
 def test_old_messages_are_paired_with_equal_new_ones_in_order() -> None:
     old = [(1, b"a"), (2, b"b"), (3, b"a"), (4, b"c")]
     new = [(11, b"x"), (12, b"b"), (13, b"a"), (14, b"c")]
-    assert paired(old, new) == {2: 12, 3: 13, 4: 14}
+    assert paired(forms(old), forms(new)) == {2: 12, 3: 13, 4: 14}
 
 
 def test_a_cover_moves_whole_or_not_at_all() -> None:
     cover = Cover(((2, 3),), ((4, 1),), (9,))
-    assert moved(cover, {2: 12, 3: 13, 4: 14, 9: 19}, [1, 2, 3, 4], [1]) == [12, 13, 19, (14, 1)]
-    assert moved(cover, {2: 12, 4: 14, 9: 19}, [1, 2, 3, 4], [1]) is None
+    assert moved(cover, {2: 12, 3: 13, 4: 14, 9: 19}, [1, 2, 3, 4], [1], {}) == [12, 13, 19, (14, 1)]
+    assert moved(cover, {2: 12, 4: 14, 9: 19}, [1, 2, 3, 4], [1], {}) is None
+
+
+@pytest.mark.finding("K9")
+def test_a_cover_moves_only_with_the_calls_that_its_stand_in_quotes() -> None:
+    cover = Cover(blocks=((3, 0),))
+    assert moved(cover, {2: 12, 3: 13}, [1, 2, 3], [1], {3: {2}}) == [(13, 0)]
+    assert moved(cover, {3: 13}, [1, 2, 3], [1], {3: {2}}) is None
 
 
 def test_a_history_that_came_before_is_numbered_as_if_it_were_new() -> None:

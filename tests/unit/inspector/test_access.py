@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from contextfold.inspector import ROUTES
+from contextfold.inspector import ROUTES, Access
 from contextfold.inspector.app import CONTENT_POLICY
+from tests.effort import least
 
-from .visitor import Visitor, inspector_of
+from .visitor import HOST, PORT, Visitor, inspector_of
 
 TARGETS = [
     *(
@@ -113,3 +114,17 @@ async def test_what_is_refused_is_said_in_the_readers_language(store_path: Path)
     assert (await visitor.ask("GET", "/", accept_language="ja-JP")).body.startswith(b"ja: ")
     assert (await visitor.ask("GET", "/", accept_language="fr")).body.startswith(b"en: ")
     await visitor.inspector.close()
+
+
+@pytest.mark.finding("K14")
+@pytest.mark.parametrize("piece", ["\\", '\\"', '"', "a=b; ", "=", ";", "a", "\\1", "contextfold_inspector_8788=a; "])
+def test_no_cookie_takes_longer_than_it_is_long(piece: str) -> None:
+    access = Access(port=PORT)
+
+    def admitted(size: int) -> float:
+        cookie = 'a="' + piece * (size // len(piece)) + '"'
+        headers = [(b"host", HOST.encode()), (b"cookie", cookie.encode())]
+        scope = {"method": "GET", "path": "/", "query_string": b"", "headers": headers}
+        return least(lambda: access.admit(scope), 3)
+
+    assert admitted(60_000) < 40 * max(admitted(3_000), 0.0005)

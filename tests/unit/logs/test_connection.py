@@ -198,6 +198,75 @@ def test_a_file_that_is_gone_acknowledges_nothing(log: SqliteLog, tmp_path: Path
     assert log.bodies("a", [1, 2]) == {1: b"before", 2: b"after"}
 
 
+@pytest.mark.finding("K12")
+@pytest.mark.parametrize("suffixes", [("-wal",), ("-shm",), ("-wal", "-shm")])
+def test_what_sqlite_keeps_beside_the_file_is_missed_when_it_is_removed_and_nothing_acknowledged_is_lost(
+    tmp_path: Path, suffixes: tuple[str, ...]
+) -> None:
+    path = tmp_path / "store.db"
+    with closing(open_sqlite(path)) as log:
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"acknowledged")
+        for suffix in suffixes:
+            (tmp_path / f"store.db{suffix}").unlink()
+        for attempt in (lambda: appended(log, "a", b"after"), log.heartbeat):
+            with pytest.raises(StoreError, match="deleted or replaced"):
+                attempt()
+    with closing(open_sqlite(path)) as again:
+        assert again.bodies("a", [1, 2]) == {1: b"acknowledged"}
+        assert appended(again, "a", b"after")[0].seq == 2
+        assert again.verify() == []
+
+
+@pytest.mark.finding("K12")
+def test_a_wal_that_others_hold_without_a_name_is_not_taken_for_the_stores_own(tmp_path: Path) -> None:
+    """Connections of one process share the memory beside the file: as long as one holds it, all of them do."""
+    path = tmp_path / "store.db"
+    with closing(open_sqlite(path)) as log:
+        log.create(ThreadRow("a"))
+        (tmp_path / "store.db-shm").unlink()
+        with (
+            closing(open_sqlite(path, space="another")) as other,
+            pytest.raises(StoreError, match="deleted or replaced"),
+        ):
+            other.heartbeat()
+    with closing(open_sqlite(path)) as again:
+        again.heartbeat()
+        assert again.verify() == []
+
+
+@pytest.mark.finding("K12")
+def test_closing_a_store_whose_file_was_replaced_leaves_the_other_files_wal_alone(tmp_path: Path) -> None:
+    path, other = tmp_path / "store.db", tmp_path / "other.db"
+    held = open_sqlite(other)
+    held.create(ThreadRow("theirs"))
+    for suffix in ("", "-wal"):
+        (tmp_path / f"copy.db{suffix}").write_bytes((tmp_path / f"other.db{suffix}").read_bytes())
+    held.close()
+    with closing(open_sqlite(path)) as log:
+        log.create(ThreadRow("a"))
+        for suffix in ("", "-wal"):
+            (tmp_path / f"copy.db{suffix}").replace(tmp_path / f"store.db{suffix}")
+    with closing(open_sqlite(path)) as again:
+        assert [row.name for row in again.threads()] == ["theirs"]
+
+
+@pytest.mark.finding("K12")
+def test_a_link_that_was_switched_takes_no_more_writes_to_the_file_it_led_to(tmp_path: Path) -> None:
+    link, one, two = tmp_path / "current.db", tmp_path / "one.db", tmp_path / "two.db"
+    for each in (one, two):
+        open_sqlite(each).close()
+    link.symlink_to(one)
+    with closing(open_sqlite(link)) as log:
+        log.create(ThreadRow("a"))
+        link.unlink()
+        link.symlink_to(two)
+        with pytest.raises(StoreError, match="deleted or replaced"):
+            appended(log, "a", b"after")
+    with closing(open_sqlite(one)) as first, closing(open_sqlite(link)) as second:
+        assert ([row.name for row in first.threads()], list(second.threads())) == (["a"], [])
+
+
 @pytest.mark.finding("P12")
 def test_the_wal_beside_an_idle_store_stays_small(tmp_path: Path) -> None:
     with closing(open_sqlite(tmp_path / "store.db")) as log:

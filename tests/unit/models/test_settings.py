@@ -129,10 +129,10 @@ def test_the_environment_comes_before_the_file_and_the_model_before_all() -> Non
 
 def test_a_file_is_found_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find("mine", environ={}).assumed
+    assert find("mine", environ={"CONTEXTFOLD_TRUST": "1"}).assumed
     file = tmp_path / "contextfold.toml"
     file.write_text('[models."mine"]\nmax_input_tokens = 64000\ntokenizer = "llama3"\nmax_output_tokens = 900\n')
-    found = find("mine", environ={})
+    found = find("mine", environ={"CONTEXTFOLD_TRUST": "1"})
     assert (found.window, found.tokenizer, found.output, found.assumed) == (64_000, "llama3", 900, False)
     assert {name: Path(source.name).name for name, source in found.sources.items()} == {
         "window": "contextfold.toml",
@@ -140,7 +140,7 @@ def test_a_file_is_found_in_the_working_directory(tmp_path: Path, monkeypatch: p
         "output": "contextfold.toml",
     }
     file.write_text('[models."mine"]\nmax_input_tokens = 65000\n')
-    assert find("mine", environ={}).window == 65_000
+    assert find("mine", environ={"CONTEXTFOLD_TRUST": "1"}).window == 65_000
 
 
 def test_a_file_is_found_by_its_variable_or_its_path(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def called(tool: str, answer: str, *, is_error: bool = False) -> list[Message]:
     [
         [Message("user", (Text(f"{ORDER}."),))],
         [Message("user", (Text(COMMAND.format(ORDER)),))],
-        called("bash", REJECTED.format(ORDER), is_error=True),
+        called("Edit", REJECTED.format(ORDER), is_error=True),
         called("ask_followup_question", f"<answer>{ORDER}</answer>"),
     ],
     ids=["a message", "a command", "a rejection", "an answer"],

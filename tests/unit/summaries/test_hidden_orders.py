@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import contextfold as cf
-from contextfold.summaries.page import sayings
+from contextfold.domain import PERSON
 from contextfold.summaries.passages import HistoryPassage
+from contextfold.summaries.sayings import sayings
 from contextfold.testing.wire import WRITERS, Answered, Called, Step, StepQuestion, Worked
 
 MODELS = {
@@ -69,7 +70,7 @@ def test_orders_in_results_commands_and_answers_survive_a_fold(dialect: str, lan
 @pytest.mark.finding("K2")
 def test_of_a_paste_of_very_many_lines_both_ends_are_weighed() -> None:
     text = "Never rename it.\n" + "x\n" * 60_000 + "Always keep the parser.\n"
-    said = sayings(text, HistoryPassage(0, 1, "user", ""))
+    said = sayings(text, HistoryPassage(0, 1, PERSON, ""))
     assert len(said) == 40_000
     assert (said[0].text, said[-1].text) == ("Never rename it.", "Always keep the parser.")
     assert said[-1].index == 60_001

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,7 @@ from contextfold.domain import Message, Text, ToolCall, ToolResult
 from contextfold.summaries import SourceMessage, SummaryRequest
 from contextfold.summaries.earlier import entries, restored
 from contextfold.summaries.extractive import digest
-from contextfold.summaries.page import KEPT, common_root, is_below, shortened
+from contextfold.summaries.roots import KEPT, common_root, is_below, shortened
 
 HOME = "/srv/ada/work/engine"
 DEEP = [f"{HOME}/src/engine/parts/cards/{name}.py" for name in ("reader", "writer", "store")]
@@ -28,6 +31,30 @@ def test_the_root_is_what_is_repeated_most() -> None:
 @pytest.mark.parametrize("paths", [[], ["src/a.py", "src/b.py"], DEEP[:1], ["/etc/hosts", "/etc/fstab"]])
 def test_where_nothing_is_repeated_there_is_none(paths: list[str]) -> None:
     assert common_root(paths) == ""
+
+
+@given(st.lists(st.lists(st.sampled_from(["", "a", "b", "ab"]), max_size=12).map("/".join), max_size=8))
+def test_the_root_is_the_one_that_looking_at_every_directory_would_give(told: list[str]) -> None:
+    within: Counter[str] = Counter()
+    for path in told:
+        parts = path.split("/")
+        if path.startswith("/"):
+            within.update("/".join(parts[:end]) for end in range(3, len(parts) - KEPT + 1))
+    often = [root for root, files in within.items() if files > 1]
+    assert common_root(told) == max(often, key=lambda root: (within[root] * len(root), root), default="")
+
+
+@pytest.mark.finding("K13")
+def test_a_root_takes_no_more_memory_than_its_paths_have_parts() -> None:
+    longest, deepest = "/" + "a/" * 50_000, "/" + "a/" * 2_000
+    tracemalloc.start()
+    try:
+        common_root([longest, f"{longest}b"])
+        common_root([f"/{number}{deepest}" for number in range(100)])
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 8 << 20
 
 
 def test_a_path_keeps_enough_to_say_what_it_belongs_to() -> None:

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from contextfold.domain import (
     Block,
@@ -12,7 +14,7 @@ from contextfold.domain import (
     ToolCall,
     ToolResult,
 )
-from contextfold.tokens import counter_for
+from contextfold.tokens import counter_for, scale
 from tests.unit.tokens import pictures
 
 WORDS = "a thousand words " * 300
@@ -85,3 +87,10 @@ def test_outlines_for_an_exact_model_hold_classes_too() -> None:
     assert exact.classes == estimated.classes
     assert set(exact.bpe) == {"o200k"}
     assert estimated.bpe == {}
+
+
+@pytest.mark.finding("K13")
+@given(text=st.text(st.sampled_from("ab AB1\n.,\t\u00e9\u65e5\U0001f600\u3042"), max_size=400))
+def test_a_long_text_weighs_span_by_span_what_it_weighs_as_a_whole(text: str) -> None:
+    long = text * (1 + 100_000 // max(1, len(text)))
+    assert scale.weigh_long(long) == (len(long.encode()), scale.weigh(long.encode()))

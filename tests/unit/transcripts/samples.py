@@ -75,5 +75,10 @@ def kinds(read: Whole) -> list[str]:
     return [defect.kind for defect in read.defects]
 
 
+def filed(text: str) -> Json:
+    """What nobody typed, beside the words that somebody did."""
+    return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}}
+
+
 def words(*texts: str) -> list[Json]:
     return [{"type": "text", "text": text} for text in texts]

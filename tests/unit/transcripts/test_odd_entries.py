@@ -9,7 +9,7 @@ import pytest
 from contextfold import transcripts
 from contextfold.transcripts import Whole
 from tests.unit.transcripts.every import COPILOT, GEMINI_CHAT, LONGMEMEVAL, PI, ROO_API, ROO_UI, SWE_AGENT, TAU2
-from tests.unit.transcripts.samples import Json, jsonl, kinds, messages, put, spelled, words
+from tests.unit.transcripts.samples import Json, filed, jsonl, kinds, messages, put, spelled, words
 from tests.unit.transcripts.test_codex import ROLLOUT, item
 
 
@@ -148,7 +148,7 @@ SAID = {
     ),
     "codex: an unknown part": (
         jsonl([*ROLLOUT, item(type="message", role="user", content=[{"type": "input_sound", "sound": 1}])]),
-        words('{"type":"input_sound","sound":1}'),
+        [filed('{"type":"input_sound","sound":1}')],
     ),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.unit.transcripts.every import COPILOT, GEMINI, GEMINI_CHAT, PI, ROO_API, ROO_UI
-from tests.unit.transcripts.samples import Json, kinds, messages, only, places, put_json, put_lines, whole, words
+from tests.unit.transcripts.samples import Json, filed, kinds, messages, only, places, put_json, put_lines, whole, words
 
 
 def test_pi_follows_the_live_branch_and_writes_blocks_as_anthropic_does(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_copilot_pairs_requests_with_what_the_tools_answered(tmp_path: Path) -> 
 
     assert (recording.id, recording.system) == ("k1", "You are a pilot.")
     assert messages(read) == [
-        {"role": "user", "content": words("<now>1</now> fly")},
+        {"role": "user", "content": [*words("fly"), filed("<now>1</now>")]},
         {
             "role": "assistant",
             "content": [{"type": "tool_use", "id": "t1", "name": "view", "input": {"path": "a"}}],

@@ -124,6 +124,7 @@ def turns(items: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]
 
 NAME = "openai-responses"
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_NATIVE_SPACE = "functions"  # the namespace of a client's own tools
 _GIVEN = ("arguments", "input", "action", "operation")  # what a call was given, by the kinds of call there are
 
 
@@ -173,7 +174,8 @@ def placed(items: list[dict[str, Any]]) -> list[tuple[ItemPlace, Block]]:
                 arguments = encodable(given)
             else:
                 arguments = "{}" if given is None else encode(given).decode()
-            block = ToolCall(encodable(call), _word(item, "name") or kind.removesuffix("_call"), arguments)
+            name, server = _word(item, "name") or kind.removesuffix("_call"), _word(item, "namespace")
+            block = ToolCall(encodable(call), name, arguments, server if server != _NATIVE_SPACE else "")
         found.append((ItemPlace(index), block))
     return found
 

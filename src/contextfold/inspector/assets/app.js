@@ -70,6 +70,16 @@ function alive(isAlive) {
   $("live").title = state.about?.store ?? "";
 }
 
+/** Ask whether conversations are kept; where they are not, say since when, until they are again. */
+async function watch() {
+  let health = null;
+  try { health = await get("/health"); } catch { /* the line says that it is broken */ }
+  const unkept = health !== null && !health.is_kept;
+  $("unkept").hidden = !unkept;
+  fill($("unkept"), unkept && `${t("unkept").replace("{since}", new Date(health.since * 1000).toLocaleString(state.language)).replace("{requests}", health.requests)} ${health.why}`);
+  setTimeout(watch, 5000);
+}
+
 async function heard(news) {
   $("live").classList.remove("beat");
   void $("live").offsetWidth;
@@ -130,3 +140,4 @@ state.language = kept.get("language") ?? (navigator.language.startsWith("ja") ? 
 if (kept.get("theme")) document.documentElement.style.colorScheme = kept.get("theme");
 dress();
 begin();
+watch();

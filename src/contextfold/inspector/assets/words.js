@@ -2,6 +2,7 @@
 
 const WORDS = {
   skip: ["Skip to content", "本文へ移動"], sessions: ["Sessions", "セッション"], live: ["live", "接続中"], offline: ["reconnecting…", "再接続中…"],
+  unkept: ["Nothing is kept since {since}; requests not kept: {requests}.", "{since} から保存されていません。未保存のリクエスト: {requests}。"],
   readonly: ["read only", "読み取り専用"], find: ["Words, or a number", "言葉、または番号"], theme: ["Light or dark", "明るさを切り替え"], help: ["Keyboard", "キーボード"],
   otherLanguage: ["日本語", "English"], space: ["Space", "スペース"], session: ["Session", "セッション"], model: ["Model", "モデル"], messages: ["Messages", "メッセージ"],
   context: ["Context now", "現在のコンテキスト"], over: ["Context over time", "コンテキストの推移"], folds: ["Folds", "折りたたみ"], cost: ["Input cost", "入力コスト"], activity: ["Last activity", "最終更新"],

@@ -58,7 +58,10 @@ _BLOBS: LiteralString = (
     " FROM unnest(%(digests)s::bytea[], %(blobs)s::bytea[]) AS b(digest, bytes)"
     " WHERE b.digest <> '' AND pg_advisory_xact_lock_shared(%(guard)s::bigint)::text IS NOT NULL ON CONFLICT DO NOTHING"
 )
-_HOLD: LiteralString = "SELECT 1 FROM {schema}.threads WHERE space = %s AND id = %s FOR UPDATE"
+_HOLD: LiteralString = (  # a process that is stopped in the middle loses its turn before the others lose patience
+    "SELECT set_config('idle_in_transaction_session_timeout', '10s', true)"
+    " FROM {schema}.threads WHERE space = %s AND id = %s FOR UPDATE"
+)
 _NOTIFY: LiteralString = "SELECT pg_notify(%s, %s)"
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from contextfold.domain import Event, blobs_of, commitment, encode_event
 from contextfold.errors import StoreError
-from contextfold.logs.entries import Redaction, Sealed, calls_of, forgotten_key, holds_words, no_event
+from contextfold.logs.entries import Redaction, Sealed, calls_of, forgotten_key, holds_words, lasting, no_event
 
 from .append import guard_of
 from .connections import Connection, Connections
@@ -172,8 +172,9 @@ def _left(entries: Sequence[Sealed], named: set[int] | None) -> Iterator[_Erased
         for entry in entries
         if (named is None or entry.seq in named) and _has_something(entry, events[entry.seq], is_whole=is_whole)
     }
-    said = (events[entry.seq] for entry in entries if entry.body is not None and entry.seq not in going)
-    redaction = Redaction(calls_of(said if not is_whole else ()))
+    said = {entry.seq: events[entry.seq] for entry in entries if entry.body is not None and entry.seq not in going}
+    kept = {} if is_whole else said
+    redaction = Redaction(calls_of(kept.values()), lasting(kept.items()))
     for entry in entries:
         event, committed = events[entry.seq], going.get(entry.seq, entry.committed)
         if entry.seq not in going and entry.body is not None:

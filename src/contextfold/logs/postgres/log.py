@@ -16,6 +16,7 @@ from .connections import Connections
 from .directory import ThreadDirectory
 from .feed import ThreadFeed
 from .forget import Eraser
+from .heartbeat import beat
 from .keys import KeyDirectory, Seals
 from .passages import PassageTable
 from .read import EventReader, Verifier
@@ -158,6 +159,10 @@ class PostgresLog:
 
     def batch(self) -> AbstractContextManager[None]:
         return self._connections.batch()
+
+    def heartbeat(self, *, room: int = 0) -> None:
+        self._refuse_to_write()
+        beat(self._connections, self._directory.space, room)
 
     def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
         self._refuse_to_write()

@@ -2,7 +2,8 @@
 
 from .database import Address
 from .derived import DerivedTable
+from .files import FileReplaced
 from .log import SqliteLog
 from .open import open_sqlite
 
-__all__ = ["Address", "DerivedTable", "SqliteLog", "open_sqlite"]
+__all__ = ["Address", "DerivedTable", "FileReplaced", "SqliteLog", "open_sqlite"]

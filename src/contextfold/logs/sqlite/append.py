@@ -43,6 +43,7 @@ _MEMORY: Final = 5  # … in 70 µs instead of 30, most of it to clear that
 _MOST_TIPS: Final = 4096  # threads; one that was let go is looked up again
 _MOST_BLOBS: Final = 64  # systems, lists of tools, settings, …
 _MOST_BLOB: Final = 2**18  # … each of so many bytes
+_MOST_BOUND: Final = 2**18  # bytes that are handed over at once
 
 
 class Tip(Struct, frozen=True, gc=False):
@@ -202,12 +203,12 @@ class Appending:
     def keep_blob(self, blob: bytes, ready: Packed | None = None) -> int:
         """The number of these bytes in the space, kept once. What was found whole before is only looked for by name."""
         connection, space = self._connection, self._address.space
-        name, whole = self._tips.blobs.get(blob) or (sha256(blob).digest(), 0)
+        known = self._tips.blobs.get(blob) if len(blob) <= _MOST_BLOB else None  # a long one costs time to look up
+        name, whole = known or (sha256(blob).digest(), 0)
         number = find(connection, space, DIGESTS, name)
         if number is None:
             ready = ready or packed(blob)
-            connection.execute(_BLOB, (space, ready.kept, ready.unpacked))
-            number = connection.last_insert_rowid()
+            number = self._write_blob(ready)
             connection.execute(NAME, (space, DIGESTS, name, number))
         elif number != whole and not self._is_kept(blob, number):
             raise Corrupt(f"The bytes kept under {name.hex()!r} are damaged, so nothing can share them. {RESCUE}")
@@ -215,6 +216,19 @@ class Appending:
             if len(self._tips.blobs) >= _MOST_BLOBS:
                 self._tips.blobs.clear()
             self._tips.blobs[blob] = name, number
+        return number
+
+    def _write_blob(self, ready: Packed) -> int:
+        """Write the bytes of a blob; a long one into its place, piece by piece: bound to a statement it is copied."""
+        connection, space, size = self._connection, self._address.space, len(ready.kept)
+        kept = ready.kept if size <= _MOST_BOUND else apsw.zeroblob(size)
+        connection.execute(_BLOB, (space, kept, ready.unpacked))
+        number = connection.last_insert_rowid()
+        if size > _MOST_BOUND:
+            view = memoryview(ready.kept)
+            with connection.blob_open("main", "bodies", "bytes", number, True) as place:
+                for at in range(0, size, _MOST_BOUND):
+                    place.write(view[at : at + _MOST_BOUND])
         return number
 
     def _is_kept(self, blob: bytes, number: int) -> bool:

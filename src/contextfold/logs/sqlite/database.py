@@ -21,6 +21,8 @@ import msgspec
 from contextfold.errors import Corrupt, DiskFull, NotOurs, ReadOnly, StoreError
 from contextfold.logs.entries import RESCUE
 
+from .files import FileReplaced, OpenedFiles, leave_wal, refuse_without_room, save_wal
+
 Row: TypeAlias = tuple[Any, ...]
 
 _numbers = Struct("<qqqqd").pack
@@ -110,7 +112,7 @@ class Database:
 
     is_read_only = False
 
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
+    def __init__(self, connection: apsw.Connection, path: str, given: str | None = None) -> None:
         self.connection, self.path = connection, path
         self._on_rollback: Callable[[], None] = lambda: None
         self.lock = RLock()
@@ -123,9 +125,9 @@ class Database:
         self._must_flush = False  # and somebody in this batch wants it to be
         self._changes = 0  # how many rows were ever written when this transaction began
         self._current: object = None  # whose transaction is open, for whoever comes late to take one back
-        self._inode = self._found()
         self._process = os.getpid()
         self._seen = self._data_version()
+        self._files = OpenedFiles(path, given)
 
     def tell_rollbacks(self, to: Callable[[], None]) -> None:
         """Call this whenever something was taken back: what it knows of the file may not hold any longer."""
@@ -349,19 +351,17 @@ class Database:
 
     def _refuse_when_deleted(self) -> None:
         """A file without a name takes writes as before, and is gone with the last process that has it open."""
-        if self._inode is not None and self._found() != self._inode:
-            raise StoreError(
-                f"{self.path} was deleted or replaced while it was open, so nothing more is written to it. "
+        if name := self._files.lost():
+            raise FileReplaced(
+                f"{name} was deleted or replaced while it was open, so nothing more is written to it. "
                 f"Put the file back, or open the store again to begin a new one."
             )
 
-    def _found(self) -> tuple[int, int] | None:
-        """Which file stands at the path; None where the system knows none, as with a simulated disk."""
-        try:
-            facts = os.stat(self.path)  # noqa: PTH116  # before every write: a path takes ten times as long
-        except OSError:
-            return None
-        return facts.st_dev, facts.st_ino
+    def heartbeat(self, room: int = 0) -> None:
+        """A page that stays as it is, written and committed like any other; refused where there is no room for more."""
+        refuse_without_room(self.path, room)
+        with self.writing() as connection:
+            connection.pragma("user_version", connection.pragma("user_version"))
 
     def _refuse_a_fork(self) -> None:
         """Asked before the lock: whoever held it when the process was forked does not exist in the child."""
@@ -379,5 +379,17 @@ class Database:
     def close(self) -> None:
         if os.getpid() == self._process:
             with self.lock:
+                if not self._closed and not self.is_read_only:
+                    self._leave_in_order()
                 self._closed = True
                 self.connection.close()
+
+    def _leave_in_order(self) -> None:
+        """After a failed write the WAL is proven by whoever opens it next; closing would move it unproven.
+
+        A name that leads to another file now is that one's: SQLite would delete the WAL of that name.
+        """
+        if self._failure is None and self._files.may_save():
+            save_wal(self.connection)
+        if self._failure is not None or self._files.lost():
+            leave_wal(self.connection)

@@ -20,7 +20,7 @@ import apsw
 
 from contextfold.domain import blobs_of, commitment, decode_event, encode_event
 from contextfold.errors import StoreError
-from contextfold.logs.entries import Redaction, calls_of, damaged, forgotten_key, holds_words, no_event
+from contextfold.logs.entries import Redaction, calls_of, damaged, forgotten_key, holds_words, lasting, no_event
 from contextfold.logs.sqlite import catalogue
 
 from .append import FORGOTTEN
@@ -79,7 +79,8 @@ def rewrite(connection: apsw.Connection, address: Address, *, is_whole: bool) ->
 def _changes(connection: apsw.Connection, address: Address, found: list[Row], is_whole: bool) -> Iterator[Row]:
     """Events whose outline or key must go: those whose mark says that their link can no longer be made from them."""
     entries = [(row, decode_event(row[6])) for row in found]
-    redaction = Redaction(calls_of(event for row, event in entries if row[8] is None and not is_whole))
+    kept = [(row[0], event) for row, event in entries if row[8] is None and not is_whole]
+    redaction = Redaction(calls_of(event for _, event in kept), lasting(kept))
     previous = link_at(connection, address, address.start)
     for row, event in entries:
         seq, parent, step, body, at, key, _, link, committed = row

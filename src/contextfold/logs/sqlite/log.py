@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TypeVar
 
 import apsw
 
@@ -19,6 +20,8 @@ from .derived import Derivations, DerivedTable
 from .directory import Directory
 from .forget import forget
 from .verify import backup, verify
+
+T = TypeVar("T")
 
 
 class SqliteLog:
@@ -178,6 +181,13 @@ class SqliteLog:
     def batch(self) -> AbstractContextManager[None]:
         return self._database.batch()
 
+    def in_turn(self, thread: str, work: Callable[[], T]) -> T:
+        """Do work that appends to a thread while no other process writes to the file: the lock is taken before it."""
+        with self._database.batch():
+            with self._database.writing() as connection:
+                self._directory.address(connection, thread)
+            return work()
+
     @property
     def is_deferring(self) -> bool:
         """Whether what this Python thread appends now may reach the disk later."""
@@ -188,6 +198,9 @@ class SqliteLog:
 
     def flush(self) -> None:
         self._database.flush()
+
+    def heartbeat(self, *, room: int = 0) -> None:
+        self._database.heartbeat(room)
 
     def forget(self, thread: str, seqs: Sequence[int] | None = None) -> int:
         self._tips.clear()  # they hold blobs, of which some may be erased

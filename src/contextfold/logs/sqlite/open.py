@@ -184,7 +184,8 @@ def open_sqlite(
         connection = _connect(str(real), vfs, _TO_WRITE)
         try:
             _prepare(connection, real)
-            return SqliteLog(Database(connection, str(real)), space=space, salts=salts, derived=derived)
+            given = os.path.abspath(path)  # noqa: PTH100  # links in it are not followed: they may be switched
+            return SqliteLog(Database(connection, str(real), given), space=space, salts=salts, derived=derived)
         except BaseException:
             connection.close()
             raise

@@ -37,6 +37,21 @@ class DurableLogContract:
         assert again.append("a", [message(b"5", key="k")], expected=0)[-1].seq == 5
         assert again.verify() == []
 
+    def test_a_heartbeat_is_a_write_that_says_nothing(self, log: EventLog, reopen: Callable[[], EventLog]) -> None:
+        log.heartbeat()
+        log.create(ThreadRow("a"))
+        appended(log, "a", b"1")
+        changes = list(log.changes())
+        log.heartbeat(room=1 << 16)
+        with log.batch():
+            log.heartbeat()
+            appended(log, "a", b"2")
+        again = reopen()
+        assert [row.name for row in again.threads()] == ["a"]
+        assert again.bodies("a", [1, 2]) == {1: b"1", 2: b"2"}
+        assert len(list(again.changes())) == len(changes) + 1
+        assert again.verify() == []
+
     def test_two_see_what_the_other_wrote(self, log: EventLog, reopen: Callable[[], EventLog]) -> None:
         log.create(ThreadRow("a"))
         other = reopen()

@@ -8,7 +8,7 @@ the message. Searches that ran at the provider have no result in any log; that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from contextfold.transcripts.speech import (
     billed_with_cache_inside,
     call,
     call_id,
+    document,
     flat,
     input_object,
     kind,
@@ -40,6 +41,7 @@ from contextfold.transcripts.speech import (
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "mcp_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output")
 _SILENT = ("reasoning", "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call")
+_NATIVE_SPACE = "functions"  # the namespace of the client's own tools
 _AT_PROVIDER = ("web_search_call", "file_search_call", "image_generation_call")
 
 
@@ -71,11 +73,12 @@ class Items:
     def take(self, line: int, item: dict[str, Any], raw: bytes, at: float | None) -> Iterator[Heard]:
         what, role, content = item.get("type"), item.get("role"), item.get("content")
         if what == "message" and role != "assistant":
-            blocks = content_blocks(content)
+            blocks = content_blocks(content, unread=document)
             if not blocks:
                 yield Skipped(line, "empty")
                 return
-            human = role == "user" and is_typed(flat(content))
+            parts = content if isinstance(content, list) else [content]
+            human = role == "user" and any(is_typed(flat(part)) for part in parts)
             turn = Recorded(message("user", blocks), (line,), at, is_meta=not human, human=human, original=raw)
             yield from self._joining.hear(SpokenTurn(turn))
         elif what in _OUTPUTS:
@@ -110,15 +113,25 @@ class Items:
         elif what in _CALLS:
             id = call_id(item.get("call_id") or item.get("id") or f"line_{line}")
             given = next((item[name] for name in ("arguments", "input", "action") if item.get(name) is not None), None)
-            blocks, calls = (call(id, word(item.get("name")) or what, input_object(given)),), (id,)
+            blocks, calls = (call(id, _full_name(item) or what, input_object(given)),), (id,)
         part = AnswerPart(line, str(self._run), blocks, what, at, None, self.model, raw, calls)
         yield from self._joining.add(part)
         if what in _AT_PROVIDER:
             yield Defect(line, "call-without-result", f"the log does not hold what the {what} found")
 
 
-def content_blocks(content: object) -> list[bytes]:
-    """Parts of a content as Anthropic blocks; parts that say nothing are left out."""
+def _full_name(item: dict[str, Any]) -> str:
+    """The name of a tool with its server, as other clients write it: a server's tool may be called like a client's."""
+    name = word(item.get("name"))
+    server = (word(item.get("namespace")) or word(item.get("server_label"))).rstrip("_")
+    return name if server in ("", _NATIVE_SPACE) or name.startswith(f"{server}__") else f"{server}__{name}"
+
+
+def content_blocks(content: object, unread: Callable[[str], bytes] = text) -> list[bytes]:
+    """Parts of a content as Anthropic blocks; parts that say nothing are left out.
+
+    `unread` makes a block of a part that is neither words nor a picture, spelled out: nobody typed that.
+    """
     if not isinstance(content, str | list):
         return []
     blocks: list[bytes] = []
@@ -132,7 +145,9 @@ def content_blocks(content: object) -> list[bytes]:
                 blocks.append(picture(url))
                 continue
             case _:
-                words = spelled(part)
+                if words := spelled(part):
+                    blocks.append(unread(words))
+                continue
         if words.strip():
             blocks.append(text(words))
     return blocks

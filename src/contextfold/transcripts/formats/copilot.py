@@ -21,6 +21,7 @@ from contextfold.transcripts.speech import (
     billed,
     call,
     call_id,
+    document,
     flat,
     input_object,
     kind,
@@ -116,12 +117,16 @@ class _Events:
                 yield Skipped(row.line, kind(type_))
 
     def _said(self, row: JsonRow, data: dict[str, Any]) -> Iterator[Heard]:
-        words = flat(data.get("transformedContent") or data.get("content"))
+        words, shown = flat(data.get("content")), flat(data.get("transformedContent"))
+        words, shown = (words, shown) if words.strip() else (shown, "")
         if not words.strip():
             yield Skipped(row.line, "empty")
             return
+        # What the model saw beside the words that were typed: files, the time, what the editor shows.
+        added = "".join(shown.split(words, maxsplit=1)).strip()
+        blocks = [text(words), document(added)] if added else [text(words)]
         at = when(row.value.get("timestamp"))
-        turn = Recorded(message("user", [text(words)]), (row.line,), at, human=True, original=row.raw)
+        turn = Recorded(message("user", blocks), (row.line,), at, human=True, original=row.raw)
         yield from self._joining.hear(SpokenTurn(turn))
 
     def _answered(self, row: JsonRow, data: dict[str, Any]) -> Iterator[Heard]:

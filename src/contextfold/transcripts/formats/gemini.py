@@ -28,6 +28,7 @@ from contextfold.transcripts.speech import (
     billed_with_cache_inside,
     call,
     call_id,
+    document,
     flat,
     input_object,
     kind,
@@ -73,7 +74,7 @@ class Contents:
         blocks = [
             block
             for index, part in enumerate(parts)
-            if (block := self._block(part, f"{row.line}_{index}", calls, answers)) is not None
+            if (block := self._block(part, f"{row.line}_{index}", calls, answers, role)) is not None
         ]
         if not blocks:
             return Skipped(row.line, "empty")
@@ -81,7 +82,7 @@ class Contents:
         turn = Recorded(message(role, blocks), (row.line,), at, human=typed, original=row.raw)
         return SpokenTurn(turn, tuple((id, row.line) for id in calls), tuple((id, row.line) for id in answers))
 
-    def _block(self, part: dict[str, Any], place: str, calls: list[str], answers: list[str]) -> bytes | None:
+    def _block(self, part: dict[str, Any], place: str, calls: list[str], answers: list[str], role: str) -> bytes | None:
         match part:
             case {"thought": True}:
                 return None
@@ -100,7 +101,8 @@ class Contents:
             case {"text": str(words)}:
                 return text(words) if words.strip() else None
             case _:
-                return text(spelled(part)) if part else None
+                unread = document if role == "user" else text  # what nobody typed
+                return unread(spelled(part)) if part else None
 
     def _answered(self, answer: dict[str, Any], place: str) -> str:
         """The id of the call that a response answers: its own, or that of the oldest open call of this name."""

@@ -175,10 +175,9 @@ def _noted(row: JsonRow, value: dict[str, Any], words: str) -> Iterator[Heard]:
         yield Skipped(row.line, "empty")
         return
     at = when(row.value.get("timestamp"))
-    typed = value.get("role") == "bashExecution"  # a command that the user ran
-    yield SpokenTurn(
-        Recorded(message("user", [text(words)]), (row.line,), at, is_meta=not typed, original=_original(row))
-    )
+    ran = value.get("role") == "bashExecution"  # a command that the user ran, with what it printed
+    raw = message("user", [text(words)])
+    yield SpokenTurn(Recorded(raw, (row.line,), at, is_meta=not ran, is_output=ran, original=_original(row)))
 
 
 def _answered(row: JsonRow, value: dict[str, Any]) -> Iterator[Heard]:

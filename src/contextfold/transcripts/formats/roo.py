@@ -165,9 +165,9 @@ class _Panel:
         task = what == "text" and not self._begun
         if task or what in _UI_TYPED or what in _TOOLS:
             self._begun = True
-            turn = Recorded(
-                message("user", [text(words)]), (row.line,), at, human=task or what in _UI_TYPED, original=row.raw
-            )
+            typed = task or what in _UI_TYPED
+            raw = message("user", [text(words)])
+            turn = Recorded(raw, (row.line,), at, human=typed, is_output=not typed, original=row.raw)
             yield from self._joining.hear(SpokenTurn(turn))
         elif what in _ASSISTANT:
             part = AnswerPart(row.line, str(self._requests), (text(words),), kind_, at, self._usage, "", row.raw)

@@ -65,5 +65,7 @@ def _heard(source: Source, reads: Iterator[Read]) -> Iterator[Heard]:
             demo = read.value.get("is_demo") is True
             human = value["role"] == "user" and not demo and not begun
             raw, original = portable(read.raw) if value["role"] != "tool" else (encode(value), read.raw)
-            yield spoken(Recorded(raw, (read.line,), is_meta=demo, human=human, original=original), value)
+            output = value["role"] == "user" and not demo and begun
+            turn = Recorded(raw, (read.line,), is_meta=demo, human=human, is_output=output, original=original)
+            yield spoken(turn, value)
             begun = begun or (value["role"] == "assistant" and not demo)

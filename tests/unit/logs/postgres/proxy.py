@@ -48,6 +48,7 @@ class Wire:
         with suppress(OSError):
             while True:
                 near, _ = self._listening.accept()
+                near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else each trip takes 40 ms
                 far = socket.socket(socket.AF_UNIX)
                 try:
                     far.connect(self._target)
