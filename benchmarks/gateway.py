@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -113,7 +114,7 @@ async def _timed(client: aiohttp.ClientSession, url: str, body: bytes, key: str 
     return (time.perf_counter() - start) * 1_000
 
 
-def _body(messages: Sequence[dict[str, str]]) -> bytes:
+def _body(messages: Sequence[dict[str, Any]]) -> bytes:
     return json.dumps({"model": "claude-sonnet-5-5", "max_tokens": 1_000, "messages": messages}).encode()
 
 
@@ -243,6 +244,46 @@ async def _beside_folds(client: aiohttp.ClientSession, gateway: str, turns: int)
     }
 
 
+def _large(size: int) -> dict[str, bytes]:
+    """Requests of one size in very different shapes: what a stranger may send at any time."""
+    line = "line %d the quick brown fox jumps over the lazy dog\n"
+    calls: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for at in range(4_500):
+        text = "".join(line % number for number in range(size // 4_500 // len(line)))
+        call = {"type": "tool_use", "id": f"t{at}", "name": "Read", "input": {"file_path": f"/b{at}"}}
+        result = {"type": "tool_result", "tool_use_id": f"t{at}", "content": text}
+        calls += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    tiny = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"a{at}"} for at in range(size // 40)]
+    text = "".join(line % number for number in range(size // len(line)))
+    shapes = {"one text": [{"role": "user", "content": text}], "9,000 calls and results": calls, "tiny messages": tiny}
+    return {name: _body(messages) for name, messages in shapes.items()}
+
+
+async def _beside_large(client: aiohttp.ClientSession, gateway: str) -> dict[str, float]:
+    """Small requests of one client alone, and while another sends 32 MiB in one request."""
+
+    async def small(times: int, tag: str) -> list[float]:
+        bodies = [_body([{"role": "user", "content": f"{tag} {at}."}]) for at in range(times)]
+        return [await _timed(client, gateway + TURN, body) for body in bodies]
+
+    found = {"alone p99": statistics.quantiles(await small(200, "Before"), n=100)[-1]}
+    for name, body in _large(32 << 20).items():
+        sending = asyncio.ensure_future(asyncio.to_thread(_send, gateway + TURN, body))
+        beside: list[float] = []
+        while not sending.done() or len(beside) < 200:
+            beside.extend(await small(5, f"{name} {len(beside)}"))
+        await sending
+        found[f"beside {name}, p99"] = statistics.quantiles(beside, n=100)[-1]
+    return found
+
+
+def _send(url: str, body: bytes) -> None:
+    """One request of another tenant, from a thread of its own."""
+    request = urllib.request.Request(url, body, {"x-api-key": "other", "content-type": "application/json"})  # noqa: S310
+    with urllib.request.urlopen(request, timeout=300) as answer:  # noqa: S310  # this machine's own address
+        answer.read()
+
+
 async def _soak(client: aiohttp.ClientSession, gateway: str, process: multiprocessing.Process, seconds: float) -> Any:
     """Memory while conversations of several keys come and go, most of them short, some long enough to be folded."""
     start, found, number = time.perf_counter(), dict[str, float](), 0
@@ -270,6 +311,7 @@ async def _measure_more(
     async with aiohttp.ClientSession() as client:
         found["first streamed byte"] = await _first_bytes(client, direct, gateway, max(5, int(60 * share)))
         found["beside folds"] = await _beside_folds(client, folding, max(5, int(30 * share)))
+        found["beside 32 MiB"] = await _beside_large(client, gateway)
         found["streams held"] = await _held(gateway, process, int(1_000 * share))
     return found
 

@@ -91,6 +91,9 @@ class PlainLens:
     def unread(self, item: ViewItem) -> Callable[[], Message]:
         return lambda: self.read(item)
 
+    def size(self, item: ViewItem) -> int:
+        return item.shape.size
+
     def count(self, tokens: int, size: int, images: int) -> Count:
         return Count(tokens, True, "plain", {"messages": tokens}, size, images)
 

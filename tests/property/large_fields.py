@@ -45,7 +45,12 @@ SHAPES = {
     "dashes": "- ",
     "fences": "```\n",
     "dots": "a.b ",
+    "numbered blocks": "<t#>x</t#>\n",
+    "numbered closings": "</t#>\n",
+    "numbered paths": "/a#/b.py ",
+    "numbered sentences": "Never touch a#. ",
 }
+ENDINGS = {"numbered blocks": "<user_query>x</user_query>"}
 Body = dict[str, Any]  # a request: messages, and perhaps tools and a system prompt
 Field = Callable[[str], Body]
 
@@ -209,8 +214,12 @@ CASES = [(dialect, field, shape) for dialect, fields in FIELDS.items() for field
 
 
 def text_of(shape: str, size: int) -> str:
-    piece = SHAPES[shape]
-    return piece * (size // len(piece.encode()) + 1)
+    """A text of about this size: its shape again and again, each time with a number of its own where it has a place."""
+    piece, end = SHAPES[shape], ENDINGS.get(shape, "")
+    if "#" not in piece:
+        return piece * (size // len(piece.encode()) + 1)
+    count = size // (len(piece) + 5 * piece.count("#"))
+    return "".join(piece.replace("#", f"{at:06}") for at in range(count)) + end
 
 
 def pass_through(dialect: str, body: Body, place: Path, run: Callable[[str, Callable[[], object]], object]) -> None:

@@ -175,6 +175,9 @@ def replayed(events: Sequence[Logged]) -> list[tuple[str, int]]:
         def unread(self, item: object) -> Callable[[], cf.Message]:
             raise NotImplementedError
 
+        def size(self, item: object) -> int:
+            raise NotImplementedError
+
         def count(self, tokens: int, size: int, images: int) -> cf.Count:
             raise NotImplementedError
 

@@ -22,6 +22,7 @@ from .splices import Splice
 
 _BODY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
+MOST_MESSAGES = 100_000  # of one request; each takes some hundred bytes of memory, however short it is
 _NO_MESSAGES = msgspec.Raw(b"[]")
 _TOO_LONG = expression(
     rb"too long|too large|context.{0,10}(?:length|window|size|limit)|token count|maximum (?:prompt|number of)"
@@ -29,6 +30,10 @@ _TOO_LONG = expression(
     re.IGNORECASE,
 )
 _LENGTH_STATUSES = (400, 413, 422)
+
+
+class TooManyMessages(BadMessage):
+    """A request has, or brings, more messages than are read or kept at once."""
 
 
 Field: TypeAlias = bytes | memoryview | CutList
@@ -125,15 +130,20 @@ class Endpoint(Struct, frozen=True):
                 name: listed if name == self.messages else bytes(raw) for name, raw in given.items()
             }
             said: tuple[bytes, ...]
+            parts: list[msgspec.Raw] = []
             if bytes(listed[:1]) == b'"':
                 said = (encode({"role": "user", "content": decode(bytes(listed))}),)
             else:
-                said = tuple([bytes(raw) for raw in _LIST.decode(listed)])
+                parts = _LIST.decode(listed)
+                if len(parts) > MOST_MESSAGES:
+                    has = f"This request has {len(parts):,} {self.messages}"
+                    raise TooManyMessages(f"{has}, more than the {MOST_MESSAGES:,} that are read.")
+                said = tuple([bytes(raw) for raw in parts])
                 if len(listed) > LONG:
                     fields[self.messages] = CutList.of(listed, said)
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
             raise BadMessage(f"The request is not JSON with a list of {self.messages}: {error}.") from error
-        del given, listed  # views of the body, which need not be held
+        del given, listed, parts  # views of the body, which need not be held
         for part in (*said, *(raw for name, raw in fields.items() if name != self.messages and isinstance(raw, bytes))):
             refuse_many(part)
         return Envelope(

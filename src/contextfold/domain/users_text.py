@@ -32,6 +32,8 @@ from .client_texts import (
     WRAPPED,
 )
 
+_MOST_BLOCKS = 64  # before a query; clients put a dozen there, and of more nobody is believed
+
 
 class UsersSide(NamedTuple):
     """A text of the user's side: what a person typed, and what a product put there."""
@@ -209,19 +211,28 @@ def _query(text: str, tag: str, *, has_blocks: bool) -> tuple[tuple[str, ...], t
         words, _, behind = text.partition(opening)[2].partition(closing)
         return (words.strip(),), (behind,) if behind.strip() else ()
     before, _, words = text.rpartition(opening)
-    if not begins and not (text.rstrip().endswith(closing) and _is_only_blocks(before)):
-        return None
+    if not begins:
+        blocks = _blocks_of(before) if text.rstrip().endswith(closing) else None
+        if blocks is None:
+            return None
+        if blocks > _MOST_BLOCKS:
+            return (), (text,)
     if text.count(opening) > 1 and not text.rstrip().endswith(closing):
         return (), (text,)
     words, _, behind = words.partition(closing)
     return (words.strip(),), tuple(each for each in (before, behind) if each.strip())
 
 
-def _is_only_blocks(text: str) -> bool:
-    """Whether a text is nothing but tags that are closed, as clients put them before a query."""
-    while (tag := WRAPPED.match(text)) is not None:
+def _blocks_of(text: str) -> int | None:
+    """How many closed tags a text is, as clients put them before a query; None where it is something else.
+
+    Nothing behind one more than the most is read: each block costs a look at all that follows it.
+    """
+    blocks = 0
+    while blocks <= _MOST_BLOCKS and (tag := WRAPPED.match(text)) is not None:
         end = _end(text, tag["tag"], tag.end())
         if end < 0:
-            return False
+            return None
         text = text[end:]
-    return not text.strip()
+        blocks += 1
+    return blocks if blocks > _MOST_BLOCKS or not text.strip() else None

@@ -138,6 +138,10 @@ class Lens(Protocol):
         """The same, with the bytes taken from the log now, and read once this is called, on whichever thread."""
         ...
 
+    def size(self, item: ViewItem) -> int:
+        """Bytes of one item as it was given, whatever of it is folded."""
+        ...
+
     def count(self, tokens: int, size: int, images: int) -> Count:
         """What a view of these raw totals amounts to for the model."""
         ...
@@ -222,6 +226,11 @@ class ViewMessage:
     def unread(self) -> Callable[[], Message]:
         """The message itself, to be read later and elsewhere: what it takes from the log is taken now."""
         return self._lens.unread(self.item)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the message as it was given, whatever of it is folded."""
+        return self._lens.size(self.item)
 
     @property
     def raw(self) -> bytes:

@@ -36,6 +36,7 @@ LEAST_SUMMARY = 200  # tokens; with less, a summary says nothing
 WITH_TAIL = 6_000  # tokens of such a size from which on the newest messages have a share
 MUST_STAY = 6  # one part in so many of such a size is for the live request and the newest call, if that is enough
 READ_AGAIN = 4_000_000  # bytes of hidden messages, about a second's work, where no notebook holds what matters of them
+READ_AT_ONCE = 4_000_000  # bytes of messages that are new to a digest; of more than a million tokens it shows nothing
 READ_PER_TOKEN = 32  # and so many for each token of room: small windows fold often, and each fold would read all again
 FRAME = 160  # raw tokens around a summary's own words
 MESSAGE = 8  # raw tokens that a message costs beside its words
@@ -135,7 +136,7 @@ class Condense(Struct, frozen=True):
         after = (atom for atom in survey.atoms if atom.start > last and not survey.is_stand_in(atom))
         behind = [atom for atom in after if atom not in cut]  # what stays in view
         request = SummaryRequest(
-            sources=survey.sources([*fresh, *cut]),
+            sources=survey.sources([*_readable(survey, fresh), *cut]),
             previous="\n\n".join(situation.previous[fold] for fold in updated),
             instructions=situation.instructions,
             language=language,
@@ -236,6 +237,26 @@ def _read_again(folds: Sequence[int], situation: Situation) -> tuple[tuple[Sourc
         hidden = {item.seq: item for item in (*people, *others)}
     sources = ((seq, hidden[seq]) for seq in sorted(hidden))
     return tuple(SourceMessage(seq, situation.read(it), spoken_by=spoken_by(it)) for seq, it in sources), is_part
+
+
+def _readable(survey: Survey, atoms: Sequence[Atom]) -> Sequence[Atom]:
+    """The atoms that a digest is made of: all, or of a very long past the first and the newest that there is room for.
+
+    What people said and all else have half of the bytes each; one too large for what is left is passed over.
+    """
+    sizes = {atom: sum(survey.messages[place].size for place in atom.places) for atom in atoms}
+    if sum(sizes.values()) <= READ_AT_ONCE:
+        return atoms
+    chosen = set(atoms[:1])
+    for of_people in (True, False):
+        room = READ_AT_ONCE // 2
+        for atom in reversed(atoms):
+            if is_person(survey.items[atom.start]) is not of_people:
+                continue
+            if sizes[atom] <= room:
+                room -= sizes[atom]
+                chosen.add(atom)
+    return [atom for atom in atoms if atom in chosen]
 
 
 def _within(newest_first: Iterable[ViewItem], room: int) -> Iterator[ViewItem]:

@@ -25,7 +25,7 @@ from .answer_index import AnswerIndex
 from .client_shapes import ClientShapes, shapes_named, shapes_of
 from .door import ClientName, Visit, client_name, is_named
 from .prefix_index import KnownAnswer, Place, PrefixIndex, answer_digest
-from .recognition import START, Normaliser, chain_start
+from .recognition import START, Normaliser, NumberedHistory, chain_start
 
 ASIDE = "aside"
 _MOST_FAMILIES = 200  # held for each tenant; others are read again when they come
@@ -43,6 +43,7 @@ class Asking(Struct, frozen=True):
     envelope: Envelope
     is_sent: bool = False  # it is on its way as it came: nothing is folded for it
     knows_chains: bool = True  # whoever has this credential may go on from an answer by its id alone
+    numbered: dict[str, NumberedHistory] = {}  # its messages' keys once they are known, by where they begin
 
 
 class PlacedRequest(Struct, frozen=True):
@@ -86,7 +87,9 @@ class Families:
         envelope, normaliser = asking.envelope, self.normaliser(asking)
         chained = self._chained(envelope.chain) if envelope.chain and asking.knows_chains else None
         start = chained[1].prefix if chained is not None else chain_start(envelope.chain) if envelope.chain else START
-        history = normaliser.numbered(envelope.messages, start)
+        history = asking.numbered.get(start)
+        if history is None:
+            history = asking.numbered[start] = normaliser.numbered(envelope.messages, start)
         name = client_name(asking.visit, envelope.family, _first(asking, history.keys).removeprefix(START))
         index = self._family(name.thread) if chained is None else chained[0]
         keys = index.told_apart(history, envelope.messages, normaliser)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice, repeat
 
 from msgspec import Struct
 
 from contextfold.dialects import Dialect, together, understand
-from contextfold.dialects.endpoint import Endpoint
+from contextfold.dialects.endpoint import Endpoint, TooManyMessages
 from contextfold.domain import Appended, NewEvent, Projection, appended, decode, is_unanswered
 from contextfold.errors import CannotCover, NotFound
 from contextfold.session import Session
@@ -29,6 +30,8 @@ from .recognition import MessageForm, Normaliser
 
 BY_CLIENT = "client"
 _MOST_AT_THE_DOOR = 64  # new messages that are looked at one by one; a longer history was not said just now
+_MOST_AT_ONCE = 256  # new messages that are written while others wait, where a history is much longer …
+_MOST_BEHIND_FOLDS = 4_096  # … or so many where there are folds: those are made again only within one stretch
 
 
 class FreshMessage(Struct, frozen=True):
@@ -49,11 +52,29 @@ class HistoryWriter:
         # Whether summaries are asked for behind all that is said.
         self.shares = seen_words.shares(session.thread.branch)
 
-    def read_ahead(self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str]) -> dict[str, FreshMessage]:
-        """What is new of a history, by its keys: read and weighed while others may still write to the store."""
+    def read_ahead(
+        self, index: PrefixIndex, messages: Sequence[bytes], keys: Sequence[str], most_new: int
+    ) -> tuple[dict[str, FreshMessage], int]:
+        """What is new of a history, by its keys: read and weighed while others may still write to the store.
+
+        Of a history with very many new messages only the first of them; the number says where they end. Raises
+        `TooManyMessages` where they are more than `most_new`.
+        """
         known = index.longest(keys, self._session.thread.name)
         length = 0 if known is None else known[0]
-        return {key: self._fresh(raw, key) for raw, key in self._joined(messages[length:], keys[length:])}
+        if len(messages) - length > most_new:
+            raise TooManyMessages(
+                f"This request brings {len(messages) - length:,} messages that were not seen before, more than the "
+                f"{most_new:,} that are kept at once. Send fewer, or set gateway.most_new_messages."
+            )
+        new = self._joined(messages[length:], keys[length:])
+        is_folded = any(fold.is_live for fold in self._session.thread.branch.folds)
+        most = _MOST_BEHIND_FOLDS if is_folded else _MOST_AT_ONCE
+        ready: dict[str, FreshMessage] = {}
+        for raw, key, size in new if len(messages) - length <= 2 * most else islice(new, most):
+            ready[key] = self._fresh(raw, key)
+            length += size
+        return ready, length
 
     def _fresh(self, raw: bytes, key: str) -> FreshMessage:
         message = understand(raw, self._dialect.name, self._dialect.name).message
@@ -66,22 +87,22 @@ class HistoryWriter:
     ) -> list[FreshMessage]:
         """Messages that are new; what was read ahead is used up."""
         fresh: list[FreshMessage] = []
-        for raw, key in self._joined(messages, keys):
+        for raw, key, _ in self._joined(messages, keys):
             known = ready.pop(key, None)
             fresh.append(known if known is not None and known.raw == raw else self._fresh(raw, key))
         ready.clear()
         return fresh
 
-    def _joined(self, messages: Sequence[bytes], keys: Sequence[str]) -> Iterator[tuple[bytes, str]]:
-        """Messages with their keys; the items that are one answer of the model come as one."""
+    def _joined(self, messages: Sequence[bytes], keys: Sequence[str]) -> Iterator[tuple[bytes, str, int]]:
+        """Messages with their keys; the items that are one answer of the model come as one, with their number."""
         if not self._dialect.is_written_in_items:
-            yield from zip(messages, keys, strict=True)
+            yield from zip(messages, keys, repeat(1))
             return
         at = 0
-        for group in together([decode(raw) for raw in messages], self._dialect.name):
+        for group in together((decode(raw) for raw in messages), self._dialect.name):
             size = len(group) if isinstance(group, list) else 1
             raws = messages[at : at + size]
-            yield (raws[0] if size == 1 else b"[" + b",".join(raws) + b"]"), keys[at + size - 1]
+            yield (raws[0] if size == 1 else b"[" + b",".join(raws) + b"]"), keys[at + size - 1], size
             at += size
 
     def write(self, target: int, fresh: Sequence[FreshMessage]) -> int:
@@ -92,7 +113,8 @@ class HistoryWriter:
             lost = refold.lost_by(branch, target)
             left = refold.messages_behind(branch, target) if lost else []
         self.move(target)
-        kept = [seq for seq in old if seq not in left]
+        gone = set(left)
+        kept = [seq for seq in old if seq not in gone]
         # What lies whole before the place where the client went another way is folded there, not behind what is new:
         # so it stays when the client goes another way at the same place again, as with a reminder that moves.
         lost = self._fold_again(lost, left, [], kept) if lost and fresh else lost

@@ -18,6 +18,7 @@ import aiohttp
 from msgspec import structs
 
 from contextfold.aio.driver import drive_async, in_turn
+from contextfold.dialects.endpoint import TooManyMessages
 from contextfold.dialects.held_body import HeldBody
 from contextfold.errors import BadMessage, CannotFit, ContextFoldError, StoreError
 from contextfold.session.telemetry import journal
@@ -34,12 +35,13 @@ from .relay import Outgoing, Send, Upstreams
 from .rounds import HeardBytes, Rounds
 from .settings import ClientPolicy, GatewaySettings
 from .status import Metrics, facts_of
-from .turns import BusyThread, KeptTurn, OpenTurn
+from .turns import BusyThread, KeptTurn, OpenTurn, PartKept
 
 T = TypeVar("T")
 
 _IDENTITY = ("", "identity")
 _OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
+_TOO_MANY = "a request with too many messages"
 _MOST_ROUNDS = 5  # times that a model may ask for what is hidden before its client is answered
 _MOST_DISPLACED = 5  # times that a fold is begun again because others moved the conversation
 _HELD = 2.0  # seconds for which an answer's end waits until the answer is kept
@@ -83,7 +85,9 @@ class Keeper:
         try:
             turn = await self._taken(answer, is_strict=policy.mode == "strict")
         except BadMessage as error:
-            self._unread(answer, _UNREADABLE, error.with_traceback(None))  # nothing that was on the way is held by it
+            if isinstance(error, TooManyMessages) and policy.mode == "strict":
+                return RefusedTurn(413, "", str(error))
+            self._unread(answer, _why_bad(error), error.with_traceback(None))  # nothing on the way is held by it
             return plain
         except Exception as error:  # noqa: BLE001  # whatever it is, the client's request is not at fault
             if policy.mode == "strict":
@@ -111,7 +115,11 @@ class Keeper:
         return None
 
     async def turned(
-        self, answer: TurnAnswer, take: Callable[[], KeptTurn | OpenTurn | BusyThread | CannotFit], *, is_strict: bool
+        self,
+        answer: TurnAnswer,
+        take: Callable[[], KeptTurn | OpenTurn | BusyThread | PartKept | CannotFit],
+        *,
+        is_strict: bool,
     ) -> KeptTurn | CannotFit:
         """A turn as it goes out. What is worked out, or asked of a model, on the way holds up nobody else."""
         ledger = answer.ledger
@@ -119,7 +127,10 @@ class Keeper:
         async def run(work: Callable[[], Any]) -> Any:
             if is_strict:
                 return await ledger.clerk.kept(work)
-            return await ledger.clerk.ahead(work, lambda error: self._unread(answer, _OUT_OF_ORDER, error))
+            found = await ledger.clerk.ahead(work, lambda error: self._unread(answer, _OUT_OF_ORDER, error))
+            if isinstance(found, PartKept):
+                await ledger.clerk.kept(_nothing)  # others may write only once this part is on the disk
+            return found
 
         for _ in range(_MOST_DISPLACED):
             found = await _when_free(run, take)
@@ -157,7 +168,7 @@ class Keeper:
         try:
             await self._taken(answer, is_strict=False)
         except Exception as error:  # noqa: BLE001  # the client's request is not at fault, and was sent
-            self._unread(answer, _UNREADABLE if isinstance(error, BadMessage) else _OUT_OF_ORDER, error)
+            self._unread(answer, _why_bad(error) if isinstance(error, BadMessage) else _OUT_OF_ORDER, error)
 
     async def settle(self) -> None:
         """Wait until everything that was heard is kept."""
@@ -171,7 +182,8 @@ class Keeper:
         keeping.add_done_callback(self._pending.discard)
 
     def _unread(self, answer: TurnAnswer, why: str, error: Exception) -> None:
-        outage = None if why == _UNREADABLE else self._health.missed(answer.ledger, error, int(not answer.is_missed))
+        is_bad = why in (_UNREADABLE, _TOO_MANY)
+        outage = None if is_bad else self._health.missed(answer.ledger, error, int(not answer.is_missed))
         answer.is_missed = True
         self.metrics.add("unread_total", why=why)
         known = {} if outage is None else {"since": outage.began, "requests": outage.requests}
@@ -215,17 +227,24 @@ class Keeper:
                 raise
 
 
+def _why_bad(error: BadMessage) -> str:
+    """Why a request was not kept that is at fault itself."""
+    return _TOO_MANY if isinstance(error, TooManyMessages) else _UNREADABLE
+
+
 def _nothing() -> None:
     """Waits in line, and is done when all before it is on the disk."""
 
 
 async def _when_free(
-    run: Callable[[Callable[[], T | BusyThread]], Awaitable[T | BusyThread]], work: Callable[[], T | BusyThread]
+    run: Callable[[Callable[[], T | BusyThread | PartKept]], Awaitable[T | BusyThread | PartKept]],
+    work: Callable[[], T | BusyThread | PartKept],
 ) -> T:
-    """Have something done in a conversation, as soon as nobody folds in it."""
+    """Have something done in a conversation, as soon as nobody folds in it; part by part where it says so."""
     found = await run(work)
-    while isinstance(found, BusyThread):
-        await asyncio.shield(asyncio.wrap_future(found.until))
+    while isinstance(found, BusyThread | PartKept):
+        if isinstance(found, BusyThread):
+            await asyncio.shield(asyncio.wrap_future(found.until))
         found = await run(work)
     return found
 
@@ -247,7 +266,7 @@ class TurnAnswer:
         self._rounds, self._was_retried = 0, False
         self._opened = 0  # how often the store had been opened when the request was kept
 
-    def take(self) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
+    def take(self) -> KeptTurn | OpenTurn | BusyThread | PartKept | CannotFit:
         """Keep the request. Belongs on the clerk's thread."""
         arrival = self._arrival
         if self._asking is None:
@@ -367,7 +386,7 @@ class TurnAnswer:
         self._keeper.metrics.add("retries_total")
         return again
 
-    def write(self, error: BaseException | None) -> BusyThread | None:
+    def write(self, error: BaseException | None) -> BusyThread | PartKept | None:
         """Keep what was heard, as far as it may be sent back, once its request is. Belongs on the clerk's thread."""
         if self._kept is None:
             return None
@@ -381,7 +400,7 @@ class TurnAnswer:
                 self.ledger.free(again.turn)
                 again = again.turn
             if not isinstance(again, KeptTurn):
-                return again if isinstance(again, BusyThread) else None
+                return again if isinstance(again, BusyThread | PartKept) else None
             turn, alone = again, False
         heard = self._heard
         found = answer_in(heard.pieces, self._arrival.dialect.name, is_stream=heard.is_stream, error=error)

@@ -31,7 +31,7 @@ from .history_writer import FreshMessage
 from .settings import ClientPolicy, GatewaySettings
 from .status import ConversationStatus
 from .tenant_store import TenantStore
-from .turns import BegunTurn, BusyThread, KeptTurn, OpenTurn, RecalledAnswer
+from .turns import BegunTurn, BusyThread, KeptTurn, OpenTurn, PartKept, RecalledAnswer
 
 _MOST_THREADS = 32  # held for each tenant; others are read again when they come
 _MOST_PLACED = 8  # times that a thread is chosen again because other gateways wrote to it first
@@ -90,10 +90,11 @@ class Ledger:
 
     # -- a turn -------------------------------------------------------------------------------------------------------
 
-    def take(self, asking: Asking) -> KeptTurn | OpenTurn | BusyThread | CannotFit:
+    def take(self, asking: Asking) -> KeptTurn | OpenTurn | BusyThread | PartKept | CannotFit:
         """Keep what a client sent, and make it fit as far as that goes without asking anybody.
 
         The error where it cannot fit, since what was said is kept anyway; nothing is kept while the thread is busy.
+        A history with very many new messages is kept in parts: it is to be taken again after each.
         """
         for _ in range(_MOST_PLACED):
             place = self._families.placed(asking)
@@ -102,19 +103,23 @@ class Ledger:
             if (busy := self._folding.get(place.thread)) is not None:
                 return busy
             kept = self._thread(place.thread, asking, self._policy(asking, place))
-            ready = kept.writes.read_ahead(place.index, asking.envelope.messages, place.keys)
-            taken = self._in_turn(place.thread, partial(self._taken, asking, place, ready))
+            most = self.settings.most_new_messages
+            ready, end = kept.writes.read_ahead(place.index, asking.envelope.messages, place.keys, most)
+            taken = self._in_turn(place.thread, partial(self._taken, asking, place, ready, end))
             if taken is not None:
-                return self._begun(taken)
+                return taken if isinstance(taken, PartKept) else self._begun(taken)
         raise StoreError("Other gateways begin conversations of this name all the time. Send the request again.")
 
     def _policy(self, asking: Asking, place: PlacedRequest) -> ClientPolicy:
         return self.settings.policy_of(place.name.client, asking.envelope.model)
 
-    def _taken(self, asking: Asking, chosen: PlacedRequest, ready: dict[str, FreshMessage]) -> BegunTurn | None:
+    def _taken(
+        self, asking: Asking, chosen: PlacedRequest, ready: dict[str, FreshMessage], end: int
+    ) -> BegunTurn | PartKept | None:
         """Follow the client in a thread that nobody else writes to meanwhile; None where it belongs to another.
 
-        Another gateway may have written to it, or to another thread of its family, since it was chosen.
+        Another gateway may have written to it, or to another thread of its family, since it was chosen. Of a long new
+        history only the messages up to `end` are written.
         """
         envelope, known = asking.envelope, self.store.thread(chosen.thread)
         known.catch_up()
@@ -124,7 +129,9 @@ class Ledger:
             return None
         policy = self._policy(asking, place)
         kept = self._thread(place.thread, asking, policy)
-        followed = kept.follow(place.index, envelope.messages, place.keys, place.base, ready)
+        followed = kept.follow(place.index, envelope.messages[:end], place.keys[:end], place.base, ready)
+        if end < len(envelope.messages):
+            return PartKept()
         gaps = dict(self._gaps)
         for why, requests in gaps.items():
             kept.note_gap(why, requests)

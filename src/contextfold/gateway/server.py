@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -140,6 +141,7 @@ def serve(server: GatewayServer, listening: socket.socket) -> None:
     """Serve in this thread until the process is told to stop."""
     sys.setswitchinterval(_SWITCH)
     keep_large_blocks_apart()
+    gc.freeze()  # what is loaded by now stays: a collection, for which every request waits, need not look at it
     loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None
     with suppress(ImportError):
         import uvloop  # noqa: PLC0415  # the faster loop, not to be had on every system

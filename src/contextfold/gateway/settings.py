@@ -75,6 +75,7 @@ class GatewaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     clients: dict[str, ClientPolicy] = {}
     models: dict[str, ClientPolicy] = {}
     most_bytes: int = 64 * MEBI  # of a request's body
+    most_new_messages: int = 10_000  # that one request may bring to be kept; each takes about 3 KB of memory
     most_answer_bytes: int = 64 * MEBI  # of an answer that is read; longer ones pass unread
     most_event_bytes: int = 16 * MEBI  # of one event of a stream that is read
     most_at_once: int = 1_000  # requests of one tenant

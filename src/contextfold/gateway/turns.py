@@ -98,6 +98,10 @@ class BusyThread(Struct, frozen=True):
     until: Future[None]
 
 
+class PartKept(Struct, frozen=True):
+    """The first messages of a long new history are in the log; the next are written when others had their turn."""
+
+
 class RecalledAnswer(Struct, frozen=True):
     """What goes on from an answer that only asks for what is hidden: messages, or None for any other answer."""
 

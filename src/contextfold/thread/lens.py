@@ -264,6 +264,12 @@ class ModelLens:
             return partial(_itself, self.read(item))
         return partial(self._reader(item.seq), body)
 
+    def size(self, item: ViewItem) -> int:
+        """Bytes of an item as it was given, whatever of it is folded."""
+        if item.kind != "message" or not item.folded:
+            return item.shape.size
+        return len(self._bodies.get(item.seq) or b"")
+
     def _reader(self, seq: int) -> Callable[[bytes], Message]:
         """Who reads the message of this seq; each dialect is looked for once."""
         name = self.dialect_of(seq)

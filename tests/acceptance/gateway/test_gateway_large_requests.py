@@ -74,6 +74,16 @@ SHAPES: dict[str, Callable[[int], object]] = {
     "tool results": lambda size: said(
         user("go"), *(each for at in range(32) for each in called(at, {"file_path": f"/b{at}"}, lines(size // 32)))
     ),
+    "calls and results": lambda size: said(
+        user("go"),
+        *(each for at in range(4_500) for each in called(at, {"file_path": f"/b{at}"}, lines(size // 4_800))),
+    ),
+    "tiny messages": lambda size: said(
+        *({"role": "assistant" if at % 2 else "user", "content": f"a{at}"} for at in range(size // 40))
+    ),
+    "short messages": lambda size: said(
+        *({"role": "assistant" if at % 2 else "user", "content": lines(size // 99_999)} for at in range(99_999))
+    ),
     "a wide object": lambda size: said(user("go"), *called(0, {f"k{at:07}": at for at in range(size // 22)}, "ok")),
     "empty lists": lambda size: said(user("go"), *called(0, {"x": [[]] * (size // 4)}, "ok")),
     "a wide schema": lambda size: said(
@@ -89,7 +99,7 @@ SHAPES: dict[str, Callable[[int], object]] = {
         ],
     ),
 }
-IN_EVERY_RUN = ("one text", "japanese", "texts of a megabyte", "a picture", "tool results")
+IN_EVERY_RUN = ("one text", "japanese", "texts of a megabyte", "a picture", "tool results", "tiny messages")
 
 
 def body_of(shape: str) -> bytes:

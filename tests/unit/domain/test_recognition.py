@@ -3,7 +3,8 @@
 import pytest
 
 from contextfold import dialects
-from contextfold.domain import NO_PREFIX, Message, ToolCall, encode, form_of, prefix_numbers
+from contextfold.domain import NO_PREFIX, Message, Text, ToolCall, encode, form_of, prefix_numbers
+from contextfold.domain.recognition import TextFilter
 
 CALL = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x", "all": True}}
 ANSWER = {"role": "assistant", "content": [{"type": "text", "text": "I look."}, CALL]}
@@ -74,3 +75,43 @@ def test_pictures_and_what_nobody_knows_are_said_and_arguments_that_are_no_json_
     assert b"" not in forms
     torn, other = (Message("assistant", (ToolCall("a", "read", words),)) for words in ('{"path": ', '{"path":'))
     assert form_of(torn) == form_of(torn) != form_of(other)
+
+
+LONG = 1 << 20  # characters from which a text stays in the pieces it came in
+KEEPS = TextFilter(str.strip)
+WITHOUT_NOW = TextFilter(lambda text: text.replace("<now/>", "").strip(), signs=("<now/>",))
+
+
+def said_in(*pieces: str, words: TextFilter = KEEPS) -> bytes:
+    return form_of(Message("user", tuple(map(Text, pieces))), words)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ("x" * LONG, "y"),
+        ("  \n", "x" * LONG, "y \n", "\t"),
+        (" " * LONG, "xy", " " * LONG),
+        (" " * LONG, "\n"),
+        ("x" * LONG, "half \ud83d", "y"),
+    ],
+    ids=["two pieces", "space around", "space of its own", "space alone", "half a character"],
+)
+def test_a_long_text_says_the_same_in_pieces_and_as_one(pieces: tuple[str, ...]) -> None:
+    assert said_in(*pieces) == said_in("".join(pieces)) == said_in("".join(pieces).strip())
+    assert bool(said_in(*pieces)) is bool("".join(pieces).strip())
+
+
+def test_half_a_character_in_a_long_message_is_told_apart() -> None:
+    call = ToolCall("a", "read", "x" * LONG)
+    torn, other = (form_of(Message("assistant", (Text(f"half {end}"), call))) for end in ("\ud83d", "\ud83e"))
+    assert torn
+    assert torn != other
+
+
+@pytest.mark.parametrize("cut", [0, 3, 6])
+def test_a_sign_is_seen_in_a_long_text_wherever_it_is_cut(cut: int) -> None:
+    sign = "<now/>"
+    pieces = ("x" * LONG + sign[:cut], sign[cut:] + "y" * LONG)
+    assert said_in(*pieces, words=WITHOUT_NOW) == said_in("x" * LONG + "y" * LONG, words=WITHOUT_NOW)
+    assert said_in(*pieces, words=WITHOUT_NOW) != said_in("".join(pieces))

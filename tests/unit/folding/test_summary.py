@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from contextfold.errors import BadConfiguration
 from contextfold.folding import Plan
+from contextfold.folding.outputs import Clear
 from contextfold.folding.summary import Condense
 from contextfold.summaries import Refusal, SummaryRequest, spoken
 from tests.unit.folding.scene import WORD, Scene, assistant, calls, chat, lines, results, step, system, user
@@ -287,3 +288,28 @@ def test_impossible_options_are_refused(options: dict[str, int]) -> None:
 def test_a_summary_that_keeps_nothing_more_is_no_mistake() -> None:
     assert Condense(tail=0, keep_last=0, keep_instructions=0).tail == 0
     assert Condense(tail=0, keep_last=None, keep_instructions=0).tail == 0
+
+
+# -- a very long past -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.finding("K13")
+@pytest.mark.parametrize("is_cleared", [False, True], ids=["as it was said", "with its results cleared"])
+def test_of_a_very_long_past_a_digest_reads_the_first_and_the_newest_of_people_and_of_the_work(
+    is_cleared: bool,
+) -> None:
+    output = "x" * 400_000
+    work = [message for n in range(16) for message in (user(f"Never touch module {n}."), *step(f"c{n}", output))]
+    huge = [assistant("y" * 3 * 400_000)] * 2
+    scene = Scene([user("do it"), *work, *huge, user("and now?"), assistant("Yes."), user(LIVE)])
+    if is_cleared:
+        scene.fold(Clear(keep_tokens=0, keep_results=0, least_saving=0), 0.01)
+    plan = scene.plan(BARE)
+    read = [source.message for source in request_of(plan).sources]
+    assert sum(len(message.raw) for message in read) <= 4_000_000
+    said = [message.text for message in read if message.role == "user" and message.text]
+    assert [f"Never touch module {n}." in said for n in range(16)] == [True] * 16
+    assert read[0].text == "do it"
+    assert set(sources(plan)) & set(scene.seqs[-13:-5])  # the newest of the work
+    scene.carry_out(plan)
+    assert scene.problems() == []
