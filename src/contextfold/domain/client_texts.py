@@ -49,20 +49,25 @@ PEOPLES: Final = frozenset(
         "main header footer form button nav label img svg br hr instructions instruction task task_description "
         "description prompt rules rule requirements requirement role background goal goals objective question request "
         "guidelines constraints important user_message feedback answer user_query userrequest orders order "
-        "policy policies steps"
+        "policy policies steps notes important_rules"
     )
 )
 
 _TAGS: Final = "|".join(dict.fromkeys((*NOTES, *BLOCKS)))
 _LINE: Final = "|".join(tag for tag in dict.fromkeys((*NOTES, *BLOCKS)) if tag != "tool")
 
-LEADING: Final = expression(rf"\A\s*+<(?P<tag>{_TAGS})(?:\s[^<>]{{0,400}})?>")
+# Up to the end of the tag. A quoted value may hold an opening bracket; a long one is a page's address.
+_ATTRIBUTES: Final = r"""(?:\s(?:[^<>]{0,4000}+(?=>)|(?:[^<>"]|"[^"\n]{0,4000}+")*+))?+"""
+
+LEADING: Final = expression(rf"\A\s*+<(?P<tag>{_TAGS}){_ATTRIBUTES}>")
 BEHIND: Final = expression(  # behind words: in a line of its own, or closed where the text ends
-    rf"(?P<line>^[ \t]*+)?<(?P<tag>{_LINE})(?:\s[^<>]{{0,400}})?>", re.MULTILINE
+    rf"(?P<line>^[ \t]*+)?<(?P<tag>{_LINE}){_ATTRIBUTES}>", re.MULTILINE
 )
-ANY_TAG: Final = expression(rf"<(?P<closing>/)?(?P<tag>{_TAGS})(?:\s[^<>]{{0,400}})?>")
+ANY_TAG: Final = expression(rf"<(?P<closing>/)?(?P<tag>{_TAGS}){_ATTRIBUTES}>")
 ATTACHED: Final = expression(  # what clients put behind the words that name a file, a page or a command: up to the end
-    r"<(?:file_content|folder_content|url_content)\s++\w+=|^<command name=|^--- Content from referenced files ---$",
+    r"<(?:file_content|folder_content|url_content)\s++\w+=|^<command name=|^--- Content from referenced files ---$"
+    r"|^This is the context you're working with:$"  # CrewAI: what other agents answered
+    r"|^This was your previous work \(but I haven't seen any of it!",  # LangChain: the model's steps and their results
     re.MULTILINE,
 )
 FILE_FIRST: Final = expression(
@@ -71,7 +76,7 @@ FILE_FIRST: Final = expression(
 
 WHOLE: Final = expression(  # Codex, opencode, Copilot and others write some of these tags with attributes
     rf"\A\s*+<(?P<tag>{'|'.join(dict.fromkeys((*MESSAGES, *NOTES, *BLOCKS)))}|folded-\w+|apps_\w+|permissions \w+)"
-    r"(?:\s[^<>]{0,400})?>(?P<same_line>[^\n]*+)"
+    rf"{_ATTRIBUTES}>(?P<same_line>[^\n]*+)"
 )
 COPILOT_INSTRUCTIONS: Final = expression(
     r"\A\s*+<instructions>\s*+(?:<attachment\b|<instruction>|Here is a list of instr)"
@@ -123,6 +128,6 @@ MEANWHILE: Final = expression(  # typed while the agent works, shown to it in a 
     r"\A<system-reminder>\s*+The user sent (?:the following|a new) message[^\n]{0,80}\n(?P<words>.*+)", re.DOTALL
 )
 COMMAND: Final = expression(r"<(?P<tag>command-(?:name|message|args)|bash-input)>")
-WRAPPED: Final = expression(r"\A\s*+<(?P<tag>[a-z][\w-]{0,60})(?:\s[^<>]{0,400})?>", re.IGNORECASE)
+WRAPPED: Final = expression(rf"\A\s*+<(?P<tag>[a-z][\w-]{{0,60}}){_ATTRIBUTES}>", re.IGNORECASE)
 AROUND: Final = expression(r"\A\s*+<(?P<tag>task|feedback|user_message|answer)>")
 QUERIES: Final = ("user_query", "userRequest")  # Cursor, Copilot: beside them the client puts what it adds

@@ -18,6 +18,7 @@ from .long_json import LONG, within_quotes, written
 from .messages import Block, Document, Image, Message, Opaque, Text, ToolCall, ToolResult, encode
 
 NUMBER_BYTES = 16
+_DIGITS = 17  # of a fraction, its sign and point among them, that a float holds
 NO_PREFIX = bytes(NUMBER_BYTES)  # the number of a history in which nothing was said
 
 Filter = Callable[[str], str]  # what is left of a text when what a client adds by itself is taken out
@@ -179,10 +180,18 @@ def _part(block: Block, words: Filter, ids: bool) -> object:
             return None
 
 
+def _number_of(written: str) -> object:
+    """A fraction as it is written where no float holds all of its digits."""
+    return float(written) if len(written) <= _DIGITS else ["number", written]
+
+
+_EXACT = msgspec.json.Decoder(float_hook=_number_of)
+
+
 def _by_value(given: str) -> object:
     """A server may write the same JSON with other spaces than its client gives back."""
     try:
-        value = msgspec.json.decode(given)
+        value = _EXACT.decode(given)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return given
     return msgspec.json.encode(value, order="sorted").decode()

@@ -14,7 +14,7 @@ import msgspec
 
 from contextfold.deferred import expression
 
-from .client_texts import BEHIND
+from .client_texts import BEHIND, PEOPLES
 from .messages import Document, Text, ToolResult
 from .speakers import doubtful_part, persons_part
 
@@ -30,6 +30,9 @@ _CLOSINGS: Final = (  # what clients put behind their user's words
     " selected preview:",  # of an answer in Claude Code: the model's text, and nobody can tell where it ends
 )
 _TAGGED: Final = expression(r"\A\s*+<(?P<tag>answer|feedback|user_message)>(?P<words>.*?)(?:</(?P=tag)>|\Z)", re.DOTALL)
+_OWN_LINE: Final = expression(  # a tag that no table knows, in a line of its own; people's own are theirs
+    rf"^[ \t]*+<(?!(?:{'|'.join(sorted(PEOPLES))})[\s>])(?P<tag>[a-zA-Z][\w-]{{0,60}})(?=[\s>])", re.MULTILINE
+)
 _USER_NOTES: Final = '" user notes:'
 _ANSWER_KEYS: Final = frozenset(
     ("answers", "answer", "content", "response", "responses", "feedback", "selected", "selection", "reply", "comment")
@@ -82,8 +85,9 @@ def _unwrapped(words: str) -> Iterator[str]:
     """Without what a client puts around and behind them; an answer that is JSON by the strings that were given."""
     for closing in _CLOSINGS:
         words = words.partition(closing)[0]
-    if (note := next((each for each in BEHIND.finditer(words) if _is_note(each, words)), None)) is not None:
-        words = words[: note.start()]
+    notes = (each.start() for each in BEHIND.finditer(words) if _is_note(each, words))
+    others = (each.start() for each in _OWN_LINE.finditer(words) if f"</{each['tag']}>" in words[each.end() :])
+    words = words[: min(next(notes, len(words)), next(others, len(words)))]
     tagged = _TAGGED.match(words)
     words = (tagged["words"] if tagged else words).strip()
     if _NOTHING_SAID.match(words):
@@ -91,28 +95,47 @@ def _unwrapped(words: str) -> Iterator[str]:
     given = _given(words) if words.startswith(("{", "[")) else None
     if given is not None:
         yield from (each for each in given if each.strip())
-    elif words:
-        yield _answers(words)
+    elif answered := _answers(words):
+        yield answered
 
 
 def _is_note(opened: re.Match[str], words: str) -> bool:
-    """Whether a client's tag begins a note behind the words: it has a line of its own, or begins one."""
-    return opened["line"] is not None or words[opened.end() : opened.end() + 1] in ("", "\n")
+    """Whether a client's tag begins a note behind the words: it has a line of its own, begins one, or ends the text."""
+    is_last = words.rstrip().endswith(f"</{opened['tag']}>")
+    return opened["line"] is not None or is_last or words[opened.end() : opened.end() + 1] in ("", "\n")
 
 
 def _answers(words: str) -> str:
-    """What stands behind the questions of a list of questions and answers; other words as they are."""
+    """What stands behind the questions of a list of questions and answers; other words as they are.
+
+    Between two answers stands the next question: where none does, a question holds what parts them, and which words are
+    an answer nobody can tell.
+    """
     if not words.startswith('"') or '"="' not in words:
         return words
-    return "\n".join(answer for part in words.split('"="')[1:] for answer in _answer(part))
+    *parts, last = words.split('"="')[1:]
+    between = [_before_question(part) for part in parts]
+    if None in between:
+        return ""
+    return "\n".join(each for part in (*filter(None, between), last) for each in _answer(part))
+
+
+def _before_question(part: str) -> str | None:
+    """An answer, with the user's notes to it, of a text that ends with the next question; None where there is none."""
+    answer, _, notes = part.partition(_USER_NOTES)
+    if notes and '", "' not in answer:
+        notes, is_next, _ = notes.partition(', "')
+        return f"{answer}{_USER_NOTES}{notes}" if is_next else None
+    answer, is_next, _ = part.partition('", "')
+    return answer if is_next else None
 
 
 def _answer(part: str) -> Iterator[str]:
-    """An answer and the user's notes to it, from behind its question up to the next."""
+    """An answer and the user's notes to it."""
     answer, is_noted, notes = part.partition(_USER_NOTES)
-    yield answer.partition('", "')[0].rstrip(" .").removesuffix('"')
+    yield answer.rstrip(" .").removesuffix('"')
     if is_noted:
-        yield notes.partition(', "')[0].strip()
+        yield notes.strip()
 
 
 def _given(words: str) -> list[str] | None:

@@ -102,12 +102,11 @@ SPEAKING_TOOLS: Final[tuple[SpeakingTools, ...]] = (
     SpeakingTools(  # other results begin with "Successfully …" or with the client's error
         "gemini-cli, qwen-code",
         asks=_names("ask_user ask_user_question"),
-        writes=_names("replace write_file"),
-        refusal=r"User modified the `?\w{1,40}`? content to be:",
     ),
     SpeakingTools(  # other results begin with "Edit applied", "Wrote file" or the client's error
         "opencode",
         asks=_names("question"),
+        answer=r"Users? (?:has|have) answered your questions?:",
         writes=_names("edit write multiedit patch apply_patch todowrite"),
         refusal=r"The user rejected permission to use this[^\n]{0,80}? with the following feedback:",
     ),
@@ -120,8 +119,12 @@ SPEAKING_TOOLS: Final[tuple[SpeakingTools, ...]] = (
         ),
         refusal=r"The user rejected this tool call\.\s{1,4}User feedback:",
     ),
-    SpeakingTools("cursor", asks=_names("AskQuestion ask_question")),
-    SpeakingTools("pi", asks=_names("question questionnaire")),
+    SpeakingTools("cursor", asks=_names("AskQuestion")),
+    SpeakingTools(
+        "pi",
+        asks=_names("question questionnaire"),
+        answer=r"User (?:selected|wrote|answered):|(?=[^\n]{1,200}: user (?:selected|wrote):)",
+    ),
     SpeakingTools("programs of one's own", asks=_names("ask_user ask_human human_input get_user_input")),
 )
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from .events import Appended
@@ -21,6 +23,17 @@ from .view import ViewItem
 _LOOKED_AT: Final = 16  # messages at the front of a history: one without an answer among them is not looked through
 _LONGEST: Final = 200_000  # letters of a text that are read for who spoke
 _PRINTS: Final = "shell"  # what the tool is called that printed a text
+_ROLES: Final = frozenset(("", "user", "human", "assistant", "system", "developer", "tool", "function", "model"))
+
+
+class _Item(Struct):
+    """As much of a message on the wire as says whose it is."""
+
+    role: object = None
+
+
+_ITEM: Final = msgspec.json.Decoder(_Item)
+_ITEMS: Final = msgspec.json.Decoder(list[_Item])
 
 
 def appended(shape: Shape, message: Message, *, is_first: bool, spoken_by: SpokenBy = "") -> Appended:
@@ -31,11 +44,25 @@ def appended(shape: Shape, message: Message, *, is_first: bool, spoken_by: Spoke
 
 
 def _judged(message: Message, *, is_first: bool) -> SpokenBy:
-    """Whether a person spoke in a message of the user's side. Pictures without a word are shown by a person."""
+    """Whether a person spoke in a message of the user's side. Pictures without a word are shown by a person.
+
+    A role that no format knows is a program's own, such as what its interpreter printed.
+    """
+    if not _is_listed(message.raw):
+        return "client"
     if people_in(_without_middles(message), is_first=is_first):
         return "person"
     shown = [block for block in message.blocks if not isinstance(block, Text) or block.text.strip()]
     return "person" if shown and all(isinstance(block, Image) for block in shown) else "nobody"
+
+
+def _is_listed(raw: bytes) -> bool:
+    """Whether a message, or each of its items, has a role that some format knows; one without a role has."""
+    try:
+        items = _ITEMS.decode(raw) if raw.lstrip()[:1] == b"[" else [_ITEM.decode(raw)]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return True
+    return all(item.role is None or item.role in _ROLES for item in items)
 
 
 def _without_middles(message: Message) -> Message:

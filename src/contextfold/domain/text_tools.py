@@ -21,7 +21,7 @@ from .tools import kind_of_tool
 from .users_text import is_quoted, users_side
 
 _HEADING: Final = expression(  # Roo, Cline: `[read_file for 'a.py'] Result:`, with the result behind it or in the next
-    r"\A\s*+\[(?P<tool>[^\s\[\]]{1,80})(?: (?:for '(?P<about>.{0,20000}?)|[^\n]{1,400}?))?\] Result:\s*+(?P<text>.*+)",
+    r"\A\s*+\[(?P<tool>[^\s\[\]]{1,80})(?: (?:for '(?P<about>.*?)|[^\n]{1,400}?))?\] Result:\s*+(?P<text>.*+)",
     re.DOTALL,
 )
 _ABOUT_ENDS: Final = expression(r"'|\n")
@@ -35,7 +35,9 @@ _FRAMES: Final = expression(
       | Tool\ output\ for\ (?P<continue>[\w./-]{1,80})\ tool\ call:
       | \[(?P<mention>[\w-]{1,60})\ for\ '[^'\n]{0,400}'\]\n
       | (?P<observed>Observed\ result\ of\ command\ executed\ by\ user:\n|\*\*Browser\ output\*\*\n)
-      | (?P<swe_agent>OBSERVATION:|Observation:|Call\ id:\ [^\n]{1,80}\nObservation:)
+      | (?P<swe_agent>OBSERVATION:|Observation:|Call\ id:\ [^\n]{1,80}\n(?:Observation|Error):
+          |Your\ bash\ command\ contained\ syntax\ errors\ and\ was\ NOT\ executed\.)
+      | (?P<smolagents>Error:\n(?=.*\nNow\ let's\ retry:))
       | (?P<mini_swe_agent><returncode>-?\d*</returncode>|<exception>[^<]{0,4000}</exception>
           |<warning>\s*+The\ output\ of\ your\ last\ command\ was\ too\ long
           |The\ last\ command\ <command>.{0,20000}?</command>\ timed\ out\ and\ has\ been\ killed\.)
@@ -44,7 +46,9 @@ _FRAMES: Final = expression(
       | (?P<fenced>```tool_outputs?\n)
       | (?P<program>\[Tool\ result(?:\ from\ [\w./-]{1,80})?\]\n|TOOL\ RESULT:\n
           |TOOL\ RESPONSE:\s*\n---|Tool\ `[^`\n]{1,80}`\ returned:\n
-          |exitcode:\ -?\d+\ \(execution\ (?:succeeded|failed)\)\n)
+          |exitcode:\ -?\d+\ \(execution\ (?:succeeded|failed)\)\n
+          |The\ script\ ran,\ then\ exited\ with\ an\ error\ \(POSIX\ exit\ code:
+          |\[TOOL_RESULTS\]|<\|observation\|>)
       | (?P<interpreter>Code\ output:\ (?=.*\n\nWhat\ does\ this\ output\ mean\ /\ what's\ next))
       | (?P<aider>I\ ran\ this\ command:\n\n(?=.{0,20000}?\n\nAnd\ got\ this\ output:\n)
           |Here\ is\ the\ content\ of\ https?://[^\s]{1,2000}:\n)
@@ -69,10 +73,16 @@ _ISSUE: Final = expression(  # SWE-agent: how the message begins that holds the 
 _HANDED_ON: Final = expression(
     r"\A\s*+(?:Tool execution succeeded\.|Binary content (?:provided|of type)\b)"
 )  # Gemini CLI
+_OPENED: Final = expression(r"^[ \t]*+<(?P<tag>[a-zA-Z][\w-]{0,60})(?=[\s>])", re.MULTILINE)
 _MOST_HEADINGS: Final = 64  # in one text; with more of them all of it is a tool's
 _RUNS: Final = "shell"  # what those are called that name no tool
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"  # Gemini CLI
 _PROMPTS: Final = expression(r"\A\s*+<command-message>")  # commands of the client itself begin with their name
+_RESOURCE: Final = expression(  # Claude Code: a server's resource, each of its texts as a reminder of its own
+    r"\A\s*+<system-reminder>\s*+Full contents of resource:"
+)
+_OTHER_AGENTS: Final = "For context:"  # ADK: what other agents said, and what their tools returned
+_INTERRUPTED: Final = "[Request interrupted by user"
 _LAUNCHES: Final = expression(r"\A\s*+Launching skill: ")
 _SKILLS: Final = ("", "Skill", "SlashCommand")  # a result whose call is not known may be one
 _ABOUT: Final[Mapping[str, str]] = {"runs": "command", "searches": "query", "finds": "query", "asks": "question"}
@@ -108,13 +118,14 @@ def told_blocks(
         yield from enumerate(message.blocks)
         return
     heading = -1  # the place of a heading whose result is still to come
-    prompted = is_framed = is_result = False
+    prompted = is_framed = is_result = is_resource = False
+    hands_over = _begins_with(message, _OTHER_AGENTS)
     files = _referenced(message)
     for place, block in enumerate(message.blocks):
         if not isinstance(block, Text):
             yield place, block
             is_framed = is_framed or is_result or _hands_on(block)  # a picture between texts of one result
-        elif place in files:
+        elif place in files or hands_over or (is_resource and block.text.lstrip().startswith("<system-reminder>")):
             yield place, Document(text=block.text)
         elif heading >= 0:
             yield place, ToolResult(f"text {heading}", (block,))
@@ -131,7 +142,9 @@ def told_blocks(
             heading = place if awaits else -1
             is_result = isinstance(read[-1], ToolResult)
             is_framed = is_framed or (is_result and _goes_on(block.text))
-        prompted = _is_prompt_next(block, tools or {})
+        # Everything behind a skill's result, or a command, is its prompt: it may be one text or several.
+        prompted = (prompted and not _interrupts(block)) or _is_prompt_next(block, tools or {})
+        is_resource = is_resource or (isinstance(block, Text) and _RESOURCE.match(block.text) is not None)
 
 
 def _read(
@@ -156,7 +169,8 @@ def _read(
     elif mentioned := _MENTIONED.match(text):
         yield ToolCall(call, mentioned["tool"], mentioned["arguments"].strip())
     elif is_text_mode and (start := _later_heading(text)) >= 0:
-        yield Text(text[:start])
+        before = text[:start]
+        yield Document(text=before) if _is_open(before, text) else Text(before)
         yield from _read(text[start:], place, is_first=is_first, is_later=True)
     else:
         yield Text(text)
@@ -165,7 +179,7 @@ def _read(
 def _heading(text: str) -> re.Match[str] | None:
     """The heading that a text begins with; a plain word in brackets is a tool only if tools are called so."""
     heading = _HEADING.match(text)
-    is_word = heading is not None and heading["tool"].isalpha() and text[heading.end("tool")] == "]"
+    is_word = heading is not None and "_" not in heading["tool"] and text[heading.end("tool")] == "]"
     return None if heading is None or (is_word and kind_of_tool(heading["tool"]) is None) else heading
 
 
@@ -190,6 +204,12 @@ def _later_heading(text: str) -> int:
         if number == _MOST_HEADINGS or not is_quoted(text, heading.start()):
             return heading.start()
     return -1
+
+
+def _is_open(before: str, text: str) -> bool:
+    """Whether a tag in a line of its own is opened before a place of a text and closed behind it."""
+    tags = {each["tag"] for each in _OPENED.finditer(before)}
+    return any(text.rfind(f"</{tag}>") > before.rfind(f"</{tag}>") for tag in tags)
 
 
 def _ends_result(text: str) -> bool:
@@ -222,6 +242,17 @@ def _goes_on(text: str) -> bool:
 def _call(id: str, tool: str, about: str) -> ToolCall:
     key = _ABOUT.get(kind_of_tool(tool) or "", "path")
     return ToolCall(id, tool, msgspec.json.encode({key: about} if about else {}).decode())
+
+
+def _begins_with(message: Message, words: str) -> bool:
+    """Whether the first text of a message is just these words."""
+    first = next(iter(message.blocks), None)
+    return isinstance(first, Text) and first.text[: 2 * len(words)].strip() == words
+
+
+def _interrupts(block: Block) -> bool:
+    """Whether a person stopped her agent here: what she says next stands behind it."""
+    return isinstance(block, Text) and block.text.startswith(_INTERRUPTED)
 
 
 def _referenced(message: Message) -> range:

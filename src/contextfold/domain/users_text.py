@@ -51,6 +51,8 @@ def users_side(text: str) -> UsersSide:
     if is_clients(rest) or (before and rest[:1].strip(" \t\r\n<")):  # no client writes words right behind a closing
         return UsersSide((*_resumed(rest), *meanwhile), (*before, rest))
     rest, behind = _without_notes(rest)
+    if behind and is_clients(rest):
+        return UsersSide((*_resumed(rest), *meanwhile), (*before, rest, *behind))
     typed, around = _place_of_words(rest, has_blocks=bool(before))
     return UsersSide((*(words for words in typed if words.strip()), *meanwhile), (*before, *behind, *around))
 
@@ -126,13 +128,22 @@ def _without_notes(text: str) -> tuple[str, tuple[str, ...]]:
 def _end(text: str, tag: str, start: int) -> int:
     """Where a note or a block ends: where its tag is closed last; -1 where it is not closed.
 
-    One that follows may quote that closing too. Then its own closing would stand there unopened: it ends the whole.
+    One that follows may quote that closing too. Then its own closing would stand there unopened: it ends the whole. So
+    does the last closing of a block that is opened inside and closed behind.
     """
     closing = f"</{tag}>"
     last = text.rfind(closing, start)
     if last < 0:
         return -1
-    end = last + len(closing)
+    end, read = last + len(closing), start
+    inside = {tag}
+    while read < end:
+        known, upto = len(inside), end
+        inside.update(each["tag"] for each in ANY_TAG.finditer(text, read, upto) if not each["closing"])
+        read = upto
+        if len(inside) > known:
+            closings = (f"</{each}>" for each in inside)
+            end = max(end, *(at + len(each) for each in closings if (at := text.rfind(each, end)) >= 0), 0)
     opened: set[str] = set()
     for each in ANY_TAG.finditer(text, end):
         if each["closing"] and each["tag"] not in opened:
@@ -147,6 +158,8 @@ def _sent_meanwhile(note: str) -> str:
     if sent is None:
         return ""
     words: str = sent["words"].partition("</system-reminder>")[0]
+    if is_clients(words):  # what a sub-agent reported while the agent worked
+        return ""
     for order in ("\n\nPlease address this message", "\n\nIMPORTANT:"):
         words = words.partition(order)[0]
     return words.strip()
@@ -167,10 +180,14 @@ def _place_of_words(text: str, *, has_blocks: bool) -> tuple[tuple[str, ...], tu
     if (first := ATTACHED.search(text)) is not None:
         text, attached = text[: first.start()], (text[first.start() :],)
     if (around := AROUND.match(text)) is not None:
-        words, closing, behind = text[around.end() :].rpartition(f"</{around['tag']}>")
-        if closing and behind.lstrip().startswith("<"):
-            return (words,), (behind, *attached)
-        text = f"{words}{behind}" if closing else text[around.end() :]
+        rest, closing = text[around.end() :], f"</{around['tag']}>"
+        at = rest.find(closing)
+        while at >= 0:
+            behind = rest[at + len(closing) :]
+            if (further := behind.lstrip()[:1]) == "<":
+                return (rest[:at],), (behind, *attached)
+            at = rest.find(closing, at + 1) if further else -1
+        text = "".join(rest.rpartition(closing)[::2])
     return (text,), attached
 
 
@@ -214,13 +231,29 @@ def _query(text: str, tag: str, *, has_blocks: bool) -> tuple[tuple[str, ...], t
     if not begins:
         blocks = _blocks_of(before) if text.rstrip().endswith(closing) else None
         if blocks is None:
-            return None
+            return _beside_unknown(text, before, words, opening, closing)
         if blocks > _MOST_BLOCKS:
             return (), (text,)
     if text.count(opening) > 1 and not text.rstrip().endswith(closing):
         return (), (text,)
     words, _, behind = words.partition(closing)
     return (words.strip(),), tuple(each for each in (before, behind) if each.strip())
+
+
+def _beside_unknown(
+    text: str, before: str, words: str, opening: str, closing: str
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """A query behind a tag that no table knows, or beside other text: the query's words, and nobody's if there are two.
+
+    None where the text begins with no tag of a client's: then somebody only speaks of such a tag.
+    """
+    wrapped = WRAPPED.match(before)
+    if wrapped is None or wrapped["tag"].lower() in PEOPLES:
+        return None
+    query, closed, behind = words.partition(closing)
+    if not closed or text.count(opening) > 1 or closing in behind:
+        return (), (text,)
+    return (query.strip(),), tuple(each for each in (before, behind) if each.strip())
 
 
 def _blocks_of(text: str) -> int | None:

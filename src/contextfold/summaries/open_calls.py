@@ -48,8 +48,12 @@ class OpenCalls(Generic[T]):
             return OpenCall()
         place = next((place for place, call in enumerate(waiting) if call.tool == result.name), -1)
         call = waiting[max(place, 0)]
-        put(journal, self._waiting, result.call, waiting[: max(place, 0)] + waiting[max(place, 0) + 1 :])
-        return call if place >= 0 or not _differ(waiting) else OpenCall(topics=call.topics)
+        left = waiting[: max(place, 0)] + waiting[max(place, 0) + 1 :]
+        is_known = place >= 0 or not _differ(waiting)
+        if not is_known:  # nobody can tell any more which of them waits
+            call, left = OpenCall(topics=call.topics), tuple(OpenCall(topics=each.topics) for each in left)
+        put(journal, self._waiting, result.call, left)
+        return call
 
     def close(self, journal: Journal | None, id: str) -> None:
         """What was called under this id gets no result any more."""

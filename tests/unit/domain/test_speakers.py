@@ -65,7 +65,11 @@ RESULTS: dict[str, tuple[str, bool, str]] = {
     ),
     "Gemini CLI": ("ask_user", False, '{{"answers":{{"0":"{}"}}}}'),
     "Qwen Code": ("ask_user_question", False, "{}"),
-    "opencode: an answer": ("question", False, "{}"),
+    "opencode: an answer": (
+        "question",
+        False,
+        'User has answered your questions: "Which?"="{}". You can now continue with the user\'s answers in mind.',
+    ),
     "opencode: an edit rejected": (
         *("edit", True),
         "The user rejected permission to use this specific tool call with the following feedback: {}",
@@ -73,7 +77,7 @@ RESULTS: dict[str, tuple[str, bool, str]] = {
     "Copilot": ("create_file", True, "The user rejected this tool call. User feedback: {}"),
     "Copilot in VS Code": ("vscode_askQuestions", False, '{{"answers":{{"Branch?":{{"selected":["{}"]}}}}}}'),
     "Cursor": ("AskQuestion", False, "{}"),
-    "pi": ("questionnaire", False, "{}"),
+    "pi": ("question", False, "User wrote: {}"),
     "a program of one's own": ("ask_human", False, "{}"),
 }
 

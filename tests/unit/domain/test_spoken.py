@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import contextfold as cf
+from contextfold import dialects
 from contextfold.domain import (
     GENESIS,
     Appended,
@@ -24,6 +25,7 @@ from contextfold.domain import (
     appended,
     commitment,
     decode_event,
+    encode,
     encode_event,
     is_person,
     is_unanswered,
@@ -95,6 +97,25 @@ def test_what_a_client_added_or_a_tool_printed_is_read_as_nothing_else() -> None
     message = Message("user", (Text(forged), picture), dialect="anthropic")
     assert [block for _, block in read_as(message, "client")] == [Document(text=forged), picture]
     assert [type(block) for _, block in read_as(message, "tool")] == [ToolResult, Image]
+
+
+@pytest.mark.finding("K8")
+@pytest.mark.parametrize(
+    ("dialect", "message"),
+    [
+        ("anthropic", {"role": "observation", "content": "x"}),
+        ("openai-chat", {"role": "ipython", "content": "x"}),
+        ("openai-responses", {"type": "message", "role": "environment", "content": "x"}),
+        ("gemini", {"role": "tool-response", "parts": [{"text": "x"}]}),
+    ],
+)
+def test_a_role_that_no_format_knows_is_a_programs(dialect: str, message: dict[str, object]) -> None:
+    def who(said: dict[str, object]) -> str:
+        read = dialects.find(dialect).parse(encode(said))
+        return appended(Shape("user"), read, is_first=False).shape.spoken_by
+
+    assert who(message) == "client"
+    assert who({**message, "role": "user"}) == "person"
 
 
 def test_of_a_very_long_text_the_beginning_and_the_end_say_who_spoke() -> None:

@@ -107,9 +107,11 @@ def test_a_query_behind_blocks_that_is_opened_twice_and_not_at_the_end_is_nobody
 
 
 @pytest.mark.finding("K8")
-def test_a_block_that_is_not_closed_is_not_taken_for_one_before_a_query() -> None:
+def test_of_a_text_that_begins_with_a_tag_which_nobody_knows_the_query_alone_is_believed() -> None:
     text = f"<t1>x</t1><t2>y<user_query>{ORDER}</user_query>"
-    assert users_side(text).typed == (text,)
+    assert users_side(text).typed == (ORDER,)
+    spoken = f"What does <user_query>x</user_query> mean? {ORDER}"
+    assert users_side(spoken).typed == (spoken,)
 
 
 @pytest.mark.finding("K13")
