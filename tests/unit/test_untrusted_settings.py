@@ -115,6 +115,7 @@ OF_THE_GATEWAY: dict[str, Any] = {
     "clients": {"codex": {"mode": "observe"}},
     "models": {MODEL: {"window": 5_000}},
     "most_bytes": 1,
+    "most_new_messages": 1,
     "most_head_bytes": 70_000,
     "head_patience": 0.1,
     "most_answer_bytes": 1,

@@ -175,6 +175,8 @@ _SENTENCES: dict[str, str] = {
     "The store failed and is opened again as soon as it can be used: {told}": "ストアに障害があり、使えるようになりしだい開き直します: {told}",
     "The store is gone. Put it back, or restart the gateway to begin a new one: {a}": "ストアがなくなりました。元に戻すか、ゲートウェイを再起動して新しく始めてください: {a}",
     "The store failed and is opened again as soon as it can be used: {a}": "ストアに障害があり、使えるようになりしだい開き直します: {a}",
+    "This request has {a} messages, more than the {b} that are read.": "この要求には {a} 件のメッセージがあり、読める上限 {b} 件を超えています。",
+    "This request brings {a} messages that were not seen before, more than the {b} that are kept at once. Send fewer, or set gateway.most_new_messages.": "この要求には初めてのメッセージが {a} 件あり、一度に残せる {b} 件を超えています。減らすか、gateway.most_new_messages を設定してください。",
     "The gateway is closing.": "ゲートウェイは終了中です。",
     "No write was committed for {a} seconds.": "{a} 秒間、書き込みが完了していません。",
     "{a} was closed. Open the store again.": "{a} は閉じられています。開き直してください。",

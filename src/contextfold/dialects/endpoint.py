@@ -23,6 +23,7 @@ from .splices import Splice
 _BODY = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 MOST_MESSAGES = 100_000  # of one request; each takes some hundred bytes of memory, however short it is
+_NONE = (None, b"null")
 _NO_MESSAGES = msgspec.Raw(b"[]")
 _TOO_LONG = expression(
     rb"too long|too large|context.{0,10}(?:length|window|size|limit)|token count|maximum (?:prompt|number of)"
@@ -60,6 +61,7 @@ class Envelope(Struct, frozen=True):
     tools: object = None
     output: int | None = None
     chain: str = ""  # the answer this request goes on from, where the provider keeps them
+    conversation: str = ""  # the conversation that the provider keeps, which this request goes on from
     family: str = ""  # what the client calls the conversation
     is_schema_bound: bool = False  # an answer in a given form is wanted
 
@@ -100,6 +102,7 @@ class Endpoint(Struct, frozen=True):
     schema: tuple[str, ...]  # fields that ask for an answer in a given form
     family: tuple[str, ...] = ()  # fields in which clients name a conversation
     chain: str = ""
+    conversation: str = ""  # the field that names a conversation which the provider keeps
     ids: bool = True  # calls have ids, which clients keep
     streaming: str = "stream"
     words: Callable[[Any], Any] = _as_it_is  # the system prompt as it is weighed
@@ -135,9 +138,10 @@ class Endpoint(Struct, frozen=True):
                 said = (encode({"role": "user", "content": decode(bytes(listed))}),)
             else:
                 parts = _LIST.decode(listed)
-                if len(parts) > MOST_MESSAGES:
-                    has = f"This request has {len(parts):,} {self.messages}"
-                    raise TooManyMessages(f"{has}, more than the {MOST_MESSAGES:,} that are read.")
+                if (count := len(parts)) > MOST_MESSAGES:
+                    raise TooManyMessages(
+                        f"This request has {count:,} messages, more than the {MOST_MESSAGES:,} that are read."
+                    )
                 said = tuple([bytes(raw) for raw in parts])
                 if len(listed) > LONG:
                     fields[self.messages] = CutList.of(listed, said)
@@ -155,6 +159,9 @@ class Endpoint(Struct, frozen=True):
             _value(fields.get(self.tools)),
             next((found for name in self.output if _is_number(found := _within(fields, name))), None),
             _text(fields.get(self.chain)),
+            ""
+            if fields.get(self.conversation) in _NONE
+            else bytes(fields[self.conversation]).decode("utf-8", "replace"),
             next((found for name in self.family if (found := _named(_within(fields, name)))), ""),
             any(_within(fields, name) for name in self.schema),
         )

@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from contextfold.deferred import expression
 from contextfold.domain import LONG, decode
 
 from .loose_words import NO_WORDS, LooseWords, word_digest
@@ -28,6 +29,8 @@ _NUMBERED = frozenset(
 _ROLES = frozenset({"user", "assistant", "model", "system", "developer", "tool", "function"})
 _STATES = frozenset({"completed", "in_progress", "incomplete"})
 _TEXTS = frozenset({"text", "input_text", "output_text", None})  # kinds of blocks whose text is read
+_PART_OF_TEXT = frozenset({"text", "thought", "thoughtSignature", "thought_signature"})  # of Gemini
+_ID = expression(r"[\w.:|/+=~-]*+\Z")  # also a signature: one long word
 _NOTHING: tuple[object, ...] = (None, False, "", [], {})
 
 
@@ -62,15 +65,30 @@ def _beside_texts(value: object, depth: int) -> Iterator[tuple[str, object]]:
     if depth == 0 and value.get("role", "user") not in _ROLES:
         yield "role", value["role"]
     for name, inner in value.items():
-        if inner in _NOTHING or name in _NUMBERED or _is_renewed(name, inner) or _is_text(value, name, inner, depth):
+        if inner in _NOTHING or (name in _NUMBERED and _is_an_id(inner)) or _is_renewed(name, inner):
             continue
-        if name in ("content", "parts", "output") and isinstance(inner, list):
+        if _is_text(value, name, inner, depth):
+            continue
+        if isinstance(inner, list) and name == _list_read(value, depth):
             for each in inner:
-                yield from _beside_texts(each, depth + 1)
+                yield from _beside_texts(each, depth + 1) if isinstance(each, Mapping) else [(name, each)]
         elif name in ("functionResponse", "function_response") and isinstance(inner, Mapping):
             yield name, {key: each for key, each in inner.items() if key != "id"}  # clients rename it
         else:
             yield name, inner
+
+
+def _is_an_id(value: object) -> bool:
+    """Whether a value is as ids, kinds and signatures are: without a space, so that it holds no sentence."""
+    return isinstance(value, str) and _ID.match(value) is not None
+
+
+def _list_read(block: Mapping[str, object], depth: int) -> str:
+    """The field of a message, a result or an item whose blocks are read; of several lists none is known to be it."""
+    if depth > 0:
+        return "content" if block.get("type") == "tool_result" else ""
+    held = [name for name in ("content", "parts", "output") if block.get(name) not in _NOTHING]
+    return held[0] if len(held) == 1 else ""
 
 
 def _is_renewed(name: str, value: object) -> bool:
@@ -86,7 +104,7 @@ def _is_text(block: Mapping[str, object], name: str, value: object, depth: int) 
         return False
     kind = block.get("type")
     if name == "text":
-        return depth > 0 and kind in _TEXTS
+        return depth > 0 and kind in _TEXTS and (kind is not None or block.keys() <= _PART_OF_TEXT)
     if name == "content":
-        return "role" in block if depth == 0 else kind == "tool_result"
-    return name == "output" and depth == 0 and str(kind).endswith("_output")
+        return ("role" in block and _list_read(block, 0) == name) if depth == 0 else kind == "tool_result"
+    return name == "output" and depth == 0 and str(kind).endswith("_output") and _list_read(block, 0) == name

@@ -57,7 +57,7 @@ _TAGS: Final = "|".join(dict.fromkeys((*NOTES, *BLOCKS)))
 _LINE: Final = "|".join(tag for tag in dict.fromkeys((*NOTES, *BLOCKS)) if tag != "tool")
 
 # Up to the end of the tag. A quoted value may hold an opening bracket; a long one is a page's address.
-_ATTRIBUTES: Final = r"""(?:\s(?:[^<>]{0,4000}+(?=>)|(?:[^<>"]|"[^"\n]{0,4000}+")*+))?+"""
+_ATTRIBUTES: Final = r"""(?:\s(?:[^<>]{0,4000}+(?=>)|(?:[^<>"]++|"[^"\n]{0,4000}+")*))?"""
 
 LEADING: Final = expression(rf"\A\s*+<(?P<tag>{_TAGS}){_ATTRIBUTES}>")
 BEHIND: Final = expression(  # behind words: in a line of its own, or closed where the text ends

@@ -23,7 +23,11 @@ from .view import ViewItem
 _LOOKED_AT: Final = 16  # messages at the front of a history: one without an answer among them is not looked through
 _LONGEST: Final = 200_000  # letters of a text that are read for who spoke
 _PRINTS: Final = "shell"  # what the tool is called that printed a text
-_ROLES: Final = frozenset(("", "user", "human", "assistant", "system", "developer", "tool", "function", "model"))
+_ROLES: Final = frozenset((None, "", "user", "human", "assistant", "system", "developer", "tool", "function", "model"))
+
+
+_OF_USER: Final = (b'"role":"user"', b'"role": "user"')  # where most messages begin; in a text its quotes are escaped
+_FRONT: Final = 64  # bytes
 
 
 class _Item(Struct):
@@ -48,7 +52,9 @@ def _judged(message: Message, *, is_first: bool) -> SpokenBy:
 
     A role that no format knows is a program's own, such as what its interpreter printed.
     """
-    if not _is_listed(message.raw):
+    front = message.raw[:_FRONT]
+    is_usual = front[:1] == b"{" and (_OF_USER[0] in front or _OF_USER[1] in front)
+    if not is_usual and not _is_listed(message.raw):
         return "client"
     if people_in(_without_middles(message), is_first=is_first):
         return "person"
@@ -59,10 +65,11 @@ def _judged(message: Message, *, is_first: bool) -> SpokenBy:
 def _is_listed(raw: bytes) -> bool:
     """Whether a message, or each of its items, has a role that some format knows; one without a role has."""
     try:
-        items = _ITEMS.decode(raw) if raw.lstrip()[:1] == b"[" else [_ITEM.decode(raw)]
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        if raw.lstrip()[:1] == b"[":
+            return all(item.role in _ROLES for item in _ITEMS.decode(raw))
+        return _ITEM.decode(raw).role in _ROLES
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError):  # no JSON, or a role that is no text
         return True
-    return all(item.role is None or item.role in _ROLES for item in items)
 
 
 def _without_middles(message: Message) -> Message:

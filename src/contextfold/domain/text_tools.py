@@ -119,7 +119,8 @@ def told_blocks(
         return
     heading = -1  # the place of a heading whose result is still to come
     prompted = is_framed = is_result = is_resource = False
-    hands_over = _begins_with(message, _OTHER_AGENTS)
+    first = message.blocks[0] if message.blocks else None
+    hands_over = isinstance(first, Text) and first.text[: 2 * len(_OTHER_AGENTS)].strip() == _OTHER_AGENTS
     files = _referenced(message)
     for place, block in enumerate(message.blocks):
         if not isinstance(block, Text):
@@ -242,12 +243,6 @@ def _goes_on(text: str) -> bool:
 def _call(id: str, tool: str, about: str) -> ToolCall:
     key = _ABOUT.get(kind_of_tool(tool) or "", "path")
     return ToolCall(id, tool, msgspec.json.encode({key: about} if about else {}).decode())
-
-
-def _begins_with(message: Message, words: str) -> bool:
-    """Whether the first text of a message is just these words."""
-    first = next(iter(message.blocks), None)
-    return isinstance(first, Text) and first.text[: 2 * len(words)].strip() == words
 
 
 def _interrupts(block: Block) -> bool:

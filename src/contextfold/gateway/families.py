@@ -86,7 +86,8 @@ class Families:
         """The thread of a request and the keys of its messages."""
         envelope, normaliser = asking.envelope, self.normaliser(asking)
         chained = self._chained(envelope.chain) if envelope.chain and asking.knows_chains else None
-        start = chained[1].prefix if chained is not None else chain_start(envelope.chain) if envelope.chain else START
+        unseen = envelope.chain or envelope.conversation  # only the provider knows what stands before this
+        start = chained[1].prefix if chained is not None else chain_start(unseen) if unseen else START
         history = asking.numbered.get(start)
         if history is None:
             history = asking.numbered[start] = normaliser.numbered(envelope.messages, start)
@@ -106,7 +107,7 @@ class Families:
             return PlacedRequest(name, index, title, keys, 0, may_fold=False)
         index, thread = self._thread(asking, name, index, keys, normaliser)
         # What its provider keeps before an answer that is not known here cannot be sent whole: it passes as it came.
-        return PlacedRequest(name, index, thread, keys, 0, may_fold=not envelope.chain)
+        return PlacedRequest(name, index, thread, keys, 0, may_fold=not unseen)
 
     def holds(self, asking: Asking) -> bool:
         """Whether everything that a request says was said, up to the newest answer and with it, is in one thread here.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 from msgspec import structs
@@ -35,9 +35,7 @@ from .relay import Outgoing, Send, Upstreams
 from .rounds import HeardBytes, Rounds
 from .settings import ClientPolicy, GatewaySettings
 from .status import Metrics, facts_of
-from .turns import BusyThread, KeptTurn, OpenTurn, PartKept
-
-T = TypeVar("T")
+from .turns import BusyThread, KeptTurn, OpenTurn, PartKept, when_free
 
 _IDENTITY = ("", "identity")
 _OUT_OF_ORDER, _UNREADABLE = "the store was out of order", "a request that cannot be read"
@@ -133,7 +131,7 @@ class Keeper:
             return found
 
         for _ in range(_MOST_DISPLACED):
-            found = await _when_free(run, take)
+            found = await when_free(run, take)
             if isinstance(found, OpenTurn):
                 found = await self._folded(answer, found, run)
             if isinstance(found, CannotFit):
@@ -217,10 +215,10 @@ class Keeper:
     async def _keep(self, answer: TurnAnswer, error: BaseException | None) -> None:
         clerk = answer.ledger.clerk
         try:
-            await _when_free(clerk.kept, lambda: answer.write(error))
+            await when_free(clerk.kept, lambda: answer.write(error))
             if answer.taking is not None and not answer.is_written:  # its request waits for a fold of others
                 await answer.taking
-                await _when_free(clerk.kept, lambda: answer.write(error))
+                await when_free(clerk.kept, lambda: answer.write(error))
         except Exception as raised:
             self._unread(answer, "an answer that could not be kept", raised)
             if self._is_strict(answer.visit):
@@ -234,19 +232,6 @@ def _why_bad(error: BadMessage) -> str:
 
 def _nothing() -> None:
     """Waits in line, and is done when all before it is on the disk."""
-
-
-async def _when_free(
-    run: Callable[[Callable[[], T | BusyThread | PartKept]], Awaitable[T | BusyThread | PartKept]],
-    work: Callable[[], T | BusyThread | PartKept],
-) -> T:
-    """Have something done in a conversation, as soon as nobody folds in it; part by part where it says so."""
-    found = await run(work)
-    while isinstance(found, BusyThread | PartKept):
-        if isinstance(found, BusyThread):
-            await asyncio.shield(asyncio.wrap_future(found.until))
-        found = await run(work)
-    return found
 
 
 class TurnAnswer:
@@ -332,7 +317,7 @@ class TurnAnswer:
         asking, turn = self._kept
         fitted = turn.fitted
         assert fitted is not None  # noqa: S101  # tools of ours were offered
-        recalled = await _when_free(self.ledger.clerk.kept, lambda: self.ledger.recalled(turn, reply))
+        recalled = await when_free(self.ledger.clerk.kept, lambda: self.ledger.recalled(turn, reply))
         further = recalled.messages
         if further is None:
             return None

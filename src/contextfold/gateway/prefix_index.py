@@ -6,8 +6,10 @@ Calls only find candidates. A prefix leads to a message only where every word up
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
+from itertools import islice
 from typing import NamedTuple
 
 from contextfold.dialects.loose_words import NO_WORDS, LooseWords
@@ -18,6 +20,7 @@ from .recognition import OLD_START, START, Normaliser, NumberedHistory, branch_k
 
 _ANSWER = "#"  # between the number of a prefix and the digest of the answer's id
 _OWN = "="  # between that and what its provider calls it
+_MOST_COMPARED = 16  # threads whose calls are compared, the newest ones
 _MOST_READ = 400  # messages that are read to compare calls
 LEAST_ANCHORS = 2  # tool calls that must be known, in order, for a history whose beginning changed
 
@@ -188,12 +191,13 @@ class PrefixIndex:
         """
         ids = list(dict.fromkeys(call.id for message in messages for call in message.calls))
         wanted = answered_calls(messages) if ids else []
-        for name, calls in self._calls.items() if len(wanted) >= LEAST_ANCHORS else ():
+        newest = islice(reversed(self._calls.items()), _MOST_COMPARED) if len(wanted) >= LEAST_ANCHORS else ()
+        for name, calls in newest:
             seqs = sorted({seq for each in ids for seq in calls.get(each, ())})[:_MOST_READ]
             if len(seqs) < LEAST_ANCHORS:
                 continue
             kept = [message for seq in seqs if (message := self._message(Place(name, seq))) is not None]
-            if _common(wanted, answered_calls(kept)) >= LEAST_ANCHORS:
+            if common_calls(wanted, answered_calls(kept)) >= LEAST_ANCHORS:
                 return name
         return ""
 
@@ -218,11 +222,17 @@ class PrefixIndex:
         return found
 
 
-def _common(wanted: Sequence[bytes], known: list[bytes]) -> int:
-    """How many of these calls are known, in this order."""
-    count = after = 0
+def common_calls(wanted: Sequence[bytes], known: Sequence[bytes]) -> int:
+    """How many of these calls are known, in this order; no more than are needed are counted."""
+    places: dict[bytes, list[int]] = {}
+    for at, call in enumerate(known):
+        places.setdefault(call, []).append(at)
+    count, after = 0, 0
     for call in wanted:
-        if call in known[after:]:
-            after = known.index(call, after) + 1
+        there = places.get(call, ())
+        if (next_one := bisect_left(there, after)) < len(there):
+            after = there[next_one] + 1
             count += 1
+            if count == LEAST_ANCHORS:
+                break
     return count

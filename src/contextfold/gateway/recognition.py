@@ -12,6 +12,7 @@ recognition survives a restart, and a retry never writes twice. Nothing is writt
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -22,7 +23,7 @@ import msgspec
 from contextfold.dialects import Dialect
 from contextfold.dialects.loose_words import NO_WORDS, LooseWords, loose_words
 from contextfold.dialects.own_words import own_words
-from contextfold.domain import form_of
+from contextfold.domain import LONG, decode, encode, form_of
 from contextfold.errors import ContextFoldError
 
 from .client_shapes import PLAIN, ClientShapes
@@ -142,6 +143,8 @@ class Normaliser:
         """What a message says; None where it cannot be read, so that it goes by its bytes."""
         endpoint = self._dialect.endpoint
         try:
+            if _says_twice(raw):
+                return None
             bare = raw if endpoint is None else endpoint.unmarked(raw)
             message = self._dialect.parse(bare)
             digest = form_of(message, self.shapes.compared, ids=endpoint is None or endpoint.ids)
@@ -152,6 +155,31 @@ class Normaliser:
             return MessageForm(digest + b"".join(sorted(loose | own_words(raw))))
         except ContextFoldError:
             return None
+
+
+def _says_twice(raw: bytes) -> bool:
+    """Whether an object of some JSON has a field twice: readers differ in which one they take.
+
+    Written without spaces and escapes it has as many bytes as its value: then there is none, as in most messages.
+    """
+    if len(raw) > LONG or len(encode(decode(raw))) == len(raw):
+        return False
+    try:
+        json.loads(raw, object_pairs_hook=_once)
+    except _SaidTwice:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return False
+
+
+class _SaidTwice(Exception):
+    """A field of an object stands there twice."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> None:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise _SaidTwice
 
 
 def items_of(raw: bytes) -> Sequence[bytes]:

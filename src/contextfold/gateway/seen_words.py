@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from contextfold.dialects.endpoint import Envelope
 from contextfold.dialects.own_words import MARK
-from contextfold.domain import Folded, LiveBranch, encode
+from contextfold.domain import Folded, LiveBranch, decode, encode
 from contextfold.folding import Policy
 
 from .client_shapes import ClientShapes
@@ -25,7 +25,16 @@ from .recognition import Normaliser
 SEEN = "seen"  # the detail of a fold: digests of what its writer saw
 COVERED = "covered"  # its value where the writer saw nothing but what the fold covers
 _WRITER, _DIGEST = "writer", "extractive"
-_FIELDS = ("prompt", "cachedContent")  # that a provider puts words for, beside the system prompt and the tools
+# Fields of a request in which nobody says anything: its messages stand for themselves, the rest are settings.
+_NO_WORDS = frozenset(
+    """
+    messages input contents model stream stream_options max_tokens max_completion_tokens max_output_tokens temperature
+    top_p top_k n seed stop stop_sequences store user metadata service_tier parallel_tool_calls toolConfig
+    tool_config reasoning reasoning_effort thinking verbosity prompt_cache_key prompt_cache_retention safety_identifier
+    truncation include previous_response_id context_management cache_control logprobs top_logprobs logit_bias
+    presence_penalty frequency_penalty betas anthropic_version safetySettings safety_settings
+    """.split()  # noqa: SIM905  # one name a line would be a page
+)
 _MOST_LOOSE = 256  # words that may be left out; a writer is not shown more of them
 _LETTERS = 16  # of the digest of each
 _COUNTED = "x-anthropic-billing-header:"  # a line of Claude Code's that is another in every request and is no word
@@ -40,8 +49,10 @@ class SeenWords(NamedTuple):
     @classmethod
     def of(cls, envelope: Envelope, normaliser: Normaliser) -> SeenWords:
         """What is read of a request; what a known client renews is left out."""
-        fields = [bytes(envelope.fields.get(name, b"")).decode("utf-8", "replace") for name in _FIELDS]
-        words = [list(_words(each, normaliser.shapes)) for each in (envelope.system, envelope.tools, fields)]
+        given = {name: bytes(envelope.fields[name]) for name in sorted(envelope.fields) if name not in _NO_WORDS}
+        if b'"name"' not in given.get("tool_choice", b""):
+            given.pop("tool_choice", None)
+        words = [[name, *_words(decode(raw), normaliser.shapes)] for name, raw in given.items()]
         loose = {each for found in normaliser.numbered(envelope.messages).loose for each in found}
         digests = frozenset(blake2b(each, digest_size=_LETTERS // 2).hexdigest() for each in loose)
         return cls(blake2b(encode(words), digest_size=12).hexdigest(), digests)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +20,8 @@ from contextfold.session.drivers import StepsEnd, started
 
 from .followed import FittedTurn, Followed, FollowedThread
 from .prefix_index import PrefixIndex
+
+T = TypeVar("T")
 
 
 class KeptTurn(Struct, frozen=True):
@@ -106,3 +110,16 @@ class RecalledAnswer(Struct, frozen=True):
     """What goes on from an answer that only asks for what is hidden: messages, or None for any other answer."""
 
     messages: list[bytes] | None
+
+
+async def when_free(
+    run: Callable[[Callable[[], T | BusyThread | PartKept]], Awaitable[T | BusyThread | PartKept]],
+    work: Callable[[], T | BusyThread | PartKept],
+) -> T:
+    """Have something done in a conversation, as soon as nobody folds in it; part by part where it says so."""
+    found = await run(work)
+    while isinstance(found, BusyThread | PartKept):
+        if isinstance(found, BusyThread):
+            await asyncio.shield(asyncio.wrap_future(found.until))
+        found = await run(work)
+    return found

@@ -77,6 +77,13 @@ def test_pictures_and_what_nobody_knows_are_said_and_arguments_that_are_no_json_
     assert form_of(torn) == form_of(torn) != form_of(other)
 
 
+def test_a_fraction_that_no_float_holds_is_compared_as_it_is_written() -> None:
+    written = ('{"x": 0.12345678901234567891}', '{"x": 0.12345678901234567892}', '{"x": 0.5}', '{"x":0.50}')
+    one, two, half, same = (form_of(Message("assistant", (ToolCall("a", "f", each),))) for each in written)
+    assert one != two
+    assert half == same
+
+
 LONG = 1 << 20  # characters from which a text stays in the pieces it came in
 KEEPS = TextFilter(str.strip)
 WITHOUT_NOW = TextFilter(lambda text: text.replace("<now/>", "").strip(), signs=("<now/>",))

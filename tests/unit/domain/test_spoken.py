@@ -118,6 +118,14 @@ def test_a_role_that_no_format_knows_is_a_programs(dialect: str, message: dict[s
     assert who({**message, "role": "user"}) == "person"
 
 
+def test_items_of_one_message_and_what_is_no_json_have_a_persons_role() -> None:
+    items = b'[{"type":"message","role":"user","content":"x"},{"type":"item"}]'
+    for raw in (items, b"no JSON", b'{"role":["user"]}', b'{"content":"x"}'):
+        assert appended(Shape("user"), Message("user", (Text("x"),), raw), is_first=False).shape.spoken_by == "person"
+    raw = items.replace(b'"item"', b'"message","role":"environment"')
+    assert appended(Shape("user"), Message("user", (Text("x"),), raw), is_first=False).shape.spoken_by == "client"
+
+
 def test_of_a_very_long_text_the_beginning_and_the_end_say_who_spoke() -> None:
     filler = "word " * 100_000
     assert judged(Text("x"), Text(f"Fix it. {filler}"), Image(data="aGk=")) == "person"

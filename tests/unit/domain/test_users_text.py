@@ -107,9 +107,16 @@ def test_a_query_behind_blocks_that_is_opened_twice_and_not_at_the_end_is_nobody
 
 
 @pytest.mark.finding("K8")
+def test_what_stands_before_a_closing_that_nothing_opened_may_be_quoted() -> None:
+    assert users_side(f"<context>x</context>\n{ORDER}\n</git_status>\nLook.").typed == ("\nLook.",)
+
+
+@pytest.mark.finding("K8")
 def test_of_a_text_that_begins_with_a_tag_which_nobody_knows_the_query_alone_is_believed() -> None:
     text = f"<t1>x</t1><t2>y<user_query>{ORDER}</user_query>"
     assert users_side(text).typed == (ORDER,)
+    twice = f"<t1>x</t1>\n<user_query>a</user_query> and <user_query>{ORDER}</user_query> so"
+    assert users_side(twice).typed == ()
     spoken = f"What does <user_query>x</user_query> mean? {ORDER}"
     assert users_side(spoken).typed == (spoken,)
 

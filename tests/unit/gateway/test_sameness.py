@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from contextfold.dialects import find
+from contextfold.dialects.endpoint import AskedTurn, Envelope
 from contextfold.gateway.client_shapes import shapes_named
+from contextfold.gateway.prefix_index import LEAST_ANCHORS, common_calls
 from contextfold.gateway.recognition import MessageForm, Normaliser
+from contextfold.gateway.seen_words import SeenWords
+from tests.effort import least
 
 pytestmark = pytest.mark.finding("K9")
 
@@ -191,3 +195,79 @@ def test_a_date_of_a_known_client_is_left_out_only_where_it_is_a_date(client: st
     assert form("anthropic", {"role": "user", "content": f"Hello.\n{date}"}) != form(
         "anthropic", {"role": "user", "content": "Hello."}
     )
+
+
+@pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
+def test_a_message_that_says_a_field_twice_is_no_other_message(dialect: str) -> None:
+    normaliser = Normaliser(find(dialect))
+    twice = b'{"role":"user","content":"the heron","content":"hello"}'
+    assert normaliser.form(twice) != normaliser.form(b'{"role":"user","content":"hello"}')
+    assert normaliser.form(b'{ "role": "user", "content": "hell\\u006f" }') == normaliser.form(
+        b'{"role":"user","content":"hello"}'
+    )
+
+
+@pytest.mark.parametrize("arguments", ['{"id": 0.12345678901234567891}', '{"x": [1.00000000000000000001e-300]}'])
+def test_a_fraction_that_no_float_holds_is_compared_as_it_is_written(arguments: str) -> None:
+    other = arguments.replace("1}", "2}").replace("1e", "2e")
+    one, two = (form("openai-chat", call(arguments=each)) for each in (arguments, other))
+    assert one.digest != two.digest
+    spaced = form("openai-chat", call(arguments=arguments.replace(": ", ":")))
+    assert spaced.digest == one.digest
+
+
+def envelope(dialect: str, **fields: Any) -> Envelope:
+    endpoint = find(dialect).endpoint
+    assert endpoint is not None
+    listed = {endpoint.messages: [{"role": "user", "content": "hi"}]}
+    return endpoint.open(json.dumps({"model": "m", **listed, **fields}).encode(), AskedTurn())
+
+
+BESIDE = [
+    ("gemini", "system_instruction", {"parts": [{"text": "{}"}]}),
+    ("gemini", "systemInstruction", "{}"),
+    ("gemini", "systemInstruction", {"parts": [{"inlineData": {"data": "{}"}}]}),
+    ("gemini", "cached_content", "{}"),
+    ("openai-chat", "functions", [{"name": "{}"}]),
+    ("openai-chat", "documents", [{"text": "{}"}]),
+    ("openai-chat", "prediction", {"content": "{}"}),
+    ("openai-chat", "tool_choice", {"function": {"name": "{}"}}),
+    ("openai-chat", "response_format", {"json_schema": {"description": "{}"}}),
+    ("openai-responses", "instructions", "{}"),
+    ("openai-responses", "conversation", "{}"),
+    ("openai-responses", "text", {"format": {"name": "{}"}}),
+    ("anthropic", "system", [{"type": "text", "text": "{}"}]),
+    ("anthropic", "mcp_servers", [{"url": "{}"}]),
+    ("anthropic", "container", {"skills": ["{}"]}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "field", "value"), BESIDE, ids=[f"{each[0]}: {each[1]}" for each in BESIDE])
+def test_what_the_writer_of_a_summary_may_read_is_seen_whatever_its_field(dialect: str, field: str, value: Any) -> None:
+    written = json.dumps(value)
+    one, two = (
+        SeenWords.of(envelope(dialect, **{field: json.loads(written.replace("{}", word))}), Normaliser(find(dialect)))
+        for word in ("wren", "finch")
+    )
+    assert not one.holds(two.mark)
+    assert one.holds(one.mark)
+
+
+@pytest.mark.parametrize("field", ["temperature", "max_tokens", "stream", "tool_choice", "metadata"])
+def test_what_is_no_word_takes_no_summary_back(field: str) -> None:
+    one, two = (
+        SeenWords.of(envelope("anthropic", **{field: value}), Normaliser(find("anthropic"))) for value in (1, 2)
+    )
+    assert one.holds(two.mark)
+
+
+@pytest.mark.finding("K13")
+def test_calls_are_compared_in_the_time_of_their_number() -> None:
+    def many(count: int, start: int = 0) -> list[bytes]:
+        return [b"call %d" % (start + at) for at in range(count)]
+
+    assert common_calls(many(9), many(9)) == LEAST_ANCHORS
+    assert common_calls(many(9), list(reversed(many(9)))) == 1
+    assert common_calls(many(9), many(9, 100)) == 0
+    few, more = (least(lambda n=n: common_calls(many(n), many(n, 10**6)), 3) for n in (2_000, 16_000))  # type: ignore[misc]
+    assert more < 24 * max(few, 0.001)

@@ -33,6 +33,7 @@ ENDPOINT = Endpoint(
     schema=("text.format.schema",),
     family=("prompt_cache_key",),
     chain="previous_response_id",
+    conversation="conversation",
     splice=ResponsesSplice,
 )
 
