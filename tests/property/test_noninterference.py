@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import contextfold as cf
-from contextfold.domain import Appended, Folded, Text, encode
+from contextfold.domain import Appended, Folded, Reasoning, Text, encode
 from tests.acceptance.gateway.house import House, gateway, web
 from tests.acceptance.gateway.plain_upstream import Answer, PlainUpstream, plain_upstream
 from tests.property.conversation_pairs import FORMATS, Format, Json, bare, turn
@@ -165,8 +165,9 @@ class Meeting:
     def covered(self, talk: Talk) -> set[str]:
         """The marks that a fold hides in this conversation; of others only where all words are its own.
 
-        Of a message that is hidden in part, those which stand in none of the blocks that are shown, nor in a text:
-        only results, media and reasoning are hidden one by one.
+        An answer may have come back without its reasoning: what a fold hides of it is what was said. Of a message that
+        is hidden in part, those which stand in none of the blocks that are shown, nor in a text: only results, media
+        and reasoning are hidden one by one.
         """
         found: set[str] = set()
 
@@ -182,12 +183,14 @@ class Meeting:
                     if (is_whole or parts) and isinstance(events[seq - 1].event, Appended):
                         message = thread.message(seq)
                         held, blocks = marks(message.raw), () if is_whole else message.blocks
+                        thoughts = (marks(encode(each)) for each in message.blocks if isinstance(each, Reasoning))
+                        said = held.difference(*thoughts)
                         shown = (
                             marks(encode(block))
                             for at, block in enumerate(blocks)
                             if at not in parts or isinstance(block, Text)
                         )
-                        found.update(held.difference(*shown) if held <= talk.own else ())
+                        found.update(held.difference(*shown) if said <= talk.own else ())
                     seq = events[seq - 1].parent
 
         for ledger in self.house.gateway.tenants.ledgers[:2]:
@@ -215,3 +218,14 @@ def test_no_word_crosses_between_conversations_and_none_is_lost(tmp_path: Any, s
     assert verdicts.crossed == []
     assert verdicts.missing == []
     assert verdicts.hidden > PAIRS * share  # there were folds, or this would prove nothing
+
+
+@pytest.mark.parametrize(
+    "pair", [67, 208], ids=["folded without its reasoning", "known by its calls in another family"]
+)
+def test_a_pair_that_was_found_once_loses_no_word(tmp_path: Any, pair: int) -> None:
+    limit, scale, _ = SIZES["large"]
+    verdicts = meet(tmp_path, range(pair, pair + 1), limit, scale)
+    assert verdicts.crossed == []
+    assert verdicts.missing == []
+    assert verdicts.hidden

@@ -105,7 +105,9 @@ class Families:
             index = self._family(title)
             keys = index.told_apart(history, envelope.messages, normaliser)
             return PlacedRequest(name, index, title, keys, 0, may_fold=False)
-        index, thread = self._thread(asking, name, index, keys, normaliser)
+        found, thread = self._thread(asking, name, index, keys, normaliser)
+        if found is not index:  # the thread is of another family: what is kept there decides which words are its own
+            index, keys = found, found.told_apart(history, envelope.messages, normaliser)
         # What its provider keeps before an answer that is not known here cannot be sent whole: it passes as it came.
         return PlacedRequest(name, index, thread, keys, 0, may_fold=not unseen)
 
