@@ -130,4 +130,5 @@ MEANWHILE: Final = expression(  # typed while the agent works, shown to it in a 
 COMMAND: Final = expression(r"<(?P<tag>command-(?:name|message|args)|bash-input)>")
 WRAPPED: Final = expression(rf"\A\s*+<(?P<tag>[a-z][\w-]{{0,60}}){_ATTRIBUTES}>", re.IGNORECASE)
 AROUND: Final = expression(r"\A\s*+<(?P<tag>task|feedback|user_message|answer)>")
+NEXT_SIGN: Final = expression(r"\S")
 QUERIES: Final = ("user_query", "userRequest")  # Cursor, Copilot: beside them the client puts what it adds

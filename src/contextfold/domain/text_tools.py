@@ -208,8 +208,10 @@ def _later_heading(text: str) -> int:
 
 
 def _is_open(before: str, text: str) -> bool:
-    """Whether a tag in a line of its own is opened before a place of a text and closed behind it."""
+    """Whether a tag in a line of its own is opened before a place of a text and closed behind; many count as one."""
     tags = {each["tag"] for each in _OPENED.finditer(before)}
+    if len(tags) > _MOST_HEADINGS:
+        return True
     return any(text.rfind(f"</{tag}>") > before.rfind(f"</{tag}>") for tag in tags)
 
 

@@ -23,6 +23,7 @@ from .client_texts import (
     IN_EDITOR,
     LEADING,
     MEANWHILE,
+    NEXT_SIGN,
     OPENINGS,
     PEOPLES,
     QUERIES,
@@ -183,10 +184,10 @@ def _place_of_words(text: str, *, has_blocks: bool) -> tuple[tuple[str, ...], tu
         rest, closing = text[around.end() :], f"</{around['tag']}>"
         at = rest.find(closing)
         while at >= 0:
-            behind = rest[at + len(closing) :]
-            if (further := behind.lstrip()[:1]) == "<":
-                return (rest[:at],), (behind, *attached)
-            at = rest.find(closing, at + 1) if further else -1
+            end = at + len(closing)
+            if (further := NEXT_SIGN.search(rest, end)) is not None and further[0] == "<":
+                return (rest[:at],), (rest[end:], *attached)
+            at = rest.find(closing, end) if further is not None else -1
         text = "".join(rest.rpartition(closing)[::2])
     return (text,), attached
 

@@ -8,6 +8,7 @@ like a client's.
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,22 @@ def test_a_query_behind_more_blocks_than_clients_write_is_nobodys_and_read_in_ti
     assert users_side(behind(65)).typed == ()
     few, many = behind(2_000), behind(32_000)
     assert least(lambda: users_side(many)) < 32 * max(least(lambda: users_side(few), 3), 0.002)
+
+
+@pytest.mark.finding("K13")
+def test_closings_and_tags_before_a_heading_are_read_in_the_time_of_their_number() -> None:
+    def closings(count: int) -> Message:
+        return Message("user", (Text(f"<task>{'</task>x' * count}"),))
+
+    def tags(count: int) -> Message:
+        opened = "".join(f"<t{at}>\n" for at in range(count))
+        return Message("user", (Text(f"{opened}{ORDER}\n[read_file for 'a'] Result:\nx"),))
+
+    for written in (closings, tags):
+        few, many = written(2_000), written(64_000)
+        short = least(partial(people_in, few), 3)
+        assert least(partial(people_in, many)) < 96 * max(short, 0.002)
+    assert people_in(tags(65)) == ()
 
 
 def test_the_corpus_is_large_enough() -> None:
